@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds vmspan, its demo host and its tests. Everything a source directory
+# holds is picked up by wildcard: a new file needs no line here.
+#
+#   make              program, demo host          build/vmspan, build/demohost
+#   make test         what needs no root: unit tests, golden files, checks
+#   make test-live    live tests on the real kernel (root)
+#   make check        format, include table, shell scripts
+#   SAN=1             the same with ASan and UBSan, in build-san
+#   CC=clang          with clang; B=DIR chooses another build directory
+
+CC ?= gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+B ?= $(if $(SAN),build-san,build)
+ARCH := $(shell uname -m)
+BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
+VERSION := $(shell cat VERSION)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+OPT ?= -O2
+CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
+	-I. -Iuser -I$(B) $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer \
+	-fno-sanitize-recover=all) $(CFLAGS)
+comma := ,
+LIBS := -lbpf -lelf -lz -linih -lncursesw
+DEP = -MMD -MP
+
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+BPF_SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/%.skel.h)
+LIB_SRC := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
+CMD_SRC := $(wildcard user/cmd/*.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
+CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
+PROFILES := $(wildcard user/profiles/*.ini)
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
+HOST_SRC := $(wildcard tools/host/*.c)
+HOST_OBJ := $(HOST_SRC:%.c=$(B)/%.o)
+VM_SRC := $(wildcard tests/vm/*.c)
+VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
+FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+
+.PHONY: all test test-live check clean host vm unit fuzz
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(B)/vmspan $(if $(HOST_SRC),$(B)/demohost)
+
+$(B)/vmspan: $(CMD_OBJ) $(B)/libvmspan.a
+	$(CC) $(CFLAGS_ALL) -o $@ $(CMD_OBJ) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+$(B)/libvmspan.a: $(LIB_OBJ)
+	rm -f $@ && ar rcs $@ $^
+
+# One BPF object a concern, linked into one, so they share maps.
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
+		-Ivmlinux/$(ARCH) -I. -c $< -o $@
+
+$(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+	$(BPFTOOL) gen object $@ $^
+
+$(B)/vmspan.skel.h: $(B)/vmspan.bpf.o
+	$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
+
+$(B)/user/attach/%.o $(B)/user/source/%.o: $(if $(BPF_SRC),$(B)/vmspan.skel.h)
+
+# The profiles as one C file: name and text of each.
+$(B)/profiles.inc: $(PROFILES) tools/embed
+	@mkdir -p $(@D)
+	tools/embed $(PROFILES) > $@
+$(B)/user/probe/%.o: $(if $(PROFILES),$(B)/profiles.inc)
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
+
+host: $(B)/demohost
+$(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
+	$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
+
+vm: $(VM_BIN)
+$(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
+
+unit: $(UNIT)
+$(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
+
+fuzz: $(FUZZ)
+$(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
+	@mkdir -p $(@D)
+	clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
+		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
+		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
+
+test: all unit
+	tests/run unit golden
+
+test-live: all vm
+	tests/run live
+
+check:
+	tools/check
+
+clean:
+	rm -rf build build-san
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The only contract between the BPF programs and user space: what lies in the
+ * ring buffer, and the counters. Plain fixed-width records, no pointers.
+ * Included by both sides; batches themselves are as in user/sdk/vmspan.h.
+ */
+#ifndef BPF_WIRE_H
+#define BPF_WIRE_H
+
+#ifndef VMSPAN_WIRE_ONLY
+#define VMSPAN_WIRE_ONLY
+#endif
+#include "../user/sdk/vmspan.h"
+
+enum wire_kind {
+	WIRE_BATCH = 1, /* payload: struct vmspan_batch and its records */
+	WIRE_FORK = 2, /* struct wire_life: pid is the parent, other the child */
+	WIRE_EXEC = 3, /* struct wire_life */
+	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
+	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
+};
+
+/* Head of every ring buffer record. */
+struct wire_head {
+	vmspan_u32 kind; /* enum wire_kind */
+	vmspan_u32 bytes; /* of the payload that is valid */
+	vmspan_u32 pid; /* tgid, in the initial namespace */
+	vmspan_u32 tid;
+};
+
+struct wire_life {
+	struct wire_head h;
+	vmspan_u64 mono_ns;
+	vmspan_u32 other; /* fork: the child's tgid */
+	vmspan_u32 pad;
+	char comm[16];
+};
+
+/* A batch is copied once, into the smallest of these that holds it. */
+enum {
+	WIRE_SMALL = VMSPAN_BATCH_HEADER + 14 * VMSPAN_SLOT,
+	WIRE_MIDDLE = VMSPAN_BATCH_HEADER + 46 * VMSPAN_SLOT,
+	WIRE_LARGE = VMSPAN_BATCH_BYTES,
+};
+
+/*
+ * Counters, one per-CPU array entry each; totals since load. Units: batches
+ * and records. A batch that is lost is counted under both of its causes'
+ * entries (LOST_x_BATCHES, LOST_x_RECORDS).
+ */
+enum wire_counter {
+	COUNT_BATCHES, /* handed over */
+	COUNT_RECORDS,
+	COUNT_BYTES,
+	COUNT_RING_FULL_BATCHES, /* no room in the ring buffer */
+	COUNT_RING_FULL_RECORDS,
+	COUNT_READ_FAULT_BATCHES, /* target memory could not be read */
+	COUNT_READ_FAULT_RECORDS,
+	COUNT_MALFORMED, /* batches whose size or head made no sense */
+	COUNT_UNTRACED, /* batches of processes nobody asked for */
+	COUNT_WAKEUPS, /* times the reader was woken */
+	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
+	COUNT_MAX,
+};
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The canonical stream: what a source (live or a recording) hands to the
+ * model and to the recorder. Neither can tell where it comes from.
+ *
+ * Items of one thread arrive in any order; their `seq` numbers say the true
+ * one. Pointers in an item are borrowed for the duration of the call.
+ */
+#ifndef MODEL_ITEM_H
+#define MODEL_ITEM_H
+
+#include "base/types.h"
+#include "base/wire.h"
+
+enum item_type {
+	ITEM_CLOCK = 1, /* simultaneous readings of the clocks */
+	ITEM_PROCESS = 2, /* a process is seen, forked, execs, ends */
+	ITEM_THREAD = 3, /* a thread's name, or its end */
+	ITEM_DEFS = 4, /* definitions read from a registry */
+	ITEM_BATCH = 5, /* records of one thread */
+	ITEM_LOSS = 6, /* something was lost on the way here */
+};
+
+struct item_clock {
+	u64 cycles; /* of the source's counter (struct source_info) */
+	u64 mono_ns; /* CLOCK_MONOTONIC */
+	u64 real_ns; /* CLOCK_REALTIME, since the epoch */
+};
+
+enum process_change {
+	PROCESS_SEEN = 1, /* was there when tracing began, or was started by us */
+	PROCESS_FORK = 2, /* pid is new, a child of ppid */
+	PROCESS_EXEC = 3, /* all it was is gone, but for its pid */
+	PROCESS_EXIT = 4,
+};
+
+struct item_process {
+	enum process_change change;
+	u32 pid, ppid;
+	u64 mono_ns;
+	const char *name, *vm; /* zero-terminated; vm: profile name, may be "" */
+};
+
+struct item_thread {
+	u32 pid, tid;
+	bool ended;
+	u64 mono_ns;
+	const char *name; /* "" when not known */
+};
+
+/*
+ * Definitions: struct vmspan_def records, whole slots. The ids belong to
+ * (pid, registry). The same definition may come twice.
+ */
+struct item_defs {
+	u32 pid;
+	u64 registry;
+	const void *data;
+	u32 bytes;
+};
+
+/*
+ * Records of one thread; (pid, registry, thread) names the thread's stream.
+ * `data` holds `records` records in `bytes` bytes and has passed
+ * batch_check(). The counters are totals since the thread's start.
+ */
+struct item_batch {
+	u32 pid, tid;
+	u64 registry;
+	u32 thread;
+	u64 seq;
+	u32 records, bytes;
+	const void *data; /* 8-byte aligned */
+	u32 too_deep, unmatched, repaired, in_mark;
+};
+
+/* Causes of loss that a source knows. One table of names: model/loss.c. */
+enum loss_cause {
+	LOSS_RING_FULL,
+	LOSS_READ_FAULT,
+	LOSS_SEQUENCE_GAP, /* records missing for no cause known; model only */
+	LOSS_UNMATCHED, /* leaves without an enter; model only */
+	LOSS_TRUNCATED, /* too deep, inside a mark, malformed, cut recording */
+	LOSS_CAUSES,
+};
+
+/* More was lost: added to what was reported before. */
+struct item_loss {
+	enum loss_cause cause;
+	u64 records;
+	u64 batches; /* 0 where it makes no sense */
+};
+
+struct item {
+	enum item_type type;
+	union {
+		struct item_clock clock;
+		struct item_process process;
+		struct item_thread thread;
+		struct item_defs defs;
+		struct item_batch batch;
+		struct item_loss loss;
+	};
+};
+
+/* Takes an item. 0, or a negative errno that ends the stream. */
+typedef int (*item_fn)(void *ctx, const struct item *it);
+
+/* "ring_full", "read_fault", ...: the keys of the report's "losses". */
+const char *loss_name(enum loss_cause cause);
+
+/*
+ * Checks records from outside: sizes, known types' slot counts, names within
+ * their records, exactly `records` of them in exactly `bytes`. Unknown types
+ * pass. 0 or -EBADMSG. Must be called on everything that becomes an
+ * item_batch or (with records = UINT32_MAX: any number) an item_defs.
+ */
+int batch_check(const void *data, u32 bytes, u32 records);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The model: turns the canonical stream into figures by the rules of
+ * LEDGER.md. It does no I/O, reads no clock and knows no libbpf. One thread.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "model/item.h"
+#include "model/stats.h"
+
+enum nested_mode {
+	NESTED_DROP, /* a nested loop makes the outer stopwatches stale */
+	NESTED_SUSPEND, /* it pauses them */
+};
+
+struct model_config {
+	enum nested_mode nested;
+	bool own_groups; /* measure the compartments' own groups too */
+	/* Only events that begin in [from, to) ns after the stream's first
+	 * clock item count; to = 0: no end. */
+	u64 from_ns, to_ns;
+	/* Cycles before this are from before the trace: spans that begin
+	 * earlier are dropped. Set from the first ITEM_CLOCK. */
+};
+
+struct model;
+
+struct model *model_new(const struct model_config *config);
+void model_free(struct model *m);
+/* An item_fn: ctx is the model. 0, -ENOMEM, or an observer's error. */
+int model_item(void *m, const struct item *it);
+/* The end of the stream: what waited for missing records is settled. */
+int model_finish(struct model *m);
+
+/* ---- For sinks that want single spans and events (exporters) ---- */
+
+/* What became of a span. */
+enum span_fate {
+	SPAN_KEPT,
+	SPAN_MOVED, /* began and ended on different CPUs */
+	SPAN_STALE, /* a nested event loop ran inside it */
+	SPAN_LOST, /* records inside it are missing; its self time is lost */
+	SPAN_BAD, /* its cycles make no sense */
+};
+
+struct model_thread {
+	u32 pid, tid;
+	u64 id; /* unique in the model */
+	const char *name; /* thread name or "" */
+	const char *process;
+};
+
+/* All times are CLOCK_MONOTONIC ns by the stream's clock items, monotone in
+ * cycles, so nesting survives the conversion. */
+struct model_span {
+	const struct model_thread *thread;
+	enum vmspan_type type; /* span, gc or block */
+	enum span_fate fate;
+	const char *name; /* compartment, or the label of the gc or call */
+	const char *group; /* "kind:name" of its first active group */
+	u64 begin_ns, end_ns;
+	u16 cpu_begin, cpu_end, depth;
+	bool repaired;
+	u32 iteration;
+	u64 bytes_before, bytes_after; /* gc */
+	u64 peer; /* block */
+};
+
+struct model_share {
+	const char *group; /* "kind:name" */
+	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+};
+
+struct model_event {
+	const struct model_thread *thread;
+	const char *label; /* or "" */
+	u32 iteration, parent;
+	bool implicit, incomplete;
+	u64 begin_ns, end_ns; /* elapsed; wall is less by nested events */
+	u64 cpu_ns;
+	u16 cpu_begin, cpu_end;
+	struct ledger ledger; /* event_wall_ns is its wall */
+	const struct model_share *shares; /* one a group charged */
+	u32 share_count;
+};
+
+struct model_mark {
+	const struct model_thread *thread;
+	enum vmspan_type type; /* input, frame or value */
+	const char *label;
+	s64 value;
+	u64 time_ns;
+	u32 iteration;
+};
+
+/* Any may be NULL. A negative return ends model_item() with it. Pointers are
+ * borrowed for the call. Spans of an event come before the event. */
+struct model_observer {
+	int (*span)(void *ctx, const struct model_span *s);
+	int (*event)(void *ctx, const struct model_event *e);
+	int (*mark)(void *ctx, const struct model_mark *mk);
+	int (*process)(void *ctx, const struct item_process *p);
+};
+void model_observe(struct model *m, const struct model_observer *ops, void *ctx);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A consistent copy of all figures at one moment: what the sinks read.
+ * Rows are in the order of first sight; sinks sort copies of pointers.
+ */
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include "model/stats.h"
+
+struct snapshot_process {
+	u32 pid, ppid;
+	u64 id; /* unique: a reused pid has another */
+	const char *name, *vm;
+	bool ended;
+	struct event_stats events;
+	struct gc_stats gc;
+	struct ledger ledger;
+};
+
+/* A group in one process. */
+struct snapshot_child {
+	u32 process; /* index into processes */
+	struct group_stats stats;
+};
+
+/* A group over all processes. */
+struct snapshot_group {
+	u64 id; /* stable over snapshots of one model */
+	const char *name; /* "kind:name", bytes as the target wrote them */
+	const char *kind; /* "addon", ... */
+	struct group_stats stats; /* sum of the children */
+	u32 first_child, children; /* in snapshot.children */
+};
+
+struct snapshot {
+	u64 begin_ns, end_ns; /* CLOCK_MONOTONIC of the first and last data */
+	struct snapshot_process *processes;
+	u32 process_count;
+	struct snapshot_group *groups;
+	u32 group_count;
+	struct snapshot_child *children;
+	u32 child_count;
+	struct event_stats events;
+	struct gc_stats gc;
+	struct ledger ledger;
+	struct loss_stats losses;
+	struct repair_stats repairs;
+	u64 spans, records; /* received */
+	u64 inputs, frames; /* marks received */
+	struct intern *names; /* owns all strings above */
+};
+
+struct model;
+
+/* A snapshot of the model now; NULL without memory. Freed by the caller. */
+struct snapshot *snapshot_take(const struct model *m);
+/* now - then, row by row (by group and process id): what happened between.
+ * `then` may be NULL. max_ns is that of `now`. NULL without memory. */
+struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then);
+void snapshot_free(struct snapshot *s);
+
+/* "addon", "page", ... of an enum vmspan_kind; "unknown" for any other. */
+const char *kind_name(unsigned int kind);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The figures of a group, of a process, of the whole. All are totals that
+ * never decrease; the difference of two states is a state.
+ */
+#ifndef MODEL_STATS_H
+#define MODEL_STATS_H
+
+#include "model/hist.h"
+#include "model/item.h"
+
+#define JANK_BUCKETS 10 /* events strictly longer than 1, 2, 4 ... 512 ms */
+
+struct group_stats {
+	u64 ticks; /* stopwatches: outermost entries */
+	u64 events; /* events in which it had a stopwatch */
+	u64 spans; /* = stayed + moved + stale */
+	u64 wall_ns; /* charged: inside its stopwatches */
+	u64 self_ns; /* one of its compartments was the innermost */
+	u64 cpu_ns; /* its share of the events' thread CPU time */
+	u64 blocked_ns; /* of wall: inside announced blocking calls */
+	u64 gc_ns; /* of wall: inside collections */
+	u64 max_ns; /* largest wall in one event */
+	u64 durations[JANK_BUCKETS]; /* of wall by event, cumulative */
+	u64 stayed, moved, stale; /* spans: kept, changed CPU, nested loop */
+	u64 incomplete; /* of events: those that lack data */
+	struct hist hist; /* of wall by event */
+};
+
+/*
+ * For every event and so for every sum of events, to the nanosecond:
+ * self + gc + blocked + native + moved + stale + lost = event_wall.
+ */
+struct ledger {
+	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
+	u64 event_wall_ns;
+};
+
+struct event_stats {
+	u64 count; /* implicit ones included */
+	u64 implicit; /* spans outside any event: each root is one */
+	u64 wall_ns, cpu_ns;
+	u64 incomplete;
+	u64 max_ns;
+	u64 durations[JANK_BUCKETS];
+};
+
+struct gc_stats {
+	u64 count, total_ns, max_ns, freed_bytes;
+};
+
+struct loss_stats {
+	u64 records[LOSS_CAUSES];
+	u64 batches[LOSS_CAUSES];
+};
+
+/* What the SDK or the model did to make sense of odd marks. Not losses. */
+struct repair_stats {
+	u64 repaired; /* spans closed because their leave never came */
+	u64 before_attach; /* spans dropped: they began before the trace */
+	u64 discarded_shares; /* spans whose cycles made no sense */
+};
+
+#endif

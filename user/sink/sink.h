@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What sinks share: the meaning of a report's head, sort keys, selection.
+ * Sinks see model types only.
+ */
+#ifndef SINK_SINK_H
+#define SINK_SINK_H
+
+#include "base/json.h"
+#include "model/model.h"
+#include "model/snapshot.h"
+
+/* Where the figures come from; printed as "source" in JSON. */
+struct report_source {
+	const char *kind; /* "live" or "recording" */
+	const char *file; /* or NULL */
+	const char *method; /* "exact" or "sampled" */
+	const char *nested; /* "drop" or "suspend" */
+	const char *migrated; /* "discard" or "split" */
+	u64 cycles_hz;
+	const char *note; /* what is wrong with the recording, or NULL */
+};
+
+/* Selection and order of group rows. */
+struct view {
+	const char *sort; /* a key of sort_keys[]; NULL: "self" */
+	bool reverse;
+	const char *glob; /* group filter (fnmatch on "kind:name"), or NULL */
+	u32 limit; /* rows at most; 0: all */
+};
+
+/* The keys `--sort` takes, NULL-terminated: self, wall, cpu, max, p99, ... */
+extern const char *const sort_keys[];
+bool sort_key_valid(const char *key);
+/* Groups of s selected and sorted: an array of pointers to free(), *n long. */
+const struct snapshot_group **view_rows(const struct snapshot *s, const struct view *v, u32 *n);
+
+/* One JSON object, schema 1, without a line end. */
+void report_json(struct json *j, const struct snapshot *s, const struct report_source *src,
+		 const struct view *v);
+/* The same for people. width: columns of the terminal; color: may use SGR. */
+void report_text(struct out *o, const struct snapshot *s, const struct report_source *src,
+		 const struct view *v, unsigned int width, bool color);
+
+#endif
