@@ -87,6 +87,7 @@ int main(int argc, char **argv)
 	struct options o;
 	struct world *w;
 	size_t count, i;
+	u64 definitions;
 	int status;
 
 	options_parse(&o, argc, argv);
@@ -95,8 +96,9 @@ int main(int argc, char **argv)
 	stop_init();
 	if (o.child)
 		return process_main(&o);
-	processes_start(&o, argv);
+	definitions = processes_start(&o, argv);
 	w = world_new(&o, 0);
+	w->marks.before += definitions;
 	world_start(w);
 	processes_ready();
 	if (o.wait || o.mode == MODE_DEMO)

@@ -118,8 +118,9 @@ static bool fork_content(struct content *c, int *fd)
 	return false;
 }
 
-void processes_start(const struct options *o, char **argv)
+u64 processes_start(const struct options *o, char **argv)
 {
+	u64 definitions = 0;
 	u32 i;
 	int fd;
 
@@ -130,6 +131,8 @@ void processes_start(const struct options *o, char **argv)
 		c->fd = -1;
 		if (o->fork_in_run) {
 			c->world = world_new(o, i + 1);
+			definitions += c->world->marks.before;
+			c->world->marks.before = 0;
 			c->fork_at = o->turns == UINT64_MAX ? 10ull * (i + 1)
 							    : o->turns * (i + 1) / o->processes;
 			continue;
@@ -141,6 +144,7 @@ void processes_start(const struct options *o, char **argv)
 		/* The main process shares its buffers and exit handlers: leave them alone. */
 		_exit(content_run(world_new(o, i + 1), fd, false));
 	}
+	return definitions;
 }
 
 void processes_fork_due(const struct world *w, u64 turn)

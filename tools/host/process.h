@@ -11,8 +11,11 @@
 #include "tools/host/expect.h"
 #include "tools/host/world.h"
 
-/* Starts them all, or with --fork-in-run makes their worlds. Before any thread is started. */
-void processes_start(const struct options *o, char **argv);
+/*
+ * Starts them all, or with --fork-in-run makes their worlds here. Before any
+ * thread is started. Returns how many definitions that took in this process.
+ */
+u64 processes_start(const struct options *o, char **argv);
 /* Returns when all that were started are ready. */
 void processes_ready(void);
 void processes_go(void);

@@ -184,8 +184,12 @@ int vm_enter(struct compartment *c, duk_context *ctx, duk_safe_call_function bod
 	if (!failed || !vm->unbalanced)
 		mark_leave(vm->ledger, c);
 	vm->current = outer;
-	if (failed)
+	if (failed) {
+		/* The message alone: each crossing makes an error of its own. */
+		if (duk_is_error(ctx, -1) && duk_get_prop_literal(ctx, -1, "message"))
+			duk_replace(ctx, -2);
 		snprintf(error, size, "%s", duk_safe_to_string(ctx, -1));
+	}
 	return failed ? -1 : 0;
 }
 

@@ -12,9 +12,14 @@ function (host) {
 	return {
 		typed: function (word) {
 			uses[word] = (uses[word] || 0) + 1;
-			if (host.random(6) === 0 && host.addons())
-				host.addon(host.random(host.addons())).handle(
-					{ kind: 'typed', text: rank().join(' '), depth: 0 }, rank);
+			if (host.random(6) === 0 && host.addons()) {
+				try {
+					host.addon(host.random(host.addons())).handle(
+						{ kind: 'typed', text: rank().join(' '), depth: 0 }, rank);
+				} catch (e) {
+					delete uses[word];
+				}
+			}
 			return rank().length;
 		},
 		touch: function (n) {
