@@ -1049,6 +1049,38 @@ static void processes_merge(void **state)
 	}
 }
 
+/* Processes that come and go do not grow the model; nothing of them is lost. */
+static void ended_processes_fold(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct item it = { .type = ITEM_PROCESS };
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	sim_leave(s, 1200);
+	sim_event_end(s, 2000);
+	for (i = 1; i <= 20000; i++) {
+		it.process =
+			(struct item_process){ PROCESS_FORK, SIM_PID + i, SIM_PID, 1, "kid", "" };
+		assert_int_equal(model_item(m, &it), 0);
+		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 2), 0);
+		it.process.change = PROCESS_EXIT;
+		assert_int_equal(model_item(m, &it), 0);
+	}
+	snap = snapshot_take(m);
+	assert_true(snap->process_count <= 4098);
+	assert_int_equal(snap->events.count, 20000);
+	assert_int_equal(sim_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
+	assert_int_equal(ledger_sum(&snap->ledger), 20000 * 1000);
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+}
+
 /* Forged streams: any bytes that pass the check, in any order. */
 static void random_forgeries(void **state)
 {
@@ -1145,25 +1177,16 @@ static void long_event_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ledger_examples),
-		cmocka_unit_test(bucket_is_strict),
-		cmocka_unit_test(shares_sum),
-		cmocka_unit_test(cycles_become_time),
-		cmocka_unit_test(forged_shares),
-		cmocka_unit_test(before_attach),
-		cmocka_unit_test(own_groups),
-		cmocka_unit_test(renamed_group),
-		cmocka_unit_test(several_processes),
-		cmocka_unit_test(snapshots_subtract),
-		cmocka_unit_test(order_by_number),
-		cmocka_unit_test(no_samples_no_change),
-		cmocka_unit_test(time_range),
-		cmocka_unit_test(clock_is_monotone),
-		cmocka_unit_test(random_streams),
-		cmocka_unit_test(random_losses),
-		cmocka_unit_test(processes_merge),
-		cmocka_unit_test(random_forgeries),
-		cmocka_unit_test(long_event_is_bounded),
+		cmocka_unit_test(ledger_examples),   cmocka_unit_test(bucket_is_strict),
+		cmocka_unit_test(shares_sum),        cmocka_unit_test(cycles_become_time),
+		cmocka_unit_test(forged_shares),     cmocka_unit_test(before_attach),
+		cmocka_unit_test(own_groups),        cmocka_unit_test(renamed_group),
+		cmocka_unit_test(several_processes), cmocka_unit_test(snapshots_subtract),
+		cmocka_unit_test(order_by_number),   cmocka_unit_test(no_samples_no_change),
+		cmocka_unit_test(time_range),        cmocka_unit_test(clock_is_monotone),
+		cmocka_unit_test(random_streams),    cmocka_unit_test(random_losses),
+		cmocka_unit_test(processes_merge),   cmocka_unit_test(ended_processes_fold),
+		cmocka_unit_test(random_forgeries),  cmocka_unit_test(long_event_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);
