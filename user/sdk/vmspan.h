@@ -450,6 +450,7 @@ extern VMSPAN__HIDDEN void vmspan_site_mark_1(vmspan_u64 type, vmspan_u64 label,
  */
 extern VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1
 	__attribute__((tls_model("initial-exec")));
+/* 1 while the state is being made, plus the marks turned away meanwhile. */
 extern VMSPAN__HIDDEN __thread vmspan_u32 vmspan_starting_1
 	__attribute__((tls_model("initial-exec")));
 __attribute__((weak)) VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1;
@@ -697,20 +698,28 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 	struct vmspan_registry *r = &VMSPAN__REGISTRY;
 	struct vmspan_thread *t = vmspan_self_1;
 
-	if (t && t->magic == VMSPAN_MAGIC) {
-		if (t->ready) {
-			t->ready = 0;
-			VMSPAN__FENCE();
-			vmspan__resync(t);
-			return t;
-		}
+	if (t && t->magic == VMSPAN_MAGIC && (!t->ready || vmspan_starting_1)) {
 		__atomic_fetch_add(&t->batch.in_mark, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	if (vmspan_starting_1)
+	if (vmspan_starting_1) {
+		vmspan_starting_1++;
 		return NULL;
+	}
 	vmspan_starting_1 = 1;
 	VMSPAN__FENCE();
+	/* Up to here a signal handler may have done the same. */
+	t = vmspan_self_1;
+	if (t && t->magic == VMSPAN_MAGIC) {
+		if (t->session != r->session) {
+			t->ready = 0;
+			VMSPAN__FENCE();
+			vmspan__resync(t);
+		}
+		VMSPAN__FENCE();
+		vmspan_starting_1 = 0;
+		return t;
+	}
 	vmspan__own();
 	t = vmspan__thread_claim((vmspan_u32)syscall(SYS_gettid));
 	if (t) {
@@ -739,7 +748,10 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 		if (r->key_valid)
 			pthread_setspecific((pthread_key_t)r->key, t);
 		t->magic = VMSPAN_MAGIC;
-		vmspan_self_1 = t;
+		VMSPAN__FENCE();
+		vmspan_self_1 = t; /* from here on a signal handler counts there */
+		VMSPAN__FENCE();
+		__atomic_fetch_add(&t->batch.in_mark, vmspan_starting_1 - 1, __ATOMIC_RELAXED);
 	}
 	VMSPAN__FENCE();
 	vmspan_starting_1 = 0;
@@ -1249,7 +1261,12 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	if (count > VMSPAN_GROUPS_MAX)
 		count = VMSPAN_GROUPS_MAX;
 	slots = (vmspan_u32)((sizeof(*d) + count * 4 + len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	/* A signal handler's mark must not start the thread: that takes the lock. */
+	/*
+	 * A signal handler's mark must not start the thread while we hold the
+	 * lock, which that takes: so the thread is started now, or not by it.
+	 */
+	if (VMSPAN__REGISTRY.semaphore && (t = vmspan__take(&room)))
+		vmspan__done(t, room);
 	vmspan_starting_1 = 1;
 	VMSPAN__FENCE();
 	vmspan__own();
