@@ -40,7 +40,7 @@ VM_SRC := $(wildcard tests/vm/*.c)
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit fuzz
+.PHONY: all test test-live check clean host vm unit golden fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -97,7 +97,12 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-test: all unit
+golden: $(B)/golden/make_recording
+$(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+test: all unit golden
 	tests/run unit golden
 
 test-live: all vm
