@@ -249,7 +249,7 @@ struct vmspan_thread {
 	vmspan_u32 iteration; /* of the innermost open event, or 0 */
 	vmspan_u32 too_deep_open;
 	vmspan_u64 next; /* next thread */
-	vmspan_u32 magic;
+	vmspan_u32 base; /* frames open when the innermost open event began */
 	vmspan_u32 tid; /* 0: free for a new thread */
 	vmspan_u64 session, flush_cycles;
 	vmspan_u32 turns; /* open events */
@@ -257,7 +257,7 @@ struct vmspan_thread {
 	vmspan_u32 iteration_last;
 	vmspan_u32 extra; /* slots in the batch beyond one a record */
 	vmspan_u32 late; /* may still see leaves of unseen enters */
-	vmspan_u32 pad;
+	vmspan_u32 magic;
 	vmspan_u64 reserved[4];
 	struct vmspan_turn turn[VMSPAN_EVENT_MAX];
 	struct vmspan_open open[VMSPAN_DEPTH_MAX + 1];
@@ -659,7 +659,7 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_claim(vmspan_u32 tid)
 static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
 {
 	t->session = __atomic_load_n(&VMSPAN__REGISTRY.session, __ATOMIC_RELAXED);
-	t->depth = t->turns = t->turns_over = t->too_deep_open = 0;
+	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
 	t->iteration = 0;
 	t->late = 1;
 }
@@ -835,7 +835,7 @@ static VMSPAN__SLOW void vmspan__unwind(struct vmspan_thread *t, vmspan_u32 *roo
  */
 static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u32 id)
 {
-	vmspan_u32 base = t->turns ? t->turn[t->turns - 1].base : 0, d = t->depth;
+	vmspan_u32 d = t->depth;
 	vmspan_u64 end;
 	vmspan_u16 cpu;
 
@@ -843,9 +843,9 @@ static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *roo
 		t->too_deep_open--;
 		return 0;
 	}
-	while (d > base && t->open[d].id != id)
+	while (d > t->base && t->open[d].id != id)
 		d--;
-	if (d <= base) {
+	if (d <= t->base) {
 		if (!t->late || t->depth)
 			t->batch.unmatched++;
 		return 0;
@@ -866,7 +866,7 @@ static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
 	t = vmspan__take(&room);
 	if (!t)
 		return;
-	if (t->open[t->depth].id == id && t->depth && !t->too_deep_open &&
+	if (t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open &&
 	    t->open[t->depth].reentered != 0xffff)
 		t->open[t->depth].reentered++;
 	else
@@ -887,7 +887,7 @@ static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
 	if (!t)
 		return;
 	o = &t->open[t->depth];
-	if (VMSPAN__UNLIKELY(o->id != id || !t->depth || t->too_deep_open)) {
+	if (VMSPAN__UNLIKELY(o->id != id || t->depth <= t->base || t->too_deep_open)) {
 		if (!vmspan__rematch(t, &room, id))
 			goto out;
 		room = vmspan__room(t, room);
@@ -916,7 +916,8 @@ out:
 
 /*
  * The thread enters a compartment, or leaves it. They nest. A recursive entry
- * of the compartment already on top is not a span of its own. A leave that was
+ * of the compartment already on top is not a span of its own, unless a nested
+ * event has begun in between: an event's spans are its own. A leave that was
  * skipped (exception, longjmp) is repaired at the next mark that shows it.
  */
 static inline VMSPAN__UNUSED void vmspan_enter(vmspan_u32 compartment)
@@ -955,6 +956,7 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	e->iteration = t->iteration = ++t->iteration_last;
 	e->label = label;
 	e->base = (vmspan_u16)t->depth;
+	t->base = t->depth;
 	e->first = t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra;
 	/* The order is the same at the end, so the offsets cancel out. */
 	e->cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -1009,6 +1011,7 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 		(vmspan_u32)(t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra - 1 - e->first);
 	t->turns--;
 	t->iteration = t->turns ? t->turn[t->turns - 1].iteration : 0;
+	t->base = t->turns ? t->turn[t->turns - 1].base : 0;
 	r->parent = t->iteration;
 	if (mono - e->mono > 1000000 && end > e->begin)
 		t->flush_cycles = (end - e->begin) * 50 / ((mono - e->mono) / 1000000);
@@ -1056,7 +1059,7 @@ static VMSPAN__SLOW void vmspan__stay_end(vmspan_u32 id, vmspan_u64 result)
 
 	if (!t)
 		return;
-	if ((t->open[t->depth].id == id && t->depth && !t->too_deep_open) ||
+	if ((t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open) ||
 	    vmspan__rematch(t, &room, id)) {
 		end = vmspan__now(t, &cpu);
 		vmspan__close(t, &room, end, cpu, result, 0);
