@@ -76,6 +76,15 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
+# The host's scripts as one C table: name and text of each.
+HOST_JS := $(wildcard tools/host/js/*.js)
+$(B)/host_js.inc: $(HOST_JS)
+	@mkdir -p $(@D)
+	{ echo 'static const struct { const char *name, *text; } host_js[] = {'; \
+	for f in $^; do echo "{ \"$$(basename $$f .js)\","; \
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '};'; } > $@
+$(B)/tools/host/vm.o: $(B)/host_js.inc
+
 host: $(B)/demohost
 $(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
 	$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
