@@ -115,7 +115,7 @@ static void put_ledger(struct page *p, const struct ledger *l)
 		const char *name;
 		u64 ns;
 	} parts[] = {
-		{ "self", l->self_ns },	      { "gc", l->gc_ns },	{ "blocked", l->blocked_ns },
+		{ "self", l->self_ns },     { "gc", l->gc_ns },       { "blocked", l->blocked_ns },
 		{ "native", l->native_ns }, { "moved", l->moved_ns }, { "stale", l->stale_ns },
 		{ "lost", l->lost_ns },
 	};
@@ -135,8 +135,8 @@ static void put_ledger(struct page *p, const struct ledger *l)
 	}
 	if (!sum)
 		out_puts(&p->line, "0");
-	out_printf(&p->line, " %s %s ns of event time", sum == l->event_wall_ns ? "=" : "!=",
-		   count_text(count, l->event_wall_ns));
+	out_printf(&p->line, " %s %s ns of event time",
+		   sum == l->event_wall_ns ? "=" : "!=", count_text(count, l->event_wall_ns));
 	page_line(p, sum == l->event_wall_ns ? NULL : SGR_RED);
 }
 
@@ -146,8 +146,9 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 
 	if (!g->count)
 		return;
-	out_printf(&p->line, "gc: %s collection%s, %s in all, longest %s", count_text(count, g->count),
-		   plural(g->count), time_text(total, g->total_ns), time_text(max, g->max_ns));
+	out_printf(&p->line, "gc: %s collection%s, %s in all, longest %s",
+		   count_text(count, g->count), plural(g->count), time_text(total, g->total_ns),
+		   time_text(max, g->max_ns));
 	if (g->freed_bytes)
 		out_printf(&p->line, ", %s freed", text_bytes(freed, g->freed_bytes));
 	page_line(p, NULL);

@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum cell_unit { CELL_TIME, CELL_COUNT, CELL_PERCENT };
+enum cell_unit {
+	CELL_TIME,
+	CELL_COUNT,
+	CELL_PERCENT
+};
 
 #define JANK_16_MS 4
 #define JANK_64_MS 6
@@ -27,38 +31,38 @@ u64 row_max_ns(const struct group_stats *s, bool interval)
 	return interval ? min_u64(hist_quantile(&s->hist, 1000), s->max_ns) : s->max_ns;
 }
 
-#define CELLS(X)                                                                                   \
-	X(share, "SELF%", NULL, 7, 0, CELL_PERCENT, s->self_ns)                                    \
-	X(self, "SELF", "self", 9, 1, CELL_TIME, s->self_ns)                                       \
-	X(wall, "WALL", "wall", 9, 2, CELL_TIME, s->wall_ns)                                       \
-	X(cpu, "CPU", "cpu", 9, 11, CELL_TIME, s->cpu_ns)                                          \
-	X(gc, "GC", "gc", 9, 9, CELL_TIME, s->gc_ns)                                               \
-	X(blocked, "BLOCKED", "blocked", 9, 10, CELL_TIME, s->blocked_ns)                          \
-	X(events, "EVENTS", "events", 8, 5, CELL_COUNT, s->events)                                 \
-	X(ticks, "TICKS", "ticks", 8, 6, CELL_COUNT, s->ticks)                                     \
-	X(spans, "SPANS", "spans", 8, 12, CELL_COUNT, s->spans)                                    \
-	X(moved, "MOVED", "moved", 8, 13, CELL_COUNT, s->moved)                                    \
-	X(p50, "P50", "p50", 9, 14, CELL_TIME, hist_quantile(&s->hist, 500))                       \
-	X(p99, "P99", "p99", 9, 8, CELL_TIME, hist_quantile(&s->hist, 990))                        \
-	X(max, "MAX", "max", 9, 3, CELL_TIME, row_max_ns(s, interval))                             \
-	X(over16, ">16ms", NULL, 8, 7, CELL_COUNT, s->durations[JANK_16_MS])                       \
+#define CELLS(X)                                                             \
+	X(share, "SELF%", NULL, 7, 0, CELL_PERCENT, s->self_ns)              \
+	X(self, "SELF", "self", 9, 1, CELL_TIME, s->self_ns)                 \
+	X(wall, "WALL", "wall", 9, 2, CELL_TIME, s->wall_ns)                 \
+	X(cpu, "CPU", "cpu", 9, 11, CELL_TIME, s->cpu_ns)                    \
+	X(gc, "GC", "gc", 9, 9, CELL_TIME, s->gc_ns)                         \
+	X(blocked, "BLOCKED", "blocked", 9, 10, CELL_TIME, s->blocked_ns)    \
+	X(events, "EVENTS", "events", 8, 5, CELL_COUNT, s->events)           \
+	X(ticks, "TICKS", "ticks", 8, 6, CELL_COUNT, s->ticks)               \
+	X(spans, "SPANS", "spans", 8, 12, CELL_COUNT, s->spans)              \
+	X(moved, "MOVED", "moved", 8, 13, CELL_COUNT, s->moved)              \
+	X(p50, "P50", "p50", 9, 14, CELL_TIME, hist_quantile(&s->hist, 500)) \
+	X(p99, "P99", "p99", 9, 8, CELL_TIME, hist_quantile(&s->hist, 990))  \
+	X(max, "MAX", "max", 9, 3, CELL_TIME, row_max_ns(s, interval))       \
+	X(over16, ">16ms", NULL, 8, 7, CELL_COUNT, s->durations[JANK_16_MS]) \
 	X(over64, ">64ms", "jank", 8, 4, CELL_COUNT, s->durations[JANK_64_MS])
 
-#define AS_FUNCTION(id, title, sort, width, rank, unit, what)                                      \
-	static u64 cell_##id(const struct group_stats *s, bool interval)                           \
-	{                                                                                          \
-		(void)interval;                                                                    \
-		return what;                                                                       \
+#define AS_FUNCTION(id, title, sort, width, rank, unit, what)            \
+	static u64 cell_##id(const struct group_stats *s, bool interval) \
+	{                                                                \
+		(void)interval;                                          \
+		return what;                                             \
 	}
 CELLS(AS_FUNCTION)
 
-#define AS_COLUMN(id, title, sort, width, rank, unit, what)                                        \
+#define AS_COLUMN(id, title, sort, width, rank, unit, what) \
 	{ title, sort, width, rank, unit, cell_##id },
 static const struct table_column all_columns[] = { CELLS(AS_COLUMN) };
 _Static_assert(ARRAY_SIZE(all_columns) <= TABLE_COLUMNS, "table.columns is too short");
 
-void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n,
-	       unsigned int width, const char *sort)
+void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n, unsigned int width,
+	       const char *sort)
 {
 	unsigned int name = 5, left, rank, i;
 	bool chosen[ARRAY_SIZE(all_columns)] = { false };

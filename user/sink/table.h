@@ -29,8 +29,8 @@ enum row_class {
 
 /* Chooses the columns for the rows of a view. sort: its key (always shown if
  * a column has it) or NULL. No line is wider than max(width, 20). */
-void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n,
-	       unsigned int width, const char *sort);
+void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n, unsigned int width,
+	       const char *sort);
 /* A line each, without line end. total: time the percentages refer to. */
 void table_title(const struct table *t, struct out *o);
 void table_row(const struct table *t, struct out *o, const struct snapshot_group *g, u64 total_ns);

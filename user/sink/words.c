@@ -37,8 +37,11 @@ char *count_short(char dst[COUNT_MAX], u64 v)
 	}
 	for (; scaled >= 999.5 && units[i + 1]; i++)
 		scaled /= 1000;
-	snprintf(dst, COUNT_MAX, "%.*f%c", scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0, scaled,
-		 units[i]);
+	snprintf(dst, COUNT_MAX, "%.*f%c",
+		 scaled < 9.995   ? 2
+		 : scaled < 99.95 ? 1
+				  : 0,
+		 scaled, units[i]);
 	return dst;
 }
 
@@ -124,28 +127,38 @@ static size_t fit(const char *s, unsigned int columns, unsigned int *used)
 	return at;
 }
 
+/* Prints clean text cut to `columns`; returns the columns it took. */
+static unsigned int put_cut(struct out *o, const char *clean, unsigned int columns)
+{
+	unsigned int used;
+	size_t n = fit(clean, columns, &used);
+
+	if (!clean[n]) {
+		out_write(o, clean, n);
+		return used;
+	}
+	n = fit(clean, columns - 1, &used);
+	out_write(o, clean, n);
+	out_puts(o, MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~");
+	return used + 1;
+}
+
 void name_put(struct out *o, const char *name, unsigned int columns)
 {
-	const char *cut = MB_CUR_MAX > 1 ? "\xe2\x80\xa6" : "~";
 	char clean[NAME_BYTES];
-	unsigned int used;
-	size_t n;
 
 	name_text(clean, sizeof(clean), name);
-	if (!columns) {
+	if (columns)
+		out_printf(o, "%*s", (int)(columns - put_cut(o, clean, columns)), "");
+	else
 		out_puts(o, clean);
-		return;
-	}
-	n = fit(clean, columns, &used);
-	if (clean[n]) {
-		n = fit(clean, columns - 1, &used);
-		out_write(o, clean, n);
-		out_puts(o, cut);
-		used++;
-	} else {
-		out_write(o, clean, n);
-	}
-	out_printf(o, "%*s", (int)(columns - used), "");
+}
+
+void line_put(struct out *o, const char *text, unsigned int columns)
+{
+	char clean[NAME_BYTES];
+
+	put_cut(o, name_text(clean, sizeof(clean), text), columns);
 }
 
 void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int indent)

@@ -28,6 +28,8 @@ unsigned int name_columns(const char *name);
 /* Prints exactly `columns` columns: the name made safe, cut or padded.
  * columns 0: neither cut nor padded. */
 void name_put(struct out *o, const char *name, unsigned int columns);
+/* The same for a line of text: cut, never padded. */
+void line_put(struct out *o, const char *text, unsigned int columns);
 /* The name made safe, as text of at most cap bytes. Returns dst. */
 char *name_text(char *dst, size_t cap, const char *name);
 
