@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The live table. A page of lines is composed once, from snapshots; the
- * terminal (top_screen.c) and the pipe (top_page_print) only show it. What
+ * terminal (top_screen.c) and a pipe (the text as it is) only show it. What
  * keys do is decided here too, without a terminal.
  */
 #ifndef SINK_TOP_H
