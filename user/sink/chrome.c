@@ -192,7 +192,7 @@ static int begin_interval(struct chrome *c, const struct model_thread *t, const 
 		json_key_string(j, "cat", cat);
 		json_key_u64(j, "id", ++c->async);
 		json_key_string(j, "name", name);
-		key_time(j, "ts", max_u64(begin, end));
+		key_time(j, "ts", max_u64(begin + 1, end));
 		json_end_object(j);
 		begin_event(c, "b", t->pid, th->track);
 		json_key_string(j, "cat", cat);

@@ -34,7 +34,7 @@ static void page_line(struct page *p, const char *sgr)
 	}
 	if (color)
 		out_puts(p->out, sgr);
-	wrap_put(p->out, (const char *)p->line.buf.data, p->width, 2);
+	wrap_put(p->out, (const char *)p->line.buf.data, p->width, 0, 2);
 	if (color)
 		out_puts(p->out, SGR_END);
 	buf_clear(&p->line.buf);

@@ -161,9 +161,11 @@ void line_put(struct out *o, const char *text, unsigned int columns)
 	put_cut(o, name_text(clean, sizeof(clean), text), columns);
 }
 
-void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int indent)
+void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int column,
+	      unsigned int indent)
 {
-	unsigned int at = 0;
+	unsigned int at = column;
+	bool first = true;
 
 	while (*text) {
 		size_t word = strcspn(text, " "), bytes = 0;
@@ -173,15 +175,16 @@ void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int 
 			bytes += char_at(text + bytes, &one);
 			columns += one;
 		}
-		if (at && at + 1 + columns > width) {
+		if (!first && at + 1 + columns > width) {
 			out_printf(o, "\n%*s", (int)indent, "");
 			at = indent;
-		} else if (at) {
+		} else if (!first) {
 			out_puts(o, " ");
 			at++;
 		}
 		out_write(o, text, word);
 		at += columns;
+		first = false;
 		text += word;
 		text += strspn(text, " ");
 	}

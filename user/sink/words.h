@@ -33,8 +33,9 @@ void line_put(struct out *o, const char *text, unsigned int columns);
 /* The name made safe, as text of at most cap bytes. Returns dst. */
 char *name_text(char *dst, size_t cap, const char *name);
 
-/* Prints a sentence and a line end, broken between words to fit `width`;
- * lines after the first begin with `indent` spaces. */
-void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int indent);
+/* Prints a sentence and a line end, broken between words to fit `width`. It
+ * begins in column `column`; its other lines do after `indent` spaces. */
+void wrap_put(struct out *o, const char *text, unsigned int width, unsigned int column,
+	      unsigned int indent);
 
 #endif
