@@ -17,12 +17,12 @@ ARCH := $(shell uname -m)
 BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 VERSION := $(shell cat VERSION)
 
+comma := ,
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 OPT ?= -O2
 CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
 	-I. -Iuser -I$(B) $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer \
 	-fno-sanitize-recover=all) $(CFLAGS)
-comma := ,
 LIBS := -lbpf -lelf -lz -linih -lncursesw
 DEP = -MMD -MP
 

@@ -127,7 +127,11 @@ static int show_span(struct model *m, struct stream *st, const struct vmspan_spa
 {
 	const struct vmspan_gc *gc = s->h.type == VMSPAN_GC ? (const void *)s : NULL;
 	const struct vmspan_block *block = s->h.type == VMSPAN_BLOCK ? (const void *)s : NULL;
-	struct model_span out = {
+	struct model_span out;
+
+	if (!m->observer || !m->observer->span)
+		return 0;
+	out = (struct model_span){
 		.thread = &st->pub,
 		.type = (enum vmspan_type)s->h.type,
 		.fate = fate,
@@ -146,7 +150,7 @@ static int show_span(struct model *m, struct stream *st, const struct vmspan_spa
 		.peer = block ? block->peer : 0,
 	};
 
-	if (!m->observer || !m->observer->span || !model_in_range(m, out.begin_ns))
+	if (!model_in_range(m, out.begin_ns))
 		return 0;
 	return m->observer->span(m->observer_ctx, &out);
 }
@@ -487,6 +491,8 @@ static int item_process(struct model *m, const struct item_process *it)
 	}
 	if (!rc)
 		rc = registry_process(&m->set, it);
+	if (!rc)
+		rc = registry_fold(&m->set, stream_free);
 	if (!rc && m->observer && m->observer->process)
 		rc = m->observer->process(m->observer_ctx, it);
 	return rc;

@@ -42,21 +42,25 @@ static void registry_one_free(struct registry *r, void (*free_stream)(void *))
 	free(r);
 }
 
+static void proc_free(struct proc *p, void (*free_stream)(void *))
+{
+	u32 k;
+
+	for (k = 0; k < p->registry_len; k++)
+		registry_one_free(p->registries[k], free_stream);
+	for (k = 0; k < p->row_len; k++)
+		hist_free(&p->rows[k].stats.hist);
+	free(p->rows);
+	map_free(&p->row_of);
+	free(p);
+}
+
 void registry_free(struct registry_set *s, void (*free_stream)(void *))
 {
-	u32 i, k;
+	u32 i;
 
-	for (i = 0; i < s->proc_len; i++) {
-		struct proc *p = s->procs[i];
-
-		for (k = 0; k < p->registry_len; k++)
-			registry_one_free(p->registries[k], free_stream);
-		for (k = 0; k < p->row_len; k++)
-			hist_free(&p->rows[k].stats.hist);
-		free(p->rows);
-		map_free(&p->row_of);
-		free(p);
-	}
+	for (i = 0; i < s->proc_len; i++)
+		proc_free(s->procs[i], free_stream);
 	free(s->procs);
 	map_free(&s->by_pid);
 	intern_free(s->names);
@@ -137,9 +141,9 @@ static struct proc *proc_add(struct registry_set *s, u32 pid, u32 ppid, const ch
 	p->ppid = ppid;
 	p->name = (u32)name_id;
 	p->vm = (u32)vm_id;
-	p->id = s->proc_len + 1;
+	p->id = ++s->id_last;
 	p->top = proc_row(s, p, VMSPAN_TOP, name, strnlen(name, VMSPAN_NAME_MAX));
-	if (p->top == ROW_NONE || map_put(&s->by_pid, pid, s->proc_len)) {
+	if (p->top == ROW_NONE || map_put(&s->by_pid, pid, (u64)(uintptr_t)p)) {
 		free(p->rows);
 		map_free(&p->row_of);
 		goto fail;
@@ -155,7 +159,7 @@ static struct proc *proc_find(const struct registry_set *s, u32 pid)
 {
 	u64 *at = map_get(&s->by_pid, pid);
 
-	return at ? s->procs[*at] : NULL;
+	return at ? (struct proc *)(uintptr_t)*at : NULL;
 }
 
 struct proc *registry_proc(struct registry_set *s, u32 pid)
@@ -164,6 +168,70 @@ struct proc *registry_proc(struct registry_set *s, u32 pid)
 
 	/* An ended one too: its last batches may come behind its end. */
 	return p ? p : proc_add(s, pid, 0, "?", "");
+}
+
+static void proc_end(struct registry_set *s, struct proc *p)
+{
+	if (!p || p->ended)
+		return;
+	p->ended = true;
+	s->ended++;
+}
+
+static int proc_add_to(struct registry_set *s, struct proc *to, const struct proc *p)
+{
+	u32 i;
+
+	event_stats_add(&to->events, &p->events);
+	gc_stats_add(&to->gc, &p->gc);
+	ledger_add(&to->ledger, &p->ledger);
+	for (i = 0; i < p->row_len; i++) {
+		const char *name = strchr(registry_name(s, p->rows[i].name), ':') + 1;
+		u32 row;
+
+		if (!p->rows[i].stats.events)
+			continue;
+		row = proc_row(s, to, p->rows[i].kind, name, strlen(name));
+		if (row == ROW_NONE || group_stats_add(&to->rows[row].stats, &p->rows[i].stats))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Half of them at once, so that it is rare. */
+int registry_fold(struct registry_set *s, void (*free_stream)(void *))
+{
+	u32 i, kept = 0, fold = ENDED_MAX / 2;
+
+	if (s->ended <= ENDED_MAX)
+		return 0;
+	if (!s->rest) {
+		s->rest = proc_add(s, 0, 0, "(ended)", "");
+		if (!s->rest)
+			return -ENOMEM;
+	}
+	for (i = 0; i < s->proc_len; i++) {
+		struct proc *p = s->procs[i];
+		u32 k;
+
+		if (!fold || !p->ended) {
+			s->procs[kept++] = p;
+			continue;
+		}
+		if (proc_add_to(s, s->rest, p))
+			return -ENOMEM;
+		for (k = 0; k < s->proc_len; k++)
+			if (k < kept || k > i)
+				if (s->procs[k]->parent == p)
+					s->procs[k]->parent = p->parent;
+		if (proc_find(s, p->pid) == p)
+			map_del(&s->by_pid, p->pid);
+		proc_free(p, free_stream);
+		s->ended--;
+		fold--;
+	}
+	s->proc_len = kept;
+	return 0;
 }
 
 int registry_process(struct registry_set *s, const struct item_process *it)
@@ -176,12 +244,10 @@ int registry_process(struct registry_set *s, const struct item_process *it)
 			return 0;
 		break;
 	case PROCESS_EXIT:
-		if (p)
-			p->ended = true;
+		proc_end(s, p);
 		return 0;
 	case PROCESS_EXEC:
-		if (p)
-			p->ended = true;
+		proc_end(s, p);
 		break;
 	case PROCESS_FORK:
 		break;

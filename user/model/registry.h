@@ -15,6 +15,7 @@
 #define REGISTRY_ID_MAX (1u << 20) /* ids of one registry, of each type */
 #define REGISTRY_MAX 64 /* registries (DSOs) of one process */
 #define ROW_MAX (1u << 18) /* rows of one process */
+#define ENDED_MAX 4096 /* ended processes kept apart */
 #define ROW_NONE UINT32_MAX
 
 /* A group in a process: the place where its figures add up. */
@@ -75,7 +76,10 @@ struct registry_set {
 	struct intern *names;
 	struct proc **procs; /* in order of first sight */
 	u32 proc_len, proc_cap;
-	struct map by_pid; /* pid -> index in procs of the latest */
+	u32 ended; /* of procs */
+	u64 id_last;
+	struct proc *rest; /* "(ended)": the sum of those not kept apart */
+	struct map by_pid; /* pid -> the latest struct proc * */
 	bool own_groups;
 };
 
@@ -84,6 +88,10 @@ void registry_free(struct registry_set *s, void (*free_stream)(void *));
 
 /* Applies a change of a process. 0 or -ENOMEM. */
 int registry_process(struct registry_set *s, const struct item_process *p);
+/* Adds the oldest ended processes to "(ended)" when there are more than
+ * ENDED_MAX, so that memory does not grow with processes that came and went.
+ * 0 or -ENOMEM. */
+int registry_fold(struct registry_set *s, void (*free_stream)(void *));
 /* The live process of a pid, made up if it was never announced. NULL without
  * memory. */
 struct proc *registry_proc(struct registry_set *s, u32 pid);

@@ -166,6 +166,24 @@ struct snapshot *snapshot_take(const struct model *m)
 	return s;
 }
 
+static const struct snapshot_process *process_by_id(const struct snapshot *s, u64 id)
+{
+	u32 lo = 0, hi = s->process_count;
+
+	/* Ids ascend: processes are in the order of first sight. */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->processes[mid].id == id)
+			return &s->processes[mid];
+		if (s->processes[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
 static void delta_totals(struct snapshot *d, const struct snapshot *then)
 {
 	u32 i;
@@ -186,16 +204,18 @@ static void delta_totals(struct snapshot *d, const struct snapshot *then)
 	d->inputs -= then->inputs;
 	d->frames -= then->frames;
 	d->begin_ns = then->end_ns;
-	for (i = 0; i < then->process_count && i < d->process_count; i++) {
+	for (i = 0; i < d->process_count; i++) {
 		struct snapshot_process *p = &d->processes[i];
+		const struct snapshot_process *old = process_by_id(then, p->id);
 
-		event_stats_subtract(&p->events, &then->processes[i].events);
-		gc_stats_subtract(&p->gc, &then->processes[i].gc);
-		ledger_subtract(&p->ledger, &then->processes[i].ledger);
+		if (!old)
+			continue;
+		event_stats_subtract(&p->events, &old->events);
+		gc_stats_subtract(&p->gc, &old->gc);
+		ledger_subtract(&p->ledger, &old->ledger);
 	}
 }
 
-/* Processes keep their index over the snapshots of one model. */
 static void delta_group(struct snapshot *d, struct snapshot_group *g, const struct snapshot *then,
 			const struct snapshot_group *before)
 {
@@ -204,11 +224,11 @@ static void delta_group(struct snapshot *d, struct snapshot_group *g, const stru
 	group_stats_subtract(&g->stats, &before->stats);
 	for (i = 0; i < g->children; i++)
 		for (k = 0; k < before->children; k++) {
-			const struct snapshot_child *c = &then->children[before->first_child + k];
+			const struct snapshot_child *old = &then->children[before->first_child + k];
+			struct snapshot_child *c = &d->children[g->first_child + i];
 
-			if (c->process == d->children[g->first_child + i].process)
-				group_stats_subtract(&d->children[g->first_child + i].stats,
-						     &c->stats);
+			if (then->processes[old->process].id == d->processes[c->process].id)
+				group_stats_subtract(&c->stats, &old->stats);
 		}
 }
 

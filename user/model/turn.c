@@ -249,6 +249,8 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		t->stale += self;
 		break;
 	case SPAN_LOST:
+		tc->unsure += self;
+		break;
 	case SPAN_BAD:
 		t->lost += self;
 		break;
@@ -284,13 +286,13 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		*fate = SPAN_BAD;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
-	if (*fate != SPAN_KEPT) {
+	if (*fate == SPAN_BAD) {
 		t->lost += self;
 	} else if (s->h.type == VMSPAN_GC) {
-		t->gc += self;
+		*(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc) += self;
 		in.gc += self;
 	} else {
-		t->blocked += self;
+		*(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked) += self;
 		in.blocked += self;
 	}
 	return pend_leave(t, depth, s->end, &in);
@@ -328,7 +330,28 @@ enum {
 	PARTS
 };
 
-/* Cycles -> ns for every part; false when the parts exceed the event. */
+/* Now it is known whether records of this event are missing. */
+static void turn_decide(struct turn *t, bool incomplete)
+{
+	u32 i;
+
+	if (incomplete)
+		t->lost += t->unsure_gc + t->unsure_blocked;
+	else
+		t->gc += t->unsure_gc, t->blocked += t->unsure_blocked;
+	t->unsure_gc = t->unsure_blocked = 0;
+	for (i = 0; i < t->comp_len; i++) {
+		struct turn_comp *tc = &t->comps[i];
+
+		if (incomplete)
+			t->lost += tc->unsure;
+		else
+			tc->self += tc->unsure, t->self += tc->unsure;
+		tc->unsure = 0;
+	}
+}
+
+/* Cycles -> ns for every part. */
 static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, struct ledger *l,
 			  bool *discarded)
 {
@@ -383,10 +406,12 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 own = cycles - min_u64(cycles, t->nested);
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
-	u64 active = own - min_u64(own, t->blocked);
+	u64 active;
 	u32 i, k;
 	int rc;
 
+	turn_decide(t, incomplete);
+	active = own - min_u64(own, t->blocked);
 	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
 	if (rc)
 		return rc;

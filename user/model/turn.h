@@ -54,6 +54,7 @@ struct share {
 struct turn_comp {
 	u32 id;
 	u64 self; /* cycles */
+	u64 unsure; /* the same, of spans that may lack something inside */
 	u64 self_ns; /* settled */
 	u8 share_count;
 	u32 shares[VMSPAN_GROUPS_MAX + 2];
@@ -72,6 +73,9 @@ struct turn {
 	u32 comp_len, comp_cap;
 	struct map share_of, comp_of; /* row, compartment id -> index */
 	u64 self, gc, blocked, moved, stale, lost; /* cycles, exclusive */
+	/* Of stays that may have been open while records were lost. The event's
+	 * own record tells, at the end: lost if it has a gap, else as usual. */
+	u64 unsure_gc, unsure_blocked;
 	u64 orphans; /* cycles of stays whose surroundings were lost */
 	u64 nested; /* cycles of nested events */
 	u64 nested_wall_ns, nested_cpu_ns;
