@@ -28,7 +28,7 @@ DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/%.skel.h)
-LIB_SRC := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
+LIB_SRC := $(filter-out user/cmd/% user/sdk/%,$(wildcard user/*/*.c))
 CMD_SRC := $(wildcard user/cmd/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
