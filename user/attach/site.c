@@ -110,8 +110,8 @@ struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d,
 {
 	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = s->semaphore_offset);
-	struct bpf_link *link = NULL;
-	int tid = (int)pid, tries, r = 0;
+	int tid = (int)pid, after = 0, tries, r = -ESRCH;
+	struct bpf_link *link;
 	char name[32];
 
 	if (check_site(d, ROLE_ARMED, err))
@@ -124,9 +124,7 @@ struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d,
 		r = -errno;
 		if (r != -ESRCH)
 			break;
-		tid = next_thread(pid, tries ? (u32)tid : 0);
-		if (tid == (int)pid)
-			tid = next_thread(pid, pid);
+		tid = after = next_thread(pid, (u32)after);
 	}
 	attach_error(err, r, pid, d, ROLE_ARMED);
 	return NULL;
