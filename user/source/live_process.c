@@ -363,7 +363,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->command = false;
 	forget_memory(p);
 	set_name(p, w);
-	p->vm = "";
+	if (!first)
+		p->vm = "";
 	/* It need not have probes: then its children may. */
 	if (!process_attach(l, p, &ignored))
 		p->unlinked = false;
