@@ -175,7 +175,7 @@ int cmd_top(int argc, char **argv)
 	out_open_fd(&r.out, STDOUT_FILENO);
 	json_open(&r.json, &r.out);
 	run(&r, &e);
-	status = e.code ? print_error(&e) : EXIT_DONE;
+	status = e.code ? say_error(&e) : EXIT_DONE;
 	session_close(&r.session);
 	snapshot_free(r.total);
 	snapshot_free(r.delta);
