@@ -28,7 +28,7 @@ DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_SKEL := $(BPF_SRC:bpf/%.bpf.c=$(B)/%.skel.h)
-LIB_SRC := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
+LIB_SRC := $(filter-out user/cmd/% user/sdk/%,$(wildcard user/*/*.c))
 CMD_SRC := $(wildcard user/cmd/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
@@ -40,7 +40,7 @@ VM_SRC := $(wildcard tests/vm/*.c)
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit fuzz
+.PHONY: all test test-live check clean host vm unit golden fuzz
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -76,6 +76,15 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
+# The host's scripts as one C table: name and text of each.
+HOST_JS := $(wildcard tools/host/js/*.js)
+$(B)/host_js.inc: $(HOST_JS)
+	@mkdir -p $(@D)
+	{ echo 'static const struct { const char *name, *text; } host_js[] = {'; \
+	for f in $^; do echo "{ \"$$(basename $$f .js)\","; \
+	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '};'; } > $@
+$(B)/tools/host/vm.o: $(B)/host_js.inc
+
 host: $(B)/demohost
 $(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
 	$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
@@ -97,7 +106,12 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-test: all unit
+golden: $(B)/golden/make_recording
+$(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+test: all unit golden
 	tests/run unit golden
 
 test-live: all vm
