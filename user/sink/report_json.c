@@ -159,12 +159,10 @@ static void put_losses(struct json *j, const struct loss_stats *l)
 
 static void put_received(struct json *j, const struct snapshot *s)
 {
-	json_key_object(j, "received");
 	json_key_u64(j, "records", s->records);
 	json_key_u64(j, "spans", s->spans);
 	json_key_u64(j, "inputs", s->inputs);
 	json_key_u64(j, "frames", s->frames);
-	json_end_object(j);
 	json_key_object(j, "repairs");
 	json_key_u64(j, "repaired", s->repairs.repaired);
 	json_key_u64(j, "before_attach", s->repairs.before_attach);
