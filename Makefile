@@ -56,7 +56,7 @@ $(B)/libvmspan.a: $(LIB_OBJ)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
-		-Ivmlinux/$(ARCH) -I. -c $< -o $@
+		-Ivmlinux/$(ARCH) -I. -idirafter /usr/include/$(ARCH)-linux-gnu -c $< -o $@
 
 $(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 	$(BPFTOOL) gen object $@ $^
@@ -64,13 +64,14 @@ $(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 $(B)/vmspan.skel.h: $(B)/vmspan.bpf.o
 	$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
 
-$(B)/user/attach/%.o $(B)/user/source/%.o: $(if $(BPF_SRC),$(B)/vmspan.skel.h)
+# Not pattern rules: one without a recipe would cancel the rule below.
+$(filter $(B)/user/attach/%,$(LIB_OBJ)): $(if $(BPF_SRC),$(B)/vmspan.skel.h)
 
 # The profiles as one C file: name and text of each.
 $(B)/profiles.inc: $(PROFILES) tools/embed
 	@mkdir -p $(@D)
 	tools/embed $(PROFILES) > $@
-$(B)/user/probe/%.o: $(if $(PROFILES),$(B)/profiles.inc)
+$(filter $(B)/user/probe/%,$(LIB_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
