@@ -75,7 +75,7 @@ fails 1 "is not a recording" record -p $$ -o "$T/text"
 eq "what is no recording is not overwritten" "$(cat "$T/text")" "this is not a recording"
 fails 1 "cannot write $T/no/such/dir/x" record -p $$ -o "$T/no/such/dir/x"
 fails 1 "cannot write $T" record -p $$ -o "$T"
-check_status "a recorder that cannot attach" 4 "$VMSPAN" record -p 999999999 -o "$T/new.vmspan"
+fails 1 "does not exist" record -p 999999999 -o "$T/new.vmspan"
 eq "it leaves no file" "$(files "$T/new*")" 0
 
 # ---- Output that cannot be written ----

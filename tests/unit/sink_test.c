@@ -251,6 +251,24 @@ static void ten_thousand_groups_are_sorted_and_printed(void **state)
 
 /* ---- Text ---- */
 
+static void what_lacks_data_has_a_column_at_any_width(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { .sort = "name" };
+	unsigned int width;
+
+	(void)state;
+	f->s.groups[1].stats.incomplete = 2;
+	for (width = 40; width <= 120; width++) {
+		char *text = text_of(f, &view, width, false);
+
+		assert_non_null(strstr(text, " LACKS\n"));
+		assert_non_null(strstr(text, "      2\n"));
+		free(text);
+	}
+	fixture_free(f);
+}
+
 static void the_report_reads_like_this(void **state)
 {
 	static const char want[] =
@@ -502,6 +520,12 @@ static void the_worst_group_is_no_container(void **state)
 	assert_string_equal(text, "page:shop held 5 of 200 turns longer than 1 ms, 2.00 ms at "
 				  "worst; 50 % of its time in code it called");
 	free(text);
+	/* A caller is charged for what it calls, but is not to blame for it. */
+	f->s.groups[1].name = "page:caller";
+	f->s.groups[1].kind = "page";
+	f->s.groups[1].stats.self_ns = f->s.groups[1].stats.gc_ns = 1000;
+	f->s.groups[0].stats.durations[6] = 1;
+	assert_string_equal(worst_group(&f->s)->name, "page:shop");
 	f->s.group_count = 0;
 	assert_null(worst_group(&f->s));
 	f->s.group_count = 2;
@@ -666,6 +690,7 @@ int main(void)
 		cmocka_unit_test(every_key_sorts_and_reverses),
 		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),
 		cmocka_unit_test(ten_thousand_groups_are_sorted_and_printed),
+		cmocka_unit_test(what_lacks_data_has_a_column_at_any_width),
 		cmocka_unit_test(the_report_reads_like_this),
 		cmocka_unit_test(a_ledger_that_does_not_sum_is_shown_as_such),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
