@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/table.h"
+#include "sink/sink.h"
 #include "sink/words.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ struct table_column {
 
 u64 row_max_ns(const struct group_stats *s, bool interval)
 {
-	return interval ? min_u64(hist_quantile(&s->hist, 1000), s->max_ns) : s->max_ns;
+	return interval ? group_quantile(s, 1000) : s->max_ns;
 }
 
 #define CELLS(X)                                                               \
@@ -45,8 +46,8 @@ u64 row_max_ns(const struct group_stats *s, bool interval)
 	X(ticks, "TICKS", "ticks", 8, 6, CELL_COUNT, s->ticks)                 \
 	X(spans, "SPANS", "spans", 8, 12, CELL_COUNT, s->spans)                \
 	X(moved, "MOVED", "moved", 8, 13, CELL_COUNT, s->moved)                \
-	X(p50, "P50", "p50", 9, 14, CELL_TIME, hist_quantile(&s->hist, 500))   \
-	X(p99, "P99", "p99", 9, 8, CELL_TIME, hist_quantile(&s->hist, 990))    \
+	X(p50, "P50", "p50", 9, 14, CELL_TIME, group_quantile(s, 500))         \
+	X(p99, "P99", "p99", 9, 8, CELL_TIME, group_quantile(s, 990))          \
 	X(max, "MAX", "max", 9, 3, CELL_TIME, row_max_ns(s, interval))         \
 	X(over16, ">16ms", NULL, 8, 7, CELL_COUNT, s->durations[JANK_16_MS])   \
 	X(over64, ">64ms", "jank", 8, 4, CELL_COUNT, s->durations[JANK_64_MS]) \
