@@ -62,7 +62,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF )
 	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
-		-Ivmlinux/$(ARCH) -I. -c $< -o $@
+		-Ivmlinux/$(ARCH) -I. -idirafter /usr/include/$(ARCH)-linux-gnu -c $< -o $@
 
 $(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 	$(call say,GEN )
@@ -72,14 +72,15 @@ $(B)/vmspan.skel.h: $(B)/vmspan.bpf.o
 	$(call say,GEN )
 	$(Q)$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
 
-$(B)/user/attach/%.o $(B)/user/source/%.o: $(if $(BPF_SRC),$(B)/vmspan.skel.h)
+# Not pattern rules: one without a recipe would cancel the rule below.
+$(filter $(B)/user/attach/%,$(LIB_OBJ)): $(if $(BPF_SRC),$(B)/vmspan.skel.h)
 
 # The profiles as one C file: name and text of each.
 $(B)/profiles.inc: $(PROFILES) tools/embed
 	@mkdir -p $(@D)
 	$(call say,GEN )
 	$(Q)tools/embed $(PROFILES) > $@
-$(B)/user/probe/%.o: $(if $(PROFILES),$(B)/profiles.inc)
+$(filter $(B)/user/probe/%,$(LIB_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
