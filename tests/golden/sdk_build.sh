@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# shellcheck source-path=SCRIPTDIR
 # vmspan.h in every way a VM may be built: it compiles without a warning, marks
 # when it runs, and leaves exactly one registry and one set of probes.
 . "$(dirname "$0")/../lib.sh"

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# shellcheck source-path=SCRIPTDIR
 # The VM author's page: its example is the file beside it, and works.
 . "$(dirname "$0")/../lib.sh"
 
-# shellcheck disable=SC2016 # back quotes of the README
 sed -n '/^```c$/,/^```$/p' user/sdk/README.md | sed '1d;$d' >"$T/quoted.c"
 same "the README quotes example.c to the letter" "$T/quoted.c" user/sdk/example.c
 

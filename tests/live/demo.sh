@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# shellcheck source-path=SCRIPTDIR
 # tools/demo, as the README says, without a terminal: ends by itself and
 # leaves a recording, a trace and no process.
 . "$(dirname "$0")/../lib.sh"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# shellcheck source-path=SCRIPTDIR
 # The VM author's examples under the tracer give what their page promises.
 . "$(dirname "$0")/../lib.sh"
 
