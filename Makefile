@@ -87,13 +87,12 @@ $(B)/%.o: %.c
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
-# The host's scripts as one C table: name and text of each.
+# The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)
-$(B)/host_js.inc: $(HOST_JS)
+$(B)/host_js.inc: $(HOST_JS) tools/embed
 	@mkdir -p $(@D)
-	{ echo 'static const struct { const char *name, *text; } host_js[] = {'; \
-	for f in $^; do echo "{ \"$$(basename $$f .js)\","; \
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '};'; } > $@
+	$(call say,GEN )
+	$(Q)tools/embed $(HOST_JS) > $@
 $(B)/tools/host/vm.o: $(B)/host_js.inc
 
 host: $(B)/demohost
