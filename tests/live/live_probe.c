@@ -65,14 +65,16 @@ static void records(struct counts *c, u32 pid, u64 registry, const u8 *data, u32
 		const struct vmspan_head *h = (const void *)(data + at);
 		const struct vmspan_span *s = (const void *)h;
 
-		if (!defs)
-			c->types[h->type]++;
 		if (h->type == VMSPAN_DEF_COMPARTMENT)
 			map_put(&c->defined, mix(pid, registry, h->id), 1);
-		if (!defs && h->type == VMSPAN_SPAN) {
+		if (!defs && h->type == VMSPAN_SPAN && s->begin < c->first_cycles) {
+			c->before_start++;
+		} else if (!defs) {
+			c->types[h->type]++;
+		}
+		if (!defs && h->type == VMSPAN_SPAN && s->begin >= c->first_cycles) {
 			bump(&c->per_pid, pid, 1);
 			c->undefined += !is_defined(c, pid, registry, h->id);
-			c->before_start += s->begin < c->first_cycles;
 			c->backwards += s->end < s->begin;
 		}
 		at += h->slots * 32u;
