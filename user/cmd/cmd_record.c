@@ -246,5 +246,5 @@ int cmd_record(int argc, char **argv)
 	if (r.created)
 		unlink(r.path);
 	session_close(&r.session);
-	return e.code ? print_error(&e) : EXIT_DONE;
+	return e.code ? say_error(&e) : EXIT_DONE;
 }

@@ -55,5 +55,5 @@ int cmd_report(int argc, char **argv)
 	path = options_file(&o, c, &e);
 	status = path ? run(&s, &o, path, &e) : EXIT_USAGE;
 	session_close(&s);
-	return e.code ? print_error(&e) : status;
+	return e.code ? say_error(&e) : status;
 }
