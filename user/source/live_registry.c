@@ -244,15 +244,17 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 /* ---- Unfinished batches ---- */
 
 static int tail_item(struct live *l, struct process *p, struct registry *r,
-		     const struct vmspan_thread *t)
+		     const struct vmspan_thread *t, bool others)
 {
 	u32 slots = VMSPAN_BATCH_SLOTS - t->room;
 	struct item it = {.type = ITEM_BATCH};
 	u64 *next = map_get(&r->seq, t->batch.thread);
 
 	/* Where another tracer keeps the marks on, batches may have gone by
-	 * since this one was detached: what they began is not ours. */
-	if ((next && *next != t->batch.seq) || t->extra >= slots)
+	 * since this one was detached: what they began is not ours. Else a gap
+	 * is a loss, and counted already. */
+	if (t->extra >= slots || (next && t->batch.seq < *next) ||
+	    (next && others && t->batch.seq != *next))
 		return 0;
 	it.batch = (struct item_batch){
 		.pid = p->pid,
@@ -320,7 +322,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 		/* What belongs to an older session was measured before this
 		 * trace, and thrown away by the thread's next mark. */
 		if (read_thread(p->pid, at, t) && t->tid && t->session == head.session)
-			e = tail_item(l, p, r, t);
+			e = tail_item(l, p, r, t, head.semaphore || head.probes_semaphore);
 		if (read_memory(p->pid, at + offsetof(struct vmspan_thread, next), &next,
 				sizeof(next)))
 			break;
