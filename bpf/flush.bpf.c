@@ -41,6 +41,8 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 		count(COUNT_RING_FULL_RECORDS, records_of(batch, bytes));
 		return 0;
 	}
+	/* clang must not drop the check because the caller has made it. */
+	barrier_var(bytes);
 	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
 		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
 		count(COUNT_READ_FAULT_BATCHES, 1);

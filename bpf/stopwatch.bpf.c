@@ -74,6 +74,9 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 		count(COUNT_RING_FULL_RECORDS, w->batch.records);
 		return 0;
 	}
+	/* clang must not know that the check below always passes: the verifier
+	 * cannot see why it does. */
+	barrier_var(bytes);
 	if (bytes > room || bpf_probe_read_kernel(h + 1, bytes, &w->batch)) {
 		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
 		count(COUNT_READ_FAULT_BATCHES, 1);
@@ -414,7 +417,7 @@ int watch_ev_end(struct pt_regs *ctx)
 {
 	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
 	__u64 mono = bpf_ktime_get_ns(), end;
-	__u32 i;
+	__u32 i, outer;
 
 	if (!w)
 		return 0;
@@ -433,7 +436,10 @@ int watch_ev_end(struct pt_regs *ctx)
 		return 0;
 	watch_unwind(w, w->turn[i].base, end);
 	w->turns = i;
-	w->iteration = i && i <= WATCH_TURNS ? w->turn[i - 1].iteration : 0;
+	outer = i - 1;
+	/* clang must check this value, not the one it was made from. */
+	barrier_var(outer);
+	w->iteration = outer < WATCH_TURNS ? w->turn[outer].iteration : 0;
 	event_record(w, &w->turn[i], end, mono);
 	watch_flush(w);
 	w->flush_at = end + flush_cycles;

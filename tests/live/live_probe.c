@@ -30,6 +30,7 @@ struct counts {
 	struct map next; /* stream -> seq */
 	struct map defined; /* compartment of (pid, registry) */
 	struct map per_pid; /* pid -> spans */
+	struct map parent; /* of forked processes, which have its definitions */
 	u64 first_cycles;
 	char names[256]; /* of the processes, in order of arrival */
 };
@@ -46,6 +47,14 @@ static void bump(struct map *m, u64 key, u64 by)
 	map_put(m, key, (at ? *at : 0) + by);
 }
 
+static bool is_defined(const struct counts *c, u64 pid, u64 registry, u32 id)
+{
+	const u64 *parent = map_get(&c->parent, pid);
+
+	return map_get(&c->defined, mix(pid, registry, id)) ||
+	       (parent && is_defined(c, *parent, registry, id));
+}
+
 static void records(struct counts *c, u32 pid, u64 registry, const u8 *data, u32 bytes, bool defs)
 {
 	u32 at = 0;
@@ -60,7 +69,7 @@ static void records(struct counts *c, u32 pid, u64 registry, const u8 *data, u32
 			map_put(&c->defined, mix(pid, registry, h->id), 1);
 		if (!defs && h->type == VMSPAN_SPAN) {
 			bump(&c->per_pid, pid, 1);
-			c->undefined += !map_get(&c->defined, mix(pid, registry, h->id));
+			c->undefined += !is_defined(c, pid, registry, h->id);
 			c->before_start += s->begin < c->first_cycles;
 			c->backwards += s->end < s->begin;
 		}
@@ -97,6 +106,10 @@ static int take(void *ctx, const struct item *it)
 		break;
 	case ITEM_PROCESS:
 		c->changes[it->process.change]++;
+		if (it->process.change == PROCESS_FORK)
+			map_put(&c->parent, it->process.pid, it->process.ppid);
+		else if (it->process.change == PROCESS_EXEC)
+			map_del(&c->parent, it->process.pid);
 		snprintf(c->names + n, sizeof(c->names) - n, "%s%s:%s", n ? "," : "",
 			 it->process.name, it->process.vm);
 		break;
@@ -216,7 +229,7 @@ int main(int argc, char **argv)
 		struct pollfd p = {.fd = 0, .events = POLLIN};
 
 		r = source_poll(s, -1, config.command ? -1 : 0, take, &c, &e);
-		if (r <= 0 || poll(&p, 1, 0) > 0)
+		if (r <= 0 || (!config.command && poll(&p, 1, 0) > 0))
 			break;
 	}
 	if (!r)
@@ -228,5 +241,6 @@ int main(int argc, char **argv)
 	map_free(&c.next);
 	map_free(&c.defined);
 	map_free(&c.per_pid);
+	map_free(&c.parent);
 	return r < 0 ? fail(&e) : 0;
 }

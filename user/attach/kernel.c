@@ -142,12 +142,14 @@ int kernel_error(struct err *err, int code, const char *what)
 {
 	unsigned int i;
 
-	if (code == -EPERM || code == -EACCES) {
+	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN))) {
 		err_set_status(err, code, EXIT_PERMISSION, "%s: no permission", what);
 		permission_hint(err);
 		return code;
 	}
-	err_set(err, code, "%s: %s", what, strerror(-code));
+	/* With all rights, EACCES is how the verifier says no. */
+	err_set_status(err, code, EXIT_FAILED, "%s: %s", what,
+		       code == -EACCES ? "the kernel's verifier rejects them" : strerror(-code));
 	for (i = 0; err && i < LOG_LINES && !err->hint[0] && i < kept.next; i++) {
 		const char *line = kept.lines[(kept.next - 1 - i) % LOG_LINES];
 

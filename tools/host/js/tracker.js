@@ -36,6 +36,9 @@ function (host) {
 				h += again(request.depth - 1);
 			return h % 1000;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return hash('touch', n) % 1000;
 		}
