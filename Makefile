@@ -44,9 +44,10 @@ HOST_SRC := $(wildcard tools/host/*.c)
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/%.o)
 VM_SRC := $(wildcard tests/vm/*.c)
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
+GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz
+.PHONY: all test test-live check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -123,11 +124,14 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(B)/golden/make_recording
+golden: $(GOLDEN)
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+# Every program the tests run, the fuzzers apart: those need clang.
+tests: all unit golden vm
 
 test: all unit golden
 	tests/run unit golden
@@ -139,6 +143,6 @@ check:
 	tools/check
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-clang
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
