@@ -23,6 +23,7 @@ static const u8 fixed_slots[256] = {
 	[VMSPAN_INPUT] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
+	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 };
 
 /* The groups and the name must lie within the definition's slots. */

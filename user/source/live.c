@@ -323,12 +323,14 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
 		.direct = direct,
 		.children = !c->no_children,
+		.exact = c->exact,
 	};
 
 	l->t = tracer_open(&tc, err);
 	if (!l->t)
 		return err->code;
 	l->s.info.clock = direct && !tracer_has_tsc(l->t) ? CLOCK_MONO : CLOCK_TSC;
+	l->s.info.exact = tracer_has_sched(l->t);
 	return ring_open(&l->ring, l, err);
 }
 
@@ -346,6 +348,8 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 			return err_set(err, -ENOMEM, "no memory");
 		/* Before its probes: no batch and no child falls between. */
 		r = tracer_trace(l->t, p->pid, err);
+		if (!r)
+			r = tracer_watch_sched(l->t, err);
 		if (!r)
 			r = process_attach(l, p, err);
 		if (r)
@@ -367,6 +371,8 @@ static int open_command(struct live *l, char *const *argv, struct err *err)
 		p = process_new(l, (u32)l->command.pid, (u32)getpid());
 		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
 	}
+	if (!r)
+		r = tracer_watch_sched(l->t, err);
 	if (!r) {
 		p->command = true;
 		/* A script, or a program that only starts others, has no probes. */
