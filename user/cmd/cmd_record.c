@@ -187,24 +187,24 @@ static int complete(struct record *r, struct err *e)
 	rec_totals(r->writer, &totals);
 	rc = rec_close(r->writer, &close_error);
 	r->writer = NULL;
-	if (rc && !e->code)
+	/* A failed write ends the trace, but not what is in the file already.
+	 * The writer has the words for it. */
+	if (close_error.code && !e->code)
 		*e = close_error;
+	if (!rc)
+		rc = r->write_error;
+	if (rc && !e->code) {
+		err_set(e, rc, "cannot write %s: %s", r->path, strerror(-rc));
+		err_hint(e, "what was written before stays readable: vmspan report %s", r->path);
+	}
+	if (r->write_error)
+		e->status = EXIT_FAILED;
 	out_open_fd(&o, STDERR_FILENO);
 	if (s)
 		put_summary(&o, r, s, &totals, !e->code);
 	out_close(&o);
 	snapshot_free(s);
 	return rc;
-}
-
-/* A failed write ends the trace, but not what is in the file already. */
-static void explain_write_error(const struct record *r, struct err *e)
-{
-	if (!r->write_error)
-		return;
-	err_set(e, r->write_error, "cannot write %s: %s", r->path, strerror(-r->write_error));
-	e->status = EXIT_FAILED;
-	err_hint(e, "what was written before stays readable: vmspan report %s", r->path);
 }
 
 static int run(struct record *r, struct err *e)
@@ -226,8 +226,7 @@ static int run(struct record *r, struct err *e)
 	r->created = false;
 	announce(r);
 	rc = capture(r, e);
-	explain_write_error(r, e);
-	if (rc && !e->code)
+	if (rc && !r->write_error && !e->code)
 		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
 	return complete(r, e);
 }
