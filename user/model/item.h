@@ -88,6 +88,7 @@ enum loss_cause {
 	LOSS_SEQUENCE_GAP, /* records missing for no cause known; model only */
 	LOSS_UNMATCHED, /* leaves without an enter; model only */
 	LOSS_TRUNCATED, /* too deep, inside a mark, malformed, cut recording */
+	LOSS_SCHED, /* scheduler records (exact mode) */
 	LOSS_CAUSES,
 };
 

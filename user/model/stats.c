@@ -109,6 +109,6 @@ void ledger_subtract(struct ledger *to, const struct ledger *from){ LEDGER_FIELD
 
 u64 ledger_sum(const struct ledger *l)
 {
-	return l->self_ns + l->gc_ns + l->blocked_ns + l->native_ns + l->moved_ns + l->stale_ns +
-	       l->lost_ns;
+	return l->self_ns + l->gc_ns + l->blocked_ns + l->native_ns + l->preempted_ns +
+	       l->moved_ns + l->stale_ns + l->lost_ns;
 }

@@ -20,6 +20,10 @@ struct group_stats {
 	u64 cpu_ns; /* its share of the events' thread CPU time */
 	u64 blocked_ns; /* of wall: inside announced blocking calls */
 	u64 gc_ns; /* of wall: inside collections */
+	/* Exact mode: others had the CPU (not in wall), and own waiting by
+	 * reason while one of its compartments was the innermost. */
+	u64 preempted_ns;
+	u64 off_ns[VMSPAN_OFF_REASONS];
 	u64 max_ns; /* largest wall in one event */
 	u64 durations[JANK_BUCKETS]; /* of wall by event, cumulative */
 	u64 stayed, moved, stale; /* spans: kept, changed CPU, nested loop */
@@ -29,10 +33,11 @@ struct group_stats {
 
 /*
  * For every event and so for every sum of events, to the nanosecond:
- * self + gc + blocked + native + moved + stale + lost = event_wall.
+ * self + gc + blocked + native + preempted + moved + stale + lost =
+ * event_wall. Only exact mode knows of preemption.
  */
 struct ledger {
-	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
+	u64 self_ns, gc_ns, blocked_ns, native_ns, preempted_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
 };
 
