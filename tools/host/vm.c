@@ -55,9 +55,9 @@ const char *vm_script(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(host_js); i++)
-		if (!strcmp(host_js[i].name, name))
-			return host_js[i].text;
+	for (i = 0; i < ARRAY_SIZE(embedded); i++)
+		if (!strcmp(embedded[i].name, name))
+			return embedded[i].text;
 	bug("no script '%s'", name);
 }
 

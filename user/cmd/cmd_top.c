@@ -150,6 +150,9 @@ static int open_screen(struct top_run *r, struct err *e)
 	if (rc)
 		return rc;
 	/* Until the first interval is over: what is traced, and no figures. */
+	rc = source_poll(r->session.source, 0, -1, model_item, r->session.model, e);
+	if (rc < 0)
+		return rc;
 	none = session_snapshot(&r->session, e);
 	if (!none)
 		return e->code;

@@ -163,7 +163,7 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 		     const struct vmspan_thread *t, bool others)
 {
 	u32 slots = VMSPAN_BATCH_SLOTS - t->room;
-	struct item it = {.type = ITEM_BATCH};
+	struct item it = { .type = ITEM_BATCH };
 	u64 *next = map_get(&r->seq, t->batch.thread);
 
 	/* Where another tracer keeps the marks on, batches may have gone by
