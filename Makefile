@@ -88,7 +88,7 @@ $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 unit: $(UNIT)
 $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
+	$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm -pthread $(LDFLAGS)
 
 fuzz: $(FUZZ)
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
