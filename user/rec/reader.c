@@ -485,7 +485,7 @@ no_memory:
 int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err)
 {
 	struct chunk_head h;
-	u64 offset;
+	u64 offset = 0;
 	int rc;
 
 	if (r->ended)
