@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -26,7 +27,7 @@ struct record {
 	struct rec_writer *writer;
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
-	u64 start_ns;
+	u64 start_ns, end_ns; /* CLOCK_MONOTONIC; of the capture */
 };
 
 /* Every item goes to the recording and to the model of the summary. */
@@ -132,10 +133,19 @@ static int capture(struct record *r, struct err *e)
 		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
 			rc = r->write_error;
 	}
+	r->end_ns = now_ns();
 	if (rc < 0)
 		return rc;
 	rc = source_stop(s->source, record_item, r, e);
 	return rc ? rc : model_finish(s->model);
+}
+
+/* What the file takes, now that it is complete. */
+static u64 file_bytes(const struct record *r, const struct rec_totals *t)
+{
+	struct stat st;
+
+	return !stat(r->path, &st) && S_ISREG(st.st_mode) ? (u64)st.st_size : t->bytes;
 }
 
 static void put_summary(struct out *o, const struct record *r, const struct snapshot *s,
@@ -143,14 +153,15 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 {
 	char file[512], duration[TEXT_NS_MAX], bytes[TEXT_BYTES_MAX];
 	bool quiet = r->options->output.quiet;
+	u64 size = file_bytes(r, t);
 
 	text_clean(file, sizeof(file), r->path, strlen(r->path));
 	if (!quiet) {
 		out_printf(o, "%s: %s, %" PRIu64 " events, %" PRIu64 " spans, %s", file,
-			   text_ns(duration, now_ns() - r->start_ns), t->events, t->spans,
-			   text_bytes(bytes, t->bytes));
+			   text_ns(duration, r->end_ns - r->start_ns), t->events, t->spans,
+			   text_bytes(bytes, size));
 		if (t->spans)
-			out_printf(o, " (%.2f bytes a span)", (double)t->bytes / (double)t->spans);
+			out_printf(o, " (%.2f bytes a span)", (double)size / (double)t->spans);
 		out_puts(o, "\n");
 	}
 	/* Of a file that ends early nothing of the kind can be said. */
