@@ -250,7 +250,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 
 /* ---- Life ---- */
 
-struct registry *registry_at(struct process *p, u64 address)
+struct registry *live_registry_at(struct process *p, u64 address)
 {
 	struct registry *grown;
 	u32 i;
@@ -291,7 +291,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	to->read_ns = 0;
 }
 
-void registry_free(struct registry *r)
+void live_registry_free(struct registry *r)
 {
 	int i;
 
