@@ -7,7 +7,7 @@
 
 CC=${CC:-cc}
 FLAGS=(-std=gnu11 -g -O2 -D_GNU_SOURCE '-DVMSPAN_VERSION="test"' -I. -Iuser "-I$B")
-case $B in *san*) FLAGS+=(-fsanitize=address,undefined) ;; esac
+case $B in *san*) FLAGS+=("-fsanitize=address,undefined") ;; esac
 PROBE=$T/live_probe
 
 build() { # OUTPUT SOURCE FLAG...

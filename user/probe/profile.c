@@ -114,7 +114,7 @@ static int show(const char *text, const char *where, int line, const struct pars
 
 int profile_parse(const char *text, const char *where, struct profile *p, struct err *err)
 {
-	struct parse c = {.p = p};
+	struct parse c = { .p = p };
 	int line;
 
 	memset(p, 0, sizeof(*p));

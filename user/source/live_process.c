@@ -206,7 +206,7 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 
 	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
 		return 0;
-	if (d->registry && registry_head(p->pid, d->registry, &head) == -ENOTSUP) {
+	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
 		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
 			d->path, head.abi, VMSPAN_ABI);
 		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
