@@ -6,6 +6,7 @@
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_children.c  descendants that were there before
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_command.c   starting a command under the trace
  */
@@ -74,6 +75,7 @@ struct process {
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
 	bool command; /* started by us and not yet through its first exec */
+	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool ended; /* its pidfd says so */
 	struct attachment *attachments; /* owned */
@@ -183,6 +185,11 @@ void process_disarm_all(struct live *l);
 /* No link of any kind is left. */
 void process_detach_all(struct live *l);
 void process_free(struct live *l, struct process *p);
+
+/* ---- live_children.c ---- */
+
+/* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
+int children_open(struct live *l, struct err *err);
 
 /* ---- live_registry.c ---- */
 

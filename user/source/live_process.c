@@ -311,6 +311,12 @@ int process_fork(struct live *l, const struct wire_life *w)
 	struct process *parent = process_find(l, w->h.pid), *p;
 	u32 i;
 
+	/* Found by a look at /proc after its parent was traced. */
+	p = process_find(l, w->other);
+	if (p && p->adopted) {
+		p->adopted = false;
+		return 0;
+	}
 	p = process_new(l, w->other, w->h.pid);
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
