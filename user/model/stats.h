@@ -33,12 +33,12 @@ struct group_stats {
 
 /*
  * For every event and so for every sum of events, to the nanosecond:
- * self + gc + blocked + native + preempted + moved + stale + lost =
- * event_wall. Only exact mode knows of preemption.
+ * self + gc + blocked + native + moved + stale + lost = event_wall.
  */
 struct ledger {
-	u64 self_ns, gc_ns, blocked_ns, native_ns, preempted_ns, moved_ns, stale_ns, lost_ns;
+	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
+	u64 preempted_ns; /* of native: others had the CPU; exact mode only */
 };
 
 struct event_stats {

@@ -451,7 +451,7 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	*l = (struct ledger){
 		.gc_ns = out[PART_GC],
 		.blocked_ns = out[PART_BLOCKED],
-		.native_ns = out[PART_NATIVE],
+		.native_ns = out[PART_NATIVE] + out[PART_PREEMPTED],
 		.preempted_ns = out[PART_PREEMPTED],
 		.moved_ns = out[PART_MOVED],
 		.stale_ns = out[PART_STALE],
