@@ -402,10 +402,10 @@ static void get_records(struct codec *c, struct cursor *k, struct records_thread
 	b->repaired = t->repaired;
 	b->in_mark = t->in_mark;
 	b->seq = t->seq;
-	b->records = get_u32(k);
+	b->records = records;
 	if (k->bad ||
 	    records_read(&c->records, t, k->at, (size_t)(k->end - k->at), c->data, CODEC_ITEM_MAX,
-			 b->records, &b->bytes, &used) ||
+			 &b->records, &b->bytes, &used) ||
 	    batch_check(c->data, b->bytes, b->records)) {
 		k->bad = true;
 		return;
