@@ -125,7 +125,7 @@ static int chunk_load(struct rec_reader *r, u64 offset, const struct chunk_head 
 {
 	ssize_t n;
 
-	if (buffer_grow(&r->stored, &r->stored_cap, h->stored) ||
+	if (buffer_grow(&r->stored, &r->stored_cap, h->stored + CODEC_PAD) ||
 	    buffer_grow(&r->raw, &r->raw_cap, h->raw + CODEC_PAD))
 		return -ENOMEM;
 	n = file_read(r->fd, r->stored, h->stored, offset + CHUNK_HEAD);
