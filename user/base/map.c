@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014), keyed. */
@@ -103,6 +104,18 @@ bool map_next(const struct map *m, size_t *at, u64 *key, u64 *value)
 		}
 	}
 	return false;
+}
+
+void map_clear(struct map *m)
+{
+	if (m->cap > 64 && m->len < m->cap / 8) {
+		free(m->slots);
+		m->slots = NULL;
+		m->cap = 0;
+	} else if (m->len) {
+		memset(m->slots, 0, m->cap * sizeof(*m->slots));
+	}
+	m->len = 0;
 }
 
 void map_free(struct map *m)

@@ -20,8 +20,7 @@ struct model_config {
 	/* Only events that begin in [from, to) ns after the stream's first
 	 * clock item count; to = 0: no end. */
 	u64 from_ns, to_ns;
-	/* Cycles before this are from before the trace: spans that begin
-	 * earlier are dropped. Set from the first ITEM_CLOCK. */
+	u64 cycles_hz; /* struct source_info; 0: cycles are ns */
 };
 
 struct model;

@@ -61,4 +61,18 @@ struct repair_stats {
 	u64 discarded_shares; /* spans whose cycles made no sense */
 };
 
+/* to += from, to -= from (an earlier state; max stays that of `to`). The
+ * group forms handle the histogram too: 0 or -ENOMEM. */
+int group_stats_add(struct group_stats *to, const struct group_stats *from);
+void group_stats_subtract(struct group_stats *to, const struct group_stats *from);
+int group_stats_copy(struct group_stats *to, const struct group_stats *from);
+void event_stats_add(struct event_stats *to, const struct event_stats *from);
+void event_stats_subtract(struct event_stats *to, const struct event_stats *from);
+void gc_stats_add(struct gc_stats *to, const struct gc_stats *from);
+void gc_stats_subtract(struct gc_stats *to, const struct gc_stats *from);
+void ledger_add(struct ledger *to, const struct ledger *from);
+void ledger_subtract(struct ledger *to, const struct ledger *from);
+/* The left side of the ledger's equation. */
+u64 ledger_sum(const struct ledger *l);
+
 #endif

@@ -27,6 +27,11 @@
  * Wire data. Little-endian, naturally aligned, no pointers, no padding.
  */
 
+#ifdef __cplusplus /* C++ has no flexible array members, its compilers do */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
 typedef __UINT8_TYPE__ vmspan_u8;
 typedef __UINT16_TYPE__ vmspan_u16;
 typedef __UINT32_TYPE__ vmspan_u32;
@@ -233,25 +238,29 @@ struct vmspan_turn {
 	vmspan_u64 begin, mono, cpu_ns, first; /* first: seq when it began */
 	vmspan_u32 iteration, label;
 	vmspan_u16 base, cpu; /* base: frames open when it began */
-	vmspan_u32 pad;
+	vmspan_u32 too_deep_open; /* when it began */
 };
 
 /*
  * State of a live thread; a tracer may read it to see what still runs.
- * `room`: records that still fit; 0 while a mark is being made, and in a
- * forked child, whose copy the kernel wipes.
+ * `ready`: 0 while a mark is being made, and in a forked child, whose copy the
+ * kernel wipes. A mark clears it before it looks at anything else, so a signal
+ * handler either made its whole mark before that or stays out.
  */
 struct vmspan_thread {
-	vmspan_u32 room;
+	vmspan_u32 ready;
+	vmspan_u32 room; /* slots still free in the batch, >= 1 between marks */
 	vmspan_u32 depth; /* open[1 ... depth] are open; open[0] is a guard */
+	vmspan_u32 base; /* of the innermost open event: marks do not reach below */
 	vmspan_u64 cpu; /* address of rseq's cpu_id, or 0: use rdtscp */
-	vmspan_u64 flush_at; /* cycles: a mark after this flushes */
+	vmspan_u64 flush_at; /* cycles: a leave after this flushes */
+	vmspan_u64 session; /* the registry's, when this state began to be true */
 	vmspan_u32 iteration; /* of the innermost open event, or 0 */
 	vmspan_u32 too_deep_open;
-	vmspan_u64 next; /* next thread */
 	vmspan_u32 magic;
 	vmspan_u32 tid; /* 0: free for a new thread */
-	vmspan_u64 session, flush_cycles;
+	vmspan_u64 next; /* next thread */
+	vmspan_u64 flush_cycles;
 	vmspan_u32 turns; /* open events */
 	vmspan_u32 turns_over; /* open events beyond VMSPAN_EVENT_MAX */
 	vmspan_u32 iteration_last;
@@ -264,6 +273,10 @@ struct vmspan_thread {
 	struct vmspan_batch batch;
 	vmspan_u64 records[VMSPAN_BATCH_SLOTS * VMSPAN_SLOT / 8];
 };
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #ifndef VMSPAN_WIRE_ONLY
 /* ---------------------------------------------------------------- Part 2 --
@@ -317,7 +330,8 @@ VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
 /*
  * Registry and probe sites, one of each a DSO however many of its files
  * include this header: they are written in assembler so that the linker folds
- * them as one COMDAT group, in C as in C++.
+ * them as one COMDAT group, in C as in C++. With -flto several files share one
+ * assembler run: hence `.ifndef`.
  *
  * A site is a function of its own, so it works at any -O, never touches the
  * caller's red zone, and its arguments are always in the argument registers.
@@ -352,6 +366,7 @@ VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
 
 /* clang-format off */
 #define VMSPAN__SITE(group, function, probe, semaphore, args)                  \
+	".ifndef " function "\n"                                              \
 	".pushsection .text." group ",\"axG\",%progbits," group ",comdat\n"    \
 	".p2align 4\n.weak " function "\n.hidden " function "\n"               \
 	".type " function ",%function\n" function ":\n.cfi_startproc\n"        \
@@ -363,7 +378,7 @@ VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
 	"993: .8byte " function "\n.8byte _.stapsdt.base\n"                    \
 	".8byte " semaphore "\n"                                               \
 	".asciz \"vmspan\"\n.asciz \"" probe "\"\n.asciz \"" args "\"\n"       \
-	"994: .balign 4\n.popsection\n"
+	"994: .balign 4\n.popsection\n.endif\n"
 
 __asm__(
 	".ifndef _.stapsdt.base\n"
@@ -371,6 +386,7 @@ __asm__(
 	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n"
 	"_.stapsdt.base: .space 1\n.size _.stapsdt.base,1\n"
 	".popsection\n.endif\n"
+	".ifndef " VMSPAN__REGISTRY_S "\n"
 	".pushsection .probes,\"awG\",%progbits,vmspan_group_1,comdat\n"
 	".balign " VMSPAN__STR(VMSPAN_REGISTRY_ALIGN) "\n"
 	".weak " VMSPAN__REGISTRY_S "\n.hidden " VMSPAN__REGISTRY_S "\n"
@@ -379,7 +395,7 @@ __asm__(
 	VMSPAN__REGISTRY_S ":\n"
 	".4byte 0," "0x6e707376" "," VMSPAN__STR(VMSPAN_ABI) "\n"
 	".zero " VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "-12\n"
-	".popsection\n"
+	".popsection\n.endif\n"
 	VMSPAN__SITE("vmspan_group_1", "vmspan_site_flush_1", "flush", "0", VMSPAN__ARG3)
 	VMSPAN__SITE("vmspan_group_1", "vmspan_site_armed_1", "armed", VMSPAN__REGISTRY_S, "")
 );
@@ -395,17 +411,15 @@ extern VMSPAN__HIDDEN void vmspan_site_flush_1(const void *batch, vmspan_u64 byt
 #define VMSPAN__PROBE(name, probe, args)                                       \
 	VMSPAN__SITE("vmspan_probes_1", "vmspan_site_" name "_1", probe,       \
 		     VMSPAN__REGISTRY_S "+2", args)
-__asm__(
-	VMSPAN__PROBE("enter", "enter", VMSPAN__ARG1)
-	VMSPAN__PROBE("leave", "leave", VMSPAN__ARG1)
-	VMSPAN__PROBE("event_begin", "event__begin", VMSPAN__ARG1)
-	VMSPAN__PROBE("event_end", "event__end", "")
-	VMSPAN__PROBE("gc_begin", "gc__begin", VMSPAN__ARG2)
-	VMSPAN__PROBE("gc_end", "gc__end", VMSPAN__ARG1)
-	VMSPAN__PROBE("block_begin", "block__begin", VMSPAN__ARG2)
-	VMSPAN__PROBE("block_end", "block__end", "")
-	VMSPAN__PROBE("mark", "mark", VMSPAN__ARG3)
-);
+__asm__(VMSPAN__PROBE("enter", "enter", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("leave", "leave", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("event_begin", "event__begin", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("event_end", "event__end", ""));
+__asm__(VMSPAN__PROBE("gc_begin", "gc__begin", VMSPAN__ARG2));
+__asm__(VMSPAN__PROBE("gc_end", "gc__end", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("block_begin", "block__begin", VMSPAN__ARG2));
+__asm__(VMSPAN__PROBE("block_end", "block__end", ""));
+__asm__(VMSPAN__PROBE("mark", "mark", VMSPAN__ARG3));
 extern VMSPAN__HIDDEN void vmspan_site_enter_1(vmspan_u64 compartment);
 extern VMSPAN__HIDDEN void vmspan_site_leave_1(vmspan_u64 compartment);
 extern VMSPAN__HIDDEN void vmspan_site_event_begin_1(vmspan_u64 label);
@@ -436,6 +450,7 @@ extern VMSPAN__HIDDEN void vmspan_site_mark_1(vmspan_u64 type, vmspan_u64 label,
  */
 extern VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1
 	__attribute__((tls_model("initial-exec")));
+/* 1 while the state is being made, plus the marks turned away meanwhile. */
 extern VMSPAN__HIDDEN __thread vmspan_u32 vmspan_starting_1
 	__attribute__((tls_model("initial-exec")));
 __attribute__((weak)) VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1;
@@ -448,7 +463,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 /* True while a tracer is attached. For work worth doing only then. */
 static inline VMSPAN__UNUSED int vmspan_enabled(void)
 {
-	return VMSPAN__UNLIKELY(VMSPAN__ON() != 0);
+	return (int)VMSPAN__UNLIKELY(VMSPAN__ON() != 0);
 }
 
 /* ------------------------------------------------------------- Clocks -- */
@@ -522,7 +537,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__rseq_cpu(void)
 /* Until an event has shown the rate of the counter: 50 ms at 2 GHz. */
 #define VMSPAN__FLUSH_CYCLES 100000000u
 
-/* Hands the batch over and empties it. Called inside a mark (room == 0). */
+/* Hands the batch over and empties it. Called inside a mark. */
 static VMSPAN__SLOW void vmspan__flush(struct vmspan_thread *t, vmspan_u32 room)
 {
 	vmspan_u32 slots = VMSPAN_BATCH_SLOTS - room;
@@ -573,14 +588,14 @@ static inline VMSPAN__UNUSED vmspan_u32 vmspan__room(struct vmspan_thread *t, vm
 static VMSPAN__SLOW void vmspan__thread_exit(void *arg)
 {
 	struct vmspan_thread *t = (struct vmspan_thread *)arg;
-	vmspan_u32 room = t->room;
+	vmspan_u32 whole = t->ready; /* 0: the thread ends inside a mark */
 
 	if (t->magic != VMSPAN_MAGIC || vmspan_self_1 != t)
 		return;
-	t->room = 0;
+	t->ready = 0;
 	VMSPAN__FENCE();
-	if (VMSPAN__REGISTRY.semaphore && room)
-		vmspan__flush(t, room);
+	if (VMSPAN__REGISTRY.semaphore && whole)
+		vmspan__flush(t, t->room);
 	vmspan_self_1 = NULL;
 	t->depth = t->turns = 0;
 	__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
@@ -590,7 +605,7 @@ static VMSPAN__SLOW void vmspan__lock(void)
 {
 	while (__atomic_exchange_n(&VMSPAN__REGISTRY.lock, 1, __ATOMIC_ACQUIRE))
 		while (__atomic_load_n(&VMSPAN__REGISTRY.lock, __ATOMIC_RELAXED))
-			;
+			syscall(SYS_sched_yield);
 }
 
 static VMSPAN__SLOW void vmspan__unlock(void)
@@ -600,20 +615,23 @@ static VMSPAN__SLOW void vmspan__unlock(void)
 
 /*
  * Makes the registry this process's own. In a forked child the threads of the
- * parent are gone, and one of them may have held the lock.
+ * parent are gone, and one of them may have held the lock, or have been in
+ * here: so the mark of "being made" carries the process it belongs to.
  */
+#define VMSPAN__OWNING 0x80000000u
 static VMSPAN__SLOW void vmspan__own(void)
 {
 	struct vmspan_registry *r = &VMSPAN__REGISTRY;
 	vmspan_u32 self = (vmspan_u32)getpid(), seen = __atomic_load_n(&r->pid, __ATOMIC_ACQUIRE);
 
 	while (seen != self) {
-		if (seen == ~0u) {
+		if (seen == (self | VMSPAN__OWNING)) {
+			syscall(SYS_sched_yield);
 			seen = __atomic_load_n(&r->pid, __ATOMIC_ACQUIRE);
 			continue;
 		}
-		if (!__atomic_compare_exchange_n(&r->pid, &seen, ~0u, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE))
+		if (!__atomic_compare_exchange_n(&r->pid, &seen, self | VMSPAN__OWNING, 0,
+						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			continue;
 		r->lock = 0;
 		r->threads = 0;
@@ -655,32 +673,53 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_claim(vmspan_u32 tid)
 	return t;
 }
 
-/* The stack as it is when nothing of the thread's past is known. */
+/*
+ * The state as it is when nothing of the thread's past is known. What an
+ * earlier tracer has left in the batch was measured for that one.
+ */
 static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
 {
 	t->session = __atomic_load_n(&VMSPAN__REGISTRY.session, __ATOMIC_RELAXED);
-	t->depth = t->turns = t->turns_over = t->too_deep_open = 0;
+	t->batch.seq += VMSPAN_BATCH_SLOTS - t->room - t->extra;
+	t->room = VMSPAN_BATCH_SLOTS;
+	t->extra = 0;
+	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
 	t->iteration = 0;
 	t->late = 1;
 }
 
 /*
- * This thread's state when room is 0: NULL if the thread is inside a mark
- * (we are in a signal handler) or no state can be had, else a fresh state.
+ * This thread's state when the one at hand will not do: NULL if the thread is
+ * inside a mark (we are in a signal handler) or no state can be had; the same
+ * state, resynchronised, if another tracer has come; else a fresh one.
  */
 static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 {
 	struct vmspan_registry *r = &VMSPAN__REGISTRY;
 	struct vmspan_thread *t = vmspan_self_1;
 
-	if (t && t->magic == VMSPAN_MAGIC) {
-		t->batch.in_mark++;
+	if (t && t->magic == VMSPAN_MAGIC && (!t->ready || vmspan_starting_1)) {
+		__atomic_fetch_add(&t->batch.in_mark, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	if (vmspan_starting_1)
+	if (vmspan_starting_1) {
+		vmspan_starting_1++;
 		return NULL;
+	}
 	vmspan_starting_1 = 1;
 	VMSPAN__FENCE();
+	/* Up to here a signal handler may have done the same. */
+	t = vmspan_self_1;
+	if (t && t->magic == VMSPAN_MAGIC) {
+		if (t->session != r->session) {
+			t->ready = 0;
+			VMSPAN__FENCE();
+			vmspan__resync(t);
+		}
+		VMSPAN__FENCE();
+		vmspan_starting_1 = 0;
+		return t;
+	}
 	vmspan__own();
 	t = vmspan__thread_claim((vmspan_u32)syscall(SYS_gettid));
 	if (t) {
@@ -692,6 +731,7 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 		t->batch.tid = t->tid;
 		t->cpu = vmspan__rseq_cpu();
 		t->extra = t->iteration_last = 0;
+		t->room = VMSPAN_BATCH_SLOTS;
 		t->flush_cycles = VMSPAN__FLUSH_CYCLES;
 		t->flush_at = vmspan__cycles() + t->flush_cycles;
 		vmspan__resync(t);
@@ -708,8 +748,10 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 		if (r->key_valid)
 			pthread_setspecific((pthread_key_t)r->key, t);
 		t->magic = VMSPAN_MAGIC;
-		t->room = VMSPAN_BATCH_SLOTS;
-		vmspan_self_1 = t;
+		VMSPAN__FENCE();
+		vmspan_self_1 = t; /* from here on a signal handler counts there */
+		VMSPAN__FENCE();
+		__atomic_fetch_add(&t->batch.in_mark, vmspan_starting_1 - 1, __ATOMIC_RELAXED);
 	}
 	VMSPAN__FENCE();
 	vmspan_starting_1 = 0;
@@ -718,28 +760,30 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 
 /*
  * Begins a mark: takes the thread's state, *room is its room. NULL: no mark.
- * vmspan__done() ends it. Between the two a signal handler's marks see room
- * 0 and stay out.
+ * vmspan__done() ends it. Between the two a signal handler's marks see that
+ * the thread is not ready and stay out.
  */
 static inline VMSPAN__UNUSED struct vmspan_thread *vmspan__take(vmspan_u32 *room)
 {
 	struct vmspan_thread *t = vmspan_self_1;
 
-	if (VMSPAN__UNLIKELY(!t || !t->room)) {
+	if (VMSPAN__UNLIKELY(!t || !t->ready || t->session != VMSPAN__REGISTRY.session)) {
 		t = vmspan__thread_start();
 		if (!t)
 			return NULL;
 	}
-	*room = t->room;
-	t->room = 0;
+	t->ready = 0;
 	VMSPAN__FENCE();
+	*room = t->room;
 	return t;
 }
 
 static inline VMSPAN__UNUSED void vmspan__done(struct vmspan_thread *t, vmspan_u32 room)
 {
-	VMSPAN__FENCE();
 	t->room = room;
+	VMSPAN__FENCE();
+	/* Not 1: where a fork inside the mark has wiped the state it stays 0. */
+	t->ready = t->magic;
 }
 
 /*
@@ -823,7 +867,6 @@ static VMSPAN__SLOW void vmspan__close(struct vmspan_thread *t, vmspan_u32 *room
 static VMSPAN__SLOW void vmspan__unwind(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u32 depth,
 					vmspan_u64 end, vmspan_u16 cpu)
 {
-	t->too_deep_open = 0;
 	while (t->depth > depth)
 		vmspan__close(t, room, end, cpu, 0, VMSPAN_F_REPAIRED);
 }
@@ -835,17 +878,18 @@ static VMSPAN__SLOW void vmspan__unwind(struct vmspan_thread *t, vmspan_u32 *roo
  */
 static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u32 id)
 {
-	vmspan_u32 base = t->turns ? t->turn[t->turns - 1].base : 0, d = t->depth;
+	vmspan_u32 d = t->depth;
 	vmspan_u64 end;
 	vmspan_u16 cpu;
 
-	if (t->too_deep_open) {
+	/* Those that were open when the event began are not this event's to close. */
+	if (t->too_deep_open > (t->turns ? t->turn[t->turns - 1].too_deep_open : 0)) {
 		t->too_deep_open--;
 		return 0;
 	}
-	while (d > base && t->open[d].id != id)
+	while (d > t->base && t->open[d].id != id)
 		d--;
-	if (d <= base) {
+	if (d <= t->base) {
 		if (!t->late || t->depth)
 			t->batch.unmatched++;
 		return 0;
@@ -866,7 +910,7 @@ static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
 	t = vmspan__take(&room);
 	if (!t)
 		return;
-	if (t->open[t->depth].id == id && t->depth && !t->too_deep_open &&
+	if (t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open &&
 	    t->open[t->depth].reentered != 0xffff)
 		t->open[t->depth].reentered++;
 	else
@@ -887,7 +931,7 @@ static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
 	if (!t)
 		return;
 	o = &t->open[t->depth];
-	if (VMSPAN__UNLIKELY(o->id != id || !t->depth || t->too_deep_open)) {
+	if (VMSPAN__UNLIKELY(o->id != id || t->depth <= t->base || t->too_deep_open)) {
 		if (!vmspan__rematch(t, &room, id))
 			goto out;
 		room = vmspan__room(t, room);
@@ -943,8 +987,6 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	t = vmspan__take(&room);
 	if (!t)
 		return;
-	if (t->session != __atomic_load_n(&VMSPAN__REGISTRY.session, __ATOMIC_RELAXED))
-		vmspan__resync(t);
 	t->late = 0;
 	if (t->turns == VMSPAN_EVENT_MAX) {
 		t->turns_over++;
@@ -954,9 +996,10 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	e = &t->turn[t->turns++];
 	e->iteration = t->iteration = ++t->iteration_last;
 	e->label = label;
-	e->base = (vmspan_u16)t->depth;
+	e->base = (vmspan_u16)(t->base = t->depth);
+	e->too_deep_open = t->too_deep_open;
 	e->first = t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra;
-	/* The order is the same at the end, so the offsets cancel out. */
+	/* The order is the same at the end, so the reads' own cost cancels out. */
 	e->cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	e->mono = vmspan__clock_ns(CLOCK_MONOTONIC);
 	e->begin = vmspan__now(t, &e->cpu);
@@ -986,11 +1029,12 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 			t->batch.unmatched++;
 		goto out;
 	}
+	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	mono = vmspan__clock_ns(CLOCK_MONOTONIC);
 	end = vmspan__now(t, &cpu);
-	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	e = &t->turn[t->turns - 1];
 	vmspan__unwind(t, &room, e->base, end, cpu);
+	t->too_deep_open = e->too_deep_open;
 	r = (struct vmspan_event *)vmspan__append(t, &room, sizeof(*r) / VMSPAN_SLOT);
 	r->h.type = VMSPAN_EVENT;
 	r->h.slots = sizeof(*r) / VMSPAN_SLOT;
@@ -1008,7 +1052,8 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 	r->records =
 		(vmspan_u32)(t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra - 1 - e->first);
 	t->turns--;
-	t->iteration = t->turns ? t->turn[t->turns - 1].iteration : 0;
+	t->iteration = t->turns ? e[-1].iteration : 0;
+	t->base = t->turns ? e[-1].base : 0;
 	r->parent = t->iteration;
 	if (mono - e->mono > 1000000 && end > e->begin)
 		t->flush_cycles = (end - e->begin) * 50 / ((mono - e->mono) / 1000000);
@@ -1056,7 +1101,7 @@ static VMSPAN__SLOW void vmspan__stay_end(vmspan_u32 id, vmspan_u64 result)
 
 	if (!t)
 		return;
-	if ((t->open[t->depth].id == id && t->depth && !t->too_deep_open) ||
+	if ((t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open) ||
 	    vmspan__rematch(t, &room, id)) {
 		end = vmspan__now(t, &cpu);
 		vmspan__close(t, &room, end, cpu, result, 0);
@@ -1216,11 +1261,21 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	if (count > VMSPAN_GROUPS_MAX)
 		count = VMSPAN_GROUPS_MAX;
 	slots = (vmspan_u32)((sizeof(*d) + count * 4 + len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	/*
+	 * A signal handler's mark must not start the thread while we hold the
+	 * lock, which that takes: so the thread is started now, or not by it.
+	 */
+	if (VMSPAN__REGISTRY.semaphore && (t = vmspan__take(&room)))
+		vmspan__done(t, room);
+	vmspan_starting_1 = 1;
+	VMSPAN__FENCE();
 	vmspan__own();
 	vmspan__lock();
 	l = vmspan__log_space(slots * VMSPAN_SLOT);
 	if (!l) {
 		vmspan__unlock();
+		VMSPAN__FENCE();
+		vmspan_starting_1 = 0;
 		return 0;
 	}
 	if (!id)
@@ -1241,6 +1296,8 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 		memcpy(d->groups + count, name, len);
 	__atomic_store_n(&l->used, l->used + slots * VMSPAN_SLOT, __ATOMIC_RELEASE);
 	vmspan__unlock();
+	VMSPAN__FENCE();
+	vmspan_starting_1 = 0;
 	if (VMSPAN__REGISTRY.semaphore && (t = vmspan__take(&room))) {
 		memcpy(vmspan__append(t, &room, slots), d, (size_t)slots * VMSPAN_SLOT);
 		vmspan__done(t, vmspan__room(t, room));

@@ -19,19 +19,27 @@ struct report_source {
 	const char *migrated; /* "discard" or "split" */
 	u64 cycles_hz;
 	const char *note; /* what is wrong with the recording, or NULL */
+	u64 interval_ns; /* of a stream of objects: time since the last; 0: none */
 };
 
 /* Selection and order of group rows. */
 struct view {
 	const char *sort; /* a key of sort_keys[]; NULL: "self" */
 	bool reverse;
-	const char *glob; /* group filter (fnmatch on "kind:name"), or NULL */
+	/* Group filter, or NULL: fnmatch(3) on "kind:name", or, when it holds
+	 * no ':', on the name alone. */
+	const char *glob;
 	u32 limit; /* rows at most; 0: all */
 };
 
 /* The keys `--sort` takes, NULL-terminated: self, wall, cpu, max, p99, ... */
 extern const char *const sort_keys[];
 bool sort_key_valid(const char *key);
+/* Does the group "kind:name" pass the filter? NULL lets all pass. */
+bool group_matches(const char *name, const char *glob);
+/* A quantile of a group's wall by event; never above its maximum, as the edge
+ * of a histogram's bucket may be. */
+u64 group_quantile(const struct group_stats *s, unsigned int permille);
 /* Groups of s selected and sorted: an array of pointers to free(), *n long. */
 const struct snapshot_group **view_rows(const struct snapshot *s, const struct view *v, u32 *n);
 

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Helpers of the scripts in tests/golden and tests/live. A script sources this
+# first, prints one result line a case through ok, not_ok and skip, and ends;
+# its exit status, the end of what it has started and its temporary folder are
+# taken care of here. Nothing waits for time to pass: only for lines, for ends
+# of processes, and all of it below a limit that fails.
+
+set -u
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$TOP" || exit 1
+B=${B:-build}
+VMSPAN=$B/vmspan
+HOST=$B/demohost
+T=$(mktemp -d) || exit 1
+LIMIT=${LIMIT:-30} # seconds a single wait may last
+lib_failed=0
+lib_pids=()
+export B VMSPAN HOST T
+
+ok() { # NAME
+	echo "ok $1"
+}
+
+not_ok() { # NAME WHY...
+	local name=$1
+	shift
+	lib_failed=$((lib_failed + 1))
+	echo "not ok $name - $*"
+}
+
+skip() { # NAME WHY...
+	local name=$1
+	shift
+	echo "skip $name - $*"
+}
+
+check() { # NAME COMMAND...: the command succeeds
+	local name=$1 rc=0
+	shift
+	"$@" >"$T/check.out" 2>&1 || rc=$?
+	if [ $rc = 0 ]; then
+		ok "$name"
+	else
+		not_ok "$name" "exit $rc from: $*"
+		sed 's/^/  | /' "$T/check.out"
+	fi
+	return $rc
+}
+
+check_status() { # NAME STATUS COMMAND...: the exit status, output to $T/out and $T/err
+	local name=$1 want=$2 rc=0
+	shift 2
+	"$@" >"$T/out" 2>"$T/err" || rc=$?
+	if [ "$rc" = "$want" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "exit $rc, not $want, from: $*"
+		sed 's/^/  | /' "$T/out" "$T/err"
+	fi
+}
+
+eq() { # NAME ACTUAL EXPECTED
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got $(printf %q "$2"), expected $(printf %q "$3")"
+	fi
+}
+
+json_eq() { # NAME FILE FILTER EXPECTED: as jq -c prints it
+	local got
+	got=$(jq -c "$3" "$2" 2>&1) || got="(jq: $got)"
+	eq "$1" "$got" "$4"
+}
+
+same() { # NAME FILE EXPECTED-FILE
+	if diff -u "$3" "$2" >"$T/diff"; then
+		ok "$1"
+	else
+		not_ok "$1" "$2 differs from $3"
+		sed 's/^/  | /' "$T/diff"
+	fi
+}
+
+start() { # NAME COMMAND...: in the background; NAME_pid, $T/NAME.out, $T/NAME.err
+	local name=$1
+	shift
+	: >"$T/$name.out"
+	: >"$T/$name.err"
+	"$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
+	printf -v "${name}_pid" %d $!
+	lib_pids+=($!)
+}
+
+# Prints the first line that matches, waiting for it while the process lives.
+wait_line() { # NAME REGEX [out|err]
+	local name=$1 re=$2 file=$T/$1.${3:-out} pid="${1}_pid" fd watcher line rc=0
+	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$file" 2>/dev/null)
+	watcher=$!
+	line=$(grep -m1 -E -- "$re" <&"$fd") || rc=1
+	exec {fd}<&-
+	kill "$watcher" 2>/dev/null
+	if [ $rc = 0 ]; then
+		printf '%s\n' "$line"
+	else
+		echo "no line /$re/ in ${file##*/}:" >&2
+		tail -n 20 "$T/$name.out" "$T/$name.err" >&2
+	fi
+	return $rc
+}
+
+# Waits for the end; its status is the result. SIGNAL, if given, is sent first.
+finish() { # NAME [SIGNAL]
+	local pid="${1}_pid" rc=0
+	[ $# -lt 2 ] || kill -s "$2" "${!pid}" 2>/dev/null
+	# A process that does not end fails the case instead of hanging the script.
+	timeout "$LIMIT" tail -s 0.05 -f --pid="${!pid}" /dev/null
+	if kill -0 "${!pid}" 2>/dev/null && [ "$(lib_state "${!pid}")" != Z ]; then
+		echo "$1 (${!pid}) does not end: killed" >&2
+		kill -s KILL "${!pid}" 2>/dev/null
+	fi
+	wait "${!pid}" || rc=$?
+	return $rc
+}
+
+lib_state() { # PID
+	sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null
+}
+
+# Starts the demo host and waits until it is ready; host_pid.
+start_host() { # ARGUMENT...
+	start host "$HOST" "$@"
+	wait_line host '^ready ' >/dev/null
+}
+
+lib_end() {
+	local rc=$? pid
+	for pid in ${lib_pids+"${lib_pids[@]}"}; do
+		kill -s KILL "$pid" 2>/dev/null
+	done
+	wait 2>/dev/null
+	rm -rf "$T"
+	[ $rc = 0 ] && [ $lib_failed -gt 0 ] && rc=1
+	exit $rc
+}
+trap lib_end EXIT
+trap 'exit 130' INT TERM

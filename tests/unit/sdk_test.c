@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The SDK on one thread: which records its marks make, to the record. */
+#ifndef __x86_64__
+#include <stdio.h>
+int main(void)
+{
+	return puts("skip sdk - the stand-in for a tracer knows x86-64 only") < 0;
+}
+#else
+#include "sdk_tracer.h"
+
+enum {
+	A = 1001,
+	B,
+	C
+};
+
+static void a_mark_without_a_tracer_does_nothing(void **state)
+{
+	(void)state;
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_gc_begin(0, 1);
+	vmspan_gc_end(0);
+	vmspan_value(1, 2);
+	vmspan_leave(A);
+	vmspan_event_end();
+	vmspan_flush();
+	assert_int_equal(tracer->shots, 0);
+	assert_null(vmspan_self_1); /* not even memory was taken */
+	assert_int_equal(vmspan_registry_1.threads, 0);
+}
+
+static void a_span_follows_the_spans_inside_it_and_the_event_its_spans(void **state)
+{
+	const struct vmspan_span *a, *b;
+	const struct vmspan_event *e;
+
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(7);
+	vmspan_enter(A);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	vmspan_leave(A);
+	vmspan_event_end();
+	assert_int_equal(tracer->shots, 1); /* the end of an event flushes */
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, B, 1, 0);
+	expect_span(1, A, 0, 0);
+	e = expect_event(2, 0, 2);
+	b = (const struct vmspan_span *)seen[0];
+	a = (const struct vmspan_span *)seen[1];
+	assert_true(a->begin <= b->begin && b->begin <= b->end && b->end <= a->end);
+	assert_true(e->begin <= a->begin && a->end <= e->end);
+	assert_true(e->mono_begin <= e->mono_end && e->cpu_ns_begin <= e->cpu_ns_end);
+	assert_int_equal(a->iteration, e->h.id);
+	assert_int_equal(b->iteration, e->h.id);
+	assert_int_equal(e->label, 7);
+	assert_int_equal(e->parent, 0);
+	assert_int_equal(shot_batch(0)->tid, getpid());
+}
+
+static void iterations_count_from_one_by_thread(void **state)
+{
+	(void)state;
+	tracer_on();
+	for (int i = 0; i < 3; i++) {
+		vmspan_event_begin(0);
+		vmspan_event_end();
+	}
+	collect();
+	assert_int_equal(seen_count, 3);
+	for (u32 i = 1; i < 3; i++)
+		assert_int_equal(seen[i]->id, seen[0]->id + i);
+}
+
+static void a_b_a_is_three_spans(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_enter(B);
+	vmspan_enter(A);
+	vmspan_leave(A);
+	vmspan_leave(B);
+	vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, A, 2, 0);
+	expect_span(1, B, 1, 0);
+	expect_span(2, A, 0, 0);
+	assert_int_equal(((const struct vmspan_span *)seen[0])->iteration, 0);
+}
+
+static void reentry_of_the_top_is_not_a_span(void **state)
+{
+	(void)state;
+	tracer_on();
+	/* One more than a 16-bit count of re-entries holds opens a second stay. */
+	for (int i = 0; i < 70000; i++)
+		vmspan_enter(A);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	for (int i = 0; i < 70000; i++)
+		vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, B, 2, 0);
+	expect_span(1, A, 1, 0);
+	expect_span(2, A, 0, 0);
+	assert_int_equal(COUNTED(unmatched), 0);
+	assert_int_equal(COUNTED(repaired), 0);
+}
+
+static void a_batch_goes_at_128_records_and_the_next_continues_its_sequence(void **state)
+{
+	u64 first;
+
+	(void)state;
+	tracer_on();
+	for (int i = 0; i < 127; i++) {
+		vmspan_enter(A);
+		vmspan_leave(A);
+	}
+	assert_int_equal(tracer->shots, 0);
+	vmspan_enter(A);
+	vmspan_leave(A);
+	assert_int_equal(tracer->shots, 1);
+	assert_int_equal(shot_batch(0)->records, 128);
+	assert_int_equal(shot_batch(0)->bytes, VMSPAN_BATCH_BYTES);
+	first = shot_batch(0)->seq;
+	for (int i = 0; i < 11; i++) {
+		vmspan_enter(A);
+		vmspan_leave(A);
+	}
+	collect();
+	assert_int_equal(tracer->shots, 2);
+	assert_int_equal(shot_batch(1)->records, 11);
+	assert_int_equal(shot_batch(1)->seq, first + 128);
+	assert_int_equal(seen_count, 139);
+}
+
+static void a_record_that_does_not_fit_opens_the_next_batch(void **state)
+{
+	(void)state;
+	tracer_on();
+	for (int i = 0; i < 127; i++) {
+		vmspan_enter(A);
+		vmspan_leave(A);
+	}
+	vmspan_gc_begin(3, 1000); /* two slots: one is left */
+	vmspan_gc_end(400);
+	assert_int_equal(tracer->shots, 1);
+	assert_int_equal(shot_batch(0)->records, 127);
+	for (int i = 0; i < 63; i++) { /* 2 * 64 slots fill it to the brim */
+		vmspan_gc_begin(3, 1000);
+		vmspan_gc_end(400);
+	}
+	assert_int_equal(tracer->shots, 2);
+	assert_int_equal(shot_batch(1)->records, 64);
+	assert_int_equal(shot_batch(1)->bytes, VMSPAN_BATCH_BYTES);
+	assert_int_equal(shot_batch(1)->seq, shot_batch(0)->seq + 127);
+	collect();
+	assert_int_equal(tracer->count[VMSPAN_GC], 64);
+}
+
+static void an_event_counts_its_records_across_batches(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_value(1, 1); /* before it: not its own */
+	vmspan_event_begin(0);
+	for (int i = 0; i < 307; i++) {
+		vmspan_enter(A);
+		if (i % 10 == 0) {
+			vmspan_gc_begin(0, 0);
+			vmspan_gc_end(0);
+		}
+		vmspan_leave(A);
+	}
+	vmspan_input(1);
+	vmspan_frame(1);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 1 + 307 + 31 + 2 + 1);
+	expect_event(seen_count - 1, 0, 307 + 31 + 2);
+}
+
+static void a_nested_event_has_its_parent_and_its_own_base(void **state)
+{
+	const struct vmspan_event *in, *out;
+
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_event_begin(0);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	vmspan_event_end();
+	vmspan_enter(C);
+	vmspan_leave(C);
+	vmspan_leave(A);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 5);
+	expect_span(0, B, 1, 0);
+	in = expect_event(1, 1, 1);
+	expect_span(2, C, 1, 0);
+	expect_span(3, A, 0, 0);
+	out = expect_event(4, 0, 4);
+	assert_int_equal(in->h.id, out->h.id + 1);
+	assert_int_equal(in->parent, out->h.id);
+	assert_int_equal(out->parent, 0);
+	assert_int_equal(((const struct vmspan_span *)seen[0])->iteration, in->h.id);
+	assert_int_equal(((const struct vmspan_span *)seen[2])->iteration, out->h.id);
+}
+
+static void a_nested_event_enters_the_outer_compartment_anew(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_event_begin(0);
+	vmspan_enter(A); /* no re-entry: it is another turn */
+	vmspan_leave(A);
+	vmspan_event_end();
+	vmspan_leave(A);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 4);
+	expect_span(0, A, 1, 0);
+	expect_event(1, 1, 1);
+	expect_span(2, A, 0, 0);
+	expect_event(3, 0, 3);
+	assert_int_equal(COUNTED(unmatched), 0);
+}
+
+static void a_leave_inside_an_event_does_not_reach_what_was_entered_before_it(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_event_begin(0);
+	vmspan_leave(A);
+	vmspan_enter(B);
+	vmspan_leave(A);
+	vmspan_leave(B);
+	vmspan_event_end();
+	vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, B, 1, 0);
+	expect_event(1, 1, 1);
+	expect_span(2, A, 0, 0);
+	assert_int_equal(COUNTED(unmatched), 2);
+	assert_int_equal(COUNTED(repaired), 0);
+}
+
+static void events_nested_deeper_than_kept_are_counted_and_balanced(void **state)
+{
+	(void)state;
+	tracer_on();
+	for (int i = 0; i < VMSPAN_EVENT_MAX + 5; i++)
+		vmspan_event_begin(0);
+	for (int i = 0; i < VMSPAN_EVENT_MAX + 5; i++)
+		vmspan_event_end();
+	collect();
+	assert_int_equal(tracer->count[VMSPAN_EVENT], VMSPAN_EVENT_MAX);
+	assert_int_equal(COUNTED(too_deep), 5);
+	assert_int_equal(vmspan_self_1->turns, 0);
+	assert_int_equal(vmspan_self_1->iteration, 0);
+	expect_event(seen_count - 1, 0, VMSPAN_EVENT_MAX - 1);
+}
+
+static void spans_deeper_than_kept_are_counted_and_balanced(void **state)
+{
+	enum {
+		N = VMSPAN_DEPTH_MAX + 47
+	};
+	(void)state;
+	tracer_on();
+	for (u32 i = 0; i < N; i++)
+		vmspan_enter(i % 2 ? A : B);
+	for (u32 i = N; i-- > 0;)
+		vmspan_leave(i % 2 ? A : B);
+	collect();
+	assert_int_equal(tracer->count[VMSPAN_SPAN], VMSPAN_DEPTH_MAX);
+	for (u32 i = 0; i < VMSPAN_DEPTH_MAX; i++) {
+		u32 d = VMSPAN_DEPTH_MAX - 1 - i;
+		expect_span(i, d % 2 ? A : B, d, 0);
+	}
+	assert_int_equal(COUNTED(too_deep), 47);
+	assert_int_equal(COUNTED(unmatched), 0);
+	assert_int_equal(COUNTED(repaired), 0);
+	assert_int_equal(vmspan_self_1->depth, 0);
+}
+
+static void an_event_leaves_the_overflow_of_the_one_around_it(void **state)
+{
+	enum {
+		N = VMSPAN_DEPTH_MAX + 5
+	};
+
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	for (u32 i = 0; i < N; i++)
+		vmspan_enter(i % 2 ? A : B);
+	vmspan_event_begin(0);
+	vmspan_enter(C);
+	vmspan_enter(A); /* never left: the event's end forgets it */
+	vmspan_event_end();
+	for (u32 i = N; i-- > 0;)
+		vmspan_leave(i % 2 ? A : B);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(tracer->count[VMSPAN_SPAN], VMSPAN_DEPTH_MAX);
+	expect_event(seen_count - 1, 0, VMSPAN_DEPTH_MAX + 1);
+	assert_int_equal(COUNTED(unmatched), 0);
+	assert_int_equal(COUNTED(repaired), 0);
+}
+
+static void a_leave_without_an_enter_is_ignored_and_counted(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_leave(B);
+	vmspan_enter(A);
+	vmspan_leave(B);
+	vmspan_gc_end(0);
+	vmspan_block_end();
+	vmspan_leave(A);
+	vmspan_event_end();
+	vmspan_event_end();
+	vmspan_value(1, 1);
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, A, 0, 0);
+	expect_event(1, 0, 1);
+	assert_int_equal(COUNTED(unmatched), 5);
+}
+
+static void skipped_leaves_are_repaired_by_the_next_that_matches(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_enter(B);
+	vmspan_gc_begin(9, 100);
+	vmspan_enter(C);
+	vmspan_leave(A); /* as a longjmp to A's frame does */
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 5);
+	expect_span(0, C, 3, VMSPAN_F_REPAIRED);
+	assert_int_equal(seen[1]->type, VMSPAN_GC);
+	assert_int_equal(seen[1]->depth, 2 | VMSPAN_F_REPAIRED);
+	assert_int_equal(seen[1]->id, 9);
+	expect_span(2, B, 1, VMSPAN_F_REPAIRED);
+	expect_span(3, A, 0, 0);
+	expect_event(4, 0, 4);
+	assert_int_equal(COUNTED(repaired), 3);
+}
+
+static void skipped_leaves_are_repaired_by_the_end_of_the_event(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	for (u32 i = 0; i < VMSPAN_DEPTH_MAX; i++) /* more than a batch, too deep by one */
+		vmspan_enter(B + i % 2);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, VMSPAN_DEPTH_MAX + 1);
+	expect_span(VMSPAN_DEPTH_MAX - 1, A, 0, VMSPAN_F_REPAIRED);
+	expect_event(seen_count - 1, 0, VMSPAN_DEPTH_MAX);
+	assert_int_equal(COUNTED(repaired), VMSPAN_DEPTH_MAX);
+	assert_int_equal(vmspan_self_1->too_deep_open, 0);
+}
+
+static void collections_calls_and_marks_say_what_they_were_told(void **state)
+{
+	const struct vmspan_block *b;
+	const struct vmspan_mark *m;
+	const struct vmspan_gc *g;
+
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_gc_begin(11, 5000000000);
+	vmspan_gc_end(4000000000);
+	vmspan_block_begin(12, 4321);
+	vmspan_block_end();
+	vmspan_input(13);
+	vmspan_frame(14);
+	vmspan_value(15, -6);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 6);
+	g = (const struct vmspan_gc *)seen[0];
+	assert_int_equal(g->h.type, VMSPAN_GC);
+	assert_int_equal(g->h.id, 11);
+	assert_int_equal(g->bytes_before, 5000000000);
+	assert_int_equal(g->bytes_after, 4000000000);
+	assert_true(g->begin <= g->end);
+	assert_int_equal(g->iteration, seen[5]->id);
+	b = (const struct vmspan_block *)seen[1];
+	assert_int_equal(b->h.type, VMSPAN_BLOCK);
+	assert_int_equal(b->h.id, 12);
+	assert_int_equal(b->peer, 4321);
+	assert_int_equal(seen[2]->type, VMSPAN_INPUT);
+	assert_int_equal(seen[2]->id, 13);
+	assert_int_equal(seen[3]->type, VMSPAN_FRAME);
+	assert_int_equal(seen[3]->id, 14);
+	m = (const struct vmspan_mark *)seen[4];
+	assert_int_equal(m->h.type, VMSPAN_VALUE);
+	assert_int_equal(m->h.id, 15);
+	assert_int_equal(m->value, -6);
+	assert_int_equal(m->iteration, seen[5]->id);
+	expect_event(5, 0, 5);
+}
+
+/* The log as a late tracer reads it: calls visit for every definition. */
+static u32 read_log(void (*visit)(const struct vmspan_def *d, u32 i, void *arg), void *arg)
+{
+	u32 count = 0;
+
+	for (u64 at = vmspan_registry_1.log; at;) {
+		const struct vmspan_log *l = (const struct vmspan_log *)(size_t)at;
+		const char *p = (const char *)l->data, *end = p + l->used;
+
+		assert_true(l->used <= l->size);
+		while (p < end) {
+			const struct vmspan_def *d = (const struct vmspan_def *)p;
+
+			assert_true(d->h.slots >= 1 && d->h.slots * VMSPAN_SLOT <= end - p);
+			assert_true(sizeof(*d) + d->count * 4u + d->name_len <=
+				    (size_t)d->h.slots * VMSPAN_SLOT);
+			if (visit)
+				visit(d, count, arg);
+			count++;
+			p += d->h.slots * VMSPAN_SLOT;
+		}
+		at = l->next;
+	}
+	return count;
+}
+
+static void keep_last(const struct vmspan_def *d, u32 i, void *arg)
+{
+	(void)i;
+	*(const struct vmspan_def **)arg = d;
+}
+
+static const char *def_name(const struct vmspan_def *d)
+{
+	return (const char *)(d->groups + d->count);
+}
+
+static void a_definition_is_in_the_log_and_while_traced_in_the_stream(void **state)
+{
+	u32 groups[12], before, late, c, i;
+	const struct vmspan_def *d = NULL;
+	char longer[400];
+
+	(void)state;
+	tracer_off();
+	before = read_log(NULL, NULL);
+	late = vmspan_label("before the tracer");
+	assert_int_not_equal(late, 0);
+	tracer_on();
+	for (i = 0; i < 12; i++)
+		groups[i] = vmspan_group(VMSPAN_ADDON, "g");
+	c = vmspan_compartment("frame 1", groups, 12); /* too many: eight are kept */
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = 0;
+	vmspan_group_rename(groups[0], VMSPAN_PAGE, longer);
+	read_log(keep_last, &d);
+	assert_int_equal(read_log(NULL, NULL), before + 15);
+	assert_int_equal(d->h.type, VMSPAN_DEF_GROUP);
+	assert_int_equal(d->h.id, groups[0]);
+	assert_int_equal(d->kind, VMSPAN_PAGE);
+	assert_int_equal(d->name_len, VMSPAN_NAME_MAX);
+	assert_memory_equal(def_name(d), longer, VMSPAN_NAME_MAX);
+	collect();
+	assert_int_equal(seen_count, 14);
+	for (i = 0; i < 12; i++) {
+		assert_int_equal(seen[i]->type, VMSPAN_DEF_GROUP);
+		assert_int_equal(seen[i]->id, groups[i]);
+	}
+	d = (const struct vmspan_def *)seen[12];
+	assert_int_equal(d->h.type, VMSPAN_DEF_COMPARTMENT);
+	assert_int_equal(d->h.id, c);
+	assert_int_equal(d->count, VMSPAN_GROUPS_MAX);
+	assert_memory_equal(d->groups, groups, sizeof(u32) * VMSPAN_GROUPS_MAX);
+	assert_int_equal(d->name_len, 7);
+	assert_memory_equal(def_name(d), "frame 1", 8);
+	vmspan_group_rename(0, VMSPAN_PAGE, "nothing"); /* a group that was never made */
+	assert_int_equal(read_log(NULL, NULL), before + 15);
+}
+
+struct expected {
+	u32 skip, id;
+};
+
+static void check_numbered(const struct vmspan_def *d, u32 i, void *arg)
+{
+	const struct expected *e = arg;
+	char name[32];
+
+	if (i < e->skip)
+		return;
+	snprintf(name, sizeof(name), "label %u", i - e->skip);
+	assert_int_equal(d->h.type, VMSPAN_DEF_LABEL);
+	assert_int_equal(d->h.id, e->id + i - e->skip);
+	assert_int_equal(d->name_len, strlen(name));
+	assert_memory_equal(def_name(d), name, strlen(name));
+}
+
+static void ten_thousand_definitions_are_all_there(void **state)
+{
+	struct expected e = { .skip = read_log(NULL, NULL),
+			      .id = vmspan_registry_1.label_last + 1 };
+	char name[32];
+
+	(void)state;
+	tracer_on();
+	for (u32 i = 0; i < 10000; i++) {
+		snprintf(name, sizeof(name), "label %u", i);
+		assert_int_equal(vmspan_label(name), e.id + i);
+	}
+	assert_int_equal(read_log(check_numbered, &e), e.skip + 10000);
+	collect();
+	assert_int_equal(seen_count, 10000);
+	for (u32 i = 0; i < 10000; i++)
+		check_numbered((const struct vmspan_def *)seen[i], e.skip + i, &e);
+}
+
+static void a_leave_hands_over_a_batch_that_has_waited_too_long(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_leave(A);
+	assert_int_equal(tracer->shots, 0);
+	vmspan_self_1->flush_at = vmspan__cycles(); /* as if its time had passed */
+	vmspan_enter(A);
+	vmspan_leave(A);
+	assert_int_equal(tracer->shots, 1);
+	assert_int_equal(shot_batch(0)->records, 2);
+	assert_true(vmspan_self_1->flush_at > vmspan__cycles());
+}
+
+static void a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time(void **state)
+{
+	u64 seq;
+
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	seq = vmspan_self_1->batch.seq;
+	tracer_off(); /* died: B's span is still in the batch, A and the turn are open */
+	vmspan_leave(A);
+	vmspan_enter(C);
+	tracer_on();
+	vmspan_leave(C); /* entered while nobody traced */
+	vmspan_enter(B);
+	vmspan_leave(B);
+	vmspan_event_end(); /* begun under the tracer that died */
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_leave(A);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, B, 0, 0);
+	assert_int_equal(((const struct vmspan_span *)seen[0])->iteration, 0);
+	expect_span(1, A, 0, 0);
+	expect_event(2, 0, 1);
+	assert_int_equal(shot_batch(0)->seq, seq + 1); /* the dropped one has had its number */
+	assert_int_equal(COUNTED(unmatched), 0);
+	assert_int_equal(COUNTED(repaired), 0);
+}
+
+static void the_cpu_number_comes_from_rseq_where_libc_has_it(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_leave(A);
+	if (!&__rseq_size || !__rseq_size) {
+		print_message("skip: this libc does not register rseq\n");
+		skip();
+	}
+	assert_int_not_equal(vmspan_self_1->cpu, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mark_without_a_tracer_does_nothing),
+		cmocka_unit_test(a_span_follows_the_spans_inside_it_and_the_event_its_spans),
+		cmocka_unit_test(iterations_count_from_one_by_thread),
+		cmocka_unit_test(a_b_a_is_three_spans),
+		cmocka_unit_test(reentry_of_the_top_is_not_a_span),
+		cmocka_unit_test(a_batch_goes_at_128_records_and_the_next_continues_its_sequence),
+		cmocka_unit_test(a_record_that_does_not_fit_opens_the_next_batch),
+		cmocka_unit_test(an_event_counts_its_records_across_batches),
+		cmocka_unit_test(a_nested_event_has_its_parent_and_its_own_base),
+		cmocka_unit_test(a_nested_event_enters_the_outer_compartment_anew),
+		cmocka_unit_test(a_leave_inside_an_event_does_not_reach_what_was_entered_before_it),
+		cmocka_unit_test(events_nested_deeper_than_kept_are_counted_and_balanced),
+		cmocka_unit_test(spans_deeper_than_kept_are_counted_and_balanced),
+		cmocka_unit_test(an_event_leaves_the_overflow_of_the_one_around_it),
+		cmocka_unit_test(a_leave_without_an_enter_is_ignored_and_counted),
+		cmocka_unit_test(skipped_leaves_are_repaired_by_the_next_that_matches),
+		cmocka_unit_test(skipped_leaves_are_repaired_by_the_end_of_the_event),
+		cmocka_unit_test(collections_calls_and_marks_say_what_they_were_told),
+		cmocka_unit_test(a_definition_is_in_the_log_and_while_traced_in_the_stream),
+		cmocka_unit_test(ten_thousand_definitions_are_all_there),
+		cmocka_unit_test(a_leave_hands_over_a_batch_that_has_waited_too_long),
+		cmocka_unit_test(a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time),
+		cmocka_unit_test(the_cpu_number_comes_from_rseq_where_libc_has_it),
+	};
+
+	return cmocka_run_group_tests_name("sdk", tests, tracer_setup, NULL);
+}
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A pretend thread for tests: takes marks at given times and makes the records
+ * the SDK would make, then hands them to a model as items. Cycles are ns.
+ */
+#ifndef TESTS_SIM_H
+#define TESTS_SIM_H
+
+#include "model/model.h"
+#include "model/snapshot.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIM_PID 100
+#define SIM_REGISTRY 0x1000
+#define SIM_RECORDS (1 << 16)
+
+struct sim_open {
+	u64 begin;
+	u32 id;
+	u16 cpu;
+	u8 type;
+};
+
+struct sim_turn {
+	u64 begin;
+	u32 iteration, first;
+	u16 base, cpu;
+};
+
+struct sim {
+	struct sim_open open[VMSPAN_DEPTH_MAX];
+	u32 depth;
+	struct sim_turn turn[VMSPAN_EVENT_MAX];
+	u32 turns, iteration_last;
+	u32 tid;
+	u16 cpu;
+	u64 cpu_scale; /* CPU ns an event gets, in percent of its wall */
+	/* Records, each at most 3 slots, and where each begins. */
+	u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
+	u32 at[SIM_RECORDS], slots, records;
+};
+
+static inline struct sim *sim_new(u32 tid)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+
+	assert(s);
+	s->tid = tid;
+	s->cpu_scale = 100;
+	return s;
+}
+
+static inline void *sim_record(struct sim *s, u8 type, u8 slots, u32 depth, u32 id)
+{
+	struct vmspan_head *h = (void *)s->data[s->slots];
+
+	assert(s->records < SIM_RECORDS);
+	s->at[s->records++] = s->slots;
+	s->slots += slots;
+	*h = (struct vmspan_head){ type, slots, (u16)depth, id };
+	return h;
+}
+
+static inline u32 sim_iteration(const struct sim *s)
+{
+	return s->turns ? s->turn[s->turns - 1].iteration : 0;
+}
+
+static inline void sim_enter(struct sim *s, u64 t, u32 id, u8 type)
+{
+	s->open[s->depth++] = (struct sim_open){ t, id, s->cpu, type };
+}
+
+static inline void sim_leave(struct sim *s, u64 t)
+{
+	const struct sim_open *o = &s->open[--s->depth];
+	struct vmspan_span *r =
+		sim_record(s, o->type, o->type == VMSPAN_SPAN ? 1 : 2, s->depth, o->id);
+
+	r->begin = o->begin;
+	r->end = t;
+	r->cpu_begin = o->cpu;
+	r->cpu_end = s->cpu;
+	r->iteration = sim_iteration(s);
+}
+
+static inline void sim_event(struct sim *s, u64 t)
+{
+	s->turn[s->turns++] =
+		(struct sim_turn){ t, ++s->iteration_last, s->records, (u16)s->depth, s->cpu };
+}
+
+static inline void sim_event_end(struct sim *s, u64 t)
+{
+	struct sim_turn e = s->turn[--s->turns];
+	struct vmspan_event *r = sim_record(s, VMSPAN_EVENT, 3, e.base, e.iteration);
+
+	r->begin = r->mono_begin = e.begin;
+	r->end = r->mono_end = t;
+	r->cpu_ns_begin = 0;
+	r->cpu_ns_end = (t - e.begin) * s->cpu_scale / 100;
+	r->cpu_begin = e.cpu;
+	r->cpu_end = s->cpu;
+	r->parent = sim_iteration(s);
+	r->records = s->records - 1 - e.first;
+}
+
+static inline void sim_start(struct model *m, const char *name)
+{
+	struct item it = { .type = ITEM_CLOCK, .clock = { 1, 1, 1 } };
+
+	assert(!model_item(m, &it));
+	it = (struct item){ .type = ITEM_PROCESS,
+			    .process = { PROCESS_SEEN, SIM_PID, 1, 1, name, "sdk" } };
+	assert(!model_item(m, &it));
+}
+
+/* Defines a group or, with groups, a compartment. */
+static inline void sim_define(struct model *m, u32 pid, u8 type, u32 id, u8 kind, const char *name,
+			      const u32 *groups, u32 count)
+{
+	u64 space[(sizeof(struct vmspan_def) + 32 + 288) / 8] = { 0 };
+	struct vmspan_def *d = (void *)space;
+	struct item it = { .type = ITEM_DEFS };
+
+	d->h.type = type;
+	d->h.id = id;
+	d->kind = kind;
+	d->count = (u8)count;
+	d->name_len = (u8)strlen(name);
+	if (count)
+		memcpy(d->groups, groups, count * sizeof(u32));
+	memcpy(d->groups + count, name, d->name_len);
+	d->h.slots = (u8)((sizeof(*d) + count * 4 + d->name_len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	it.defs = (struct item_defs){ pid, SIM_REGISTRY, d, d->h.slots * (u32)VMSPAN_SLOT };
+	assert(!model_item(m, &it));
+}
+
+/* Records [from, to) as one batch. */
+static inline int sim_batch(const struct sim *s, struct model *m, u32 pid, u32 from, u32 to)
+{
+	u32 begin = s->at[from], end = to < s->records ? s->at[to] : s->slots;
+	struct item it = { .type = ITEM_BATCH };
+
+	it.batch = (struct item_batch){
+		.pid = pid,
+		.tid = s->tid,
+		.registry = SIM_REGISTRY,
+		.thread = s->tid,
+		.seq = from,
+		.records = to - from,
+		.bytes = (end - begin) * VMSPAN_SLOT,
+		.data = s->data[begin],
+	};
+	return model_item(m, &it);
+}
+
+/* Everything, `size` records a batch. */
+static inline void sim_feed(const struct sim *s, struct model *m, u32 size)
+{
+	u32 i;
+
+	for (i = 0; i < s->records; i += size)
+		assert(!sim_batch(s, m, SIM_PID, i, (u32)min_u64(i + size, s->records)));
+}
+
+static inline const struct snapshot_group *sim_group(const struct snapshot *s, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < s->group_count; i++)
+		if (!strcmp(s->groups[i].name, name))
+			return &s->groups[i];
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/text.h"
+#include "cmd/output.h"
+#include "cmd/session.h"
+#include "sink/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct exporter *choose(const char *name, const struct command *c, struct err *e)
+{
+	const struct exporter *x = exporter_find(name ? name : exporters[0]->name);
+	struct nearest near = { .word = name };
+	char list[256] = "", clean[64];
+	size_t i;
+
+	if (x)
+		return x;
+	for (i = 0; exporters[i]; i++) {
+		size_t len = strlen(list);
+
+		nearest_try(&near, exporters[i]->name);
+		snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "", exporters[i]->name);
+	}
+	usage_error(e, c, "unknown format '%s'; known: %s%s%s%s",
+		    text_clean(clean, sizeof(clean), name, strlen(name)), list,
+		    near.best ? "; did you mean " : "", near.best ? near.best : "",
+		    near.best ? "?" : "");
+	return NULL;
+}
+
+/* FILE.vmspan becomes FILE.json, in the same directory. */
+static void default_path(char path[OUTPUT_PATH_MAX], const char *input, const char *suffix)
+{
+	size_t len = strlen(input), ours = strlen(".vmspan");
+
+	if (len > ours && !strcmp(input + len - ours, ".vmspan"))
+		len -= ours;
+	snprintf(path, OUTPUT_PATH_MAX, "%.*s%s", (int)len, input, suffix);
+}
+
+static int translate(struct session *s, const struct exporter *x, const struct options *o,
+		     struct output *output, struct err *e)
+{
+	struct export_config config = {
+		.start_ns = s->source->info.start_mono_ns,
+		.glob = o->view.glob,
+	};
+	struct snapshot *totals = NULL;
+	void *state = x->begin(&output->out, &config, s->model);
+	int rc;
+
+	if (!state)
+		return err_set(e, -ENOMEM, "out of memory");
+	rc = session_drain(s, o->output.quiet, e);
+	if (!rc) {
+		totals = session_snapshot(s, e);
+		rc = totals ? 0 : -ENOMEM;
+	}
+	if (!rc) {
+		x->end(state, totals, &s->head);
+		rc = out_flush(&output->out);
+	}
+	snapshot_free(totals);
+	x->free(state);
+	return rc;
+}
+
+static int run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
+{
+	char path[OUTPUT_PATH_MAX];
+	struct output output = { .fd = -1 };
+	struct session s = { 0 };
+	int rc;
+
+	default_path(path, input, x->suffix);
+	rc = session_replay(&s, o, input, e);
+	if (!rc)
+		rc = output_open(&output, o->output.file ? o->output.file : path, input, e);
+	if (!rc)
+		rc = translate(&s, x, o, &output, e);
+	if (rc && rc != -EPIPE && !e->code) {
+		if (output.out.error)
+			err_set_status(e, rc, EXIT_FAILED, "cannot write %s: %s", output.name,
+				       strerror(-rc));
+		else if (rc == -EINTR)
+			err_set(e, rc, "interrupted: nothing was written to %s", output.name);
+		else
+			err_set(e, rc, "cannot export %s: %s", input, strerror(-rc));
+	}
+	if (!rc)
+		rc = output_commit(&output, e);
+	if (!rc && s.head.note)
+		fprintf(stderr, "vmspan: note: %s: %s\n", input, s.head.note);
+	if (!rc && !o->output.quiet && output.path[0])
+		fprintf(stderr, "wrote %s\n", output.name);
+	output_abandon(&output);
+	session_close(&s);
+	return rc;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	const struct command *c = command_find("export");
+	const struct exporter *x;
+	struct options o;
+	struct err e = { 0 };
+	const char *input;
+	int status = options_parse(c, argc, argv, &o);
+
+	if (status != OPTIONS_RUN)
+		return status;
+	x = choose(o.output.format, c, &e);
+	input = x ? options_file(&o, c, &e) : NULL;
+	status = input && !run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
+	return e.code ? say_error(&e) : status;
+}

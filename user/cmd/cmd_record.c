@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/text.h"
+#include "cmd/output.h"
+#include "cmd/session.h"
+#include "rec/rec.h"
+#include "sink/complete.h"
+#include "sink/summary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	TIMER_END,
+	TIMER_SYNC
+};
+
+struct record {
+	struct session session;
+	const struct options *options;
+	const char *path;
+	char default_path[OUTPUT_PATH_MAX];
+	bool created; /* the file, by us */
+	struct rec_writer *writer;
+	int write_error; /* sticks; the trace ends with it */
+	bool unsynced; /* items since the last rec_sync() */
+	u64 start_ns, end_ns; /* CLOCK_MONOTONIC; of the capture */
+};
+
+/* Every item goes to the recording and to the model of the summary. */
+static int record_item(void *ctx, const struct item *it)
+{
+	struct record *r = ctx;
+
+	r->write_error = rec_item(r->writer, it);
+	if (r->write_error)
+		return r->write_error;
+	/* A timer only while there is something to write out: a target that
+	 * sleeps lets the recorder sleep. */
+	if (!r->unsynced)
+		wake_arm(&r->session.wake, TIMER_SYNC, NSEC_PER_SEC, 0);
+	r->unsynced = true;
+	return model_item(r->session.model, it);
+}
+
+static int read_comm(u32 pid, char name[64])
+{
+	char path[40];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, name, 63);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	name[n] = 0;
+	name[strcspn(name, "\n")] = 0;
+	return 0;
+}
+
+static void choose_path(struct record *r)
+{
+	const struct options *o = r->options;
+	const char *slash;
+	char name[64];
+
+	r->path = o->output.file;
+	if (r->path)
+		return;
+	if (o->target.count) {
+		if (read_comm(o->target.pids[0], name))
+			snprintf(name, sizeof(name), "process");
+		output_default(r->default_path, name, o->target.pids[0]);
+	} else {
+		slash = strrchr(o->rest[0], '/');
+		output_default(r->default_path, slash ? slash + 1 : o->rest[0], 0);
+	}
+	r->path = r->default_path;
+}
+
+static void announce(const struct record *r)
+{
+	const struct options *o = r->options;
+	char clean[256], file[512];
+	u32 i;
+
+	if (o->output.quiet)
+		return;
+	text_clean(file, sizeof(file), r->path, strlen(r->path));
+	if (o->rest_count) {
+		fprintf(stderr, "recording %s to %s, until it ends or ^C\n",
+			text_clean(clean, sizeof(clean), o->rest[0], strlen(o->rest[0])), file);
+		return;
+	}
+	fprintf(stderr, "recording %u", o->target.pids[0]);
+	for (i = 1; i < o->target.count && i < 8; i++)
+		fprintf(stderr, ",%u", o->target.pids[i]);
+	if (i < o->target.count)
+		fprintf(stderr, " and %u more", o->target.count - i);
+	fprintf(stderr, " to %s, until ^C\n", file);
+}
+
+static int sync_recording(struct record *r, struct err *e)
+{
+	int rc = rec_sync(r->writer, e);
+
+	r->unsynced = false;
+	r->write_error = rc;
+	return rc;
+}
+
+/* Until a signal, the duration or the end of the targets. */
+static int capture(struct record *r, struct err *e)
+{
+	struct session *s = &r->session;
+	int rc = 1;
+
+	if (r->options->pace.duration_ns)
+		wake_arm(&s->wake, TIMER_END, r->options->pace.duration_ns, 0);
+	while (rc > 0) {
+		unsigned int bits;
+
+		rc = source_poll(s->source, -1, s->wake.epoll, record_item, r, e);
+		bits = wake_take(&s->wake);
+		if (rc > 0 && bits & (WAKE_STOP | WAKE_TIMER << TIMER_END))
+			break;
+		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
+			rc = r->write_error;
+	}
+	r->end_ns = now_ns();
+	if (rc < 0)
+		return rc;
+	rc = source_stop(s->source, record_item, r, e);
+	return rc ? rc : model_finish(s->model);
+}
+
+/* What the file takes, now that it is complete. */
+static u64 file_bytes(const struct record *r, const struct rec_totals *t)
+{
+	struct stat st;
+
+	return !stat(r->path, &st) && S_ISREG(st.st_mode) ? (u64)st.st_size : t->bytes;
+}
+
+static void put_summary(struct out *o, const struct record *r, const struct snapshot *s,
+			const struct rec_totals *t, bool whole)
+{
+	char file[512], duration[TEXT_NS_MAX], bytes[TEXT_BYTES_MAX];
+	bool quiet = r->options->output.quiet;
+	u64 size = file_bytes(r, t);
+
+	text_clean(file, sizeof(file), r->path, strlen(r->path));
+	if (!quiet) {
+		out_printf(o, "%s: %s, %" PRIu64 " events, %" PRIu64 " spans, %s", file,
+			   text_ns(duration, r->end_ns - r->start_ns), t->events, t->spans,
+			   text_bytes(bytes, size));
+		if (t->spans)
+			out_printf(o, " (%.2f bytes a span)", (double)size / (double)t->spans);
+		out_puts(o, "\n");
+	}
+	/* Of a file that ends early nothing of the kind can be said. */
+	if (!quiet && whole) {
+		summary_complete(o, s);
+		out_puts(o, lost_any(&s->losses) ? "\n" : ", nothing lost\n");
+	}
+	if (lost_any(&s->losses)) {
+		summary_losses(o, &s->losses);
+		out_puts(o, "\n");
+	}
+}
+
+/* Completes the file; the summary is printed whatever happened. */
+static int complete(struct record *r, struct err *e)
+{
+	struct snapshot *s = snapshot_take(r->session.model);
+	struct rec_totals totals;
+	struct err close_error = { 0 };
+	struct out o;
+	int rc;
+
+	rec_totals(r->writer, &totals);
+	rc = rec_close(r->writer, &close_error);
+	r->writer = NULL;
+	/* A failed write ends the trace, but not what is in the file already.
+	 * The writer has the words for it. */
+	if (close_error.code && !e->code)
+		*e = close_error;
+	if (!rc)
+		rc = r->write_error;
+	if (rc && !e->code) {
+		err_set(e, rc, "cannot write %s: %s", r->path, strerror(-rc));
+		err_hint(e, "what was written before stays readable: vmspan report %s", r->path);
+	}
+	if (r->write_error)
+		e->status = EXIT_FAILED;
+	out_open_fd(&o, STDERR_FILENO);
+	if (s)
+		put_summary(&o, r, s, &totals, !e->code);
+	out_close(&o);
+	snapshot_free(s);
+	return rc;
+}
+
+static int run(struct record *r, struct err *e)
+{
+	struct rec_options options = { .ring_bytes = r->options->output.ring_bytes };
+	int rc;
+
+	choose_path(r);
+	rc = output_recording(r->path, &r->created, e);
+	if (rc)
+		return rc;
+	rc = session_live(&r->session, r->options, true, e);
+	if (rc)
+		return rc;
+	r->start_ns = now_ns();
+	r->writer = rec_create(r->path, &r->session.source->info, &options, e);
+	if (!r->writer)
+		return e->code ? e->code : err_set(e, -EIO, "cannot write %s", r->path);
+	r->created = false;
+	announce(r);
+	rc = capture(r, e);
+	if (rc && !r->write_error && !e->code)
+		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
+	return complete(r, e);
+}
+
+static int check(const struct options *o, const struct command *c, struct err *e)
+{
+	if (o->rest_count && !o->after_dashes)
+		return usage_error(e, c, "unexpected argument '%s'; a command comes after --",
+				   o->rest[0]);
+	if (o->rest_count && o->target.count)
+		return usage_error(e, c, "either -p PID or a command, not both");
+	if (!o->rest_count && !o->target.count)
+		return usage_error(e, c, "nothing to record: -p PID or -- CMD");
+	return 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	const struct command *c = command_find("record");
+	struct record r = { 0 };
+	struct options o;
+	struct err e = { 0 };
+	int status = options_parse(c, argc, argv, &o);
+
+	if (status != OPTIONS_RUN)
+		return status;
+	r.options = &o;
+	if (!check(&o, c, &e))
+		run(&r, &e);
+	if (r.created)
+		unlink(r.path);
+	session_close(&r.session);
+	return e.code ? say_error(&e) : EXIT_DONE;
+}

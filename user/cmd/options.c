@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/options.h"
+#include "base/text.h"
+#include "sink/words.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct option_row {
+	const char *name;
+	char letter; /* 0: none */
+	const char *arg; /* name of its argument, NULL: none */
+	const char *help;
+	unsigned int commands; /* enum command_bit */
+	/* Stores the value at `offset` of struct options. 0 or an error. */
+	int (*set)(void *at, const struct option_row *row, const char *arg, struct err *e);
+	size_t offset;
+};
+
+static int bad_value(struct err *e, const struct option_row *row, const char *arg, const char *want)
+{
+	char clean[64];
+
+	err_set_status(e, -EINVAL, EXIT_USAGE, "--%s: '%s' is not %s", row->name,
+		       text_clean(clean, sizeof(clean), arg, strlen(arg)), want);
+	return -EINVAL;
+}
+
+static int set_flag(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	(void)row;
+	(void)arg;
+	(void)e;
+	*(bool *)at = true;
+	return 0;
+}
+
+static int set_text(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (!arg[0])
+		return bad_value(e, row, arg, "a name: it is empty");
+	*(const char **)at = arg;
+	return 0;
+}
+
+static int set_bytes(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (text_parse_bytes(arg, at) || !*(u64 *)at) {
+		bad_value(e, row, arg, "a size");
+		err_hint(e, "sizes are numbers of bytes, or such as 512k, 16M, 1G");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_time(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (text_parse_ns(arg, at)) {
+		bad_value(e, row, arg, "a time");
+		err_hint(e, "times are numbers of seconds, or such as 250ms, 1.5s, 2m");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int set_span(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (set_time(at, row, arg, e))
+		return -EINVAL;
+	if (*(u64 *)at < NSEC_PER_MSEC)
+		return bad_value(e, row, arg, "a time of at least 1ms");
+	return 0;
+}
+
+static int set_count(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (text_parse_u64(arg, UINT64_MAX, at) || !*(u64 *)at)
+		return bad_value(e, row, arg, "a number of 1 or more");
+	return 0;
+}
+
+static int set_rows(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	u64 v;
+
+	if (text_parse_u64(arg, UINT32_MAX, &v) || !v)
+		return bad_value(e, row, arg, "a number of 1 or more");
+	*(u32 *)at = (u32)v;
+	return 0;
+}
+
+static int add_pid(struct options *o, u32 pid)
+{
+	u32 i;
+
+	for (i = 0; i < o->target.count; i++)
+		if (o->target.pids[i] == pid)
+			return 0;
+	if (o->target.count == OPTION_PIDS_MAX)
+		return -E2BIG;
+	o->target.pids[o->target.count++] = pid;
+	return 0;
+}
+
+static int set_pids(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	const char *p = arg;
+
+	for (;;) {
+		size_t len = strcspn(p, ",");
+		char text[16];
+		u64 pid;
+
+		snprintf(text, sizeof(text), "%.*s", (int)(len < 15 ? len : 15), p);
+		if (text_parse_u64(text, INT32_MAX, &pid) || !pid || len > 10) {
+			bad_value(e, row, arg, "a list of process ids");
+			err_hint(e, "%s\n  %*s^ here", arg, (int)(p - arg), "");
+			return -EINVAL;
+		}
+		if (add_pid(at, (u32)pid))
+			return bad_value(e, row, arg, "a list of at most 1024 process ids");
+		if (!p[len])
+			return 0;
+		p += len + 1;
+	}
+}
+
+static int set_sort(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct nearest near = { .word = arg };
+	char list[256] = "";
+	size_t i;
+
+	if (sort_key_valid(arg)) {
+		*(const char **)at = arg;
+		return 0;
+	}
+	bad_value(e, row, arg, "a key to sort by");
+	for (i = 0; sort_keys[i]; i++) {
+		size_t len = strlen(list);
+
+		nearest_try(&near, sort_keys[i]);
+		snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "", sort_keys[i]);
+	}
+	err_hint(e, "%s%s%skeys: %s", near.best ? "did you mean " : "", near.best ? near.best : "",
+		 near.best ? "? " : "", list);
+	return -EINVAL;
+}
+
+static int set_method(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	static const char *const names[] = {
+		[METHOD_AUTO] = "auto",
+		[METHOD_FLUSH] = "flush",
+		[METHOD_DIRECT] = "direct",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(names[i], arg)) {
+			*(enum live_method *)at = (enum live_method)i;
+			return 0;
+		}
+	}
+	return bad_value(e, row, arg, "auto, flush or direct");
+}
+
+static int set_nested(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (strcmp(arg, "drop") && strcmp(arg, "suspend"))
+		return bad_value(e, row, arg, "drop or suspend");
+	*(enum nested_mode *)at = arg[0] == 's' ? NESTED_SUSPEND : NESTED_DROP;
+	return 0;
+}
+
+#define AT(field) offsetof(struct options, field)
+#define LIVE (IN_RECORD | IN_TOP | IN_STAT)
+
+static const struct option_row table[] = {
+	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
+	  LIVE | IN_LIST | IN_DOCTOR, set_pids, 0 },
+	{ "output", 'o', "FILE", "file to write; - is standard output for export",
+	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
+	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
+	  AT(output.format) },
+	{ "duration", 0, "TIME", "stop after this time", IN_RECORD, set_span,
+	  AT(pace.duration_ns) },
+	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size", IN_RECORD,
+	  set_bytes, AT(output.ring_bytes) },
+	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
+	  AT(pace.interval_ns) },
+	{ "interval", 'i', "TIME", "time between two lines (default 1s)", IN_STAT, set_span,
+	  AT(pace.interval_ns) },
+	{ "count", 'n', "COUNT", "end after so many refreshes or lines", IN_TOP | IN_STAT,
+	  set_count, AT(pace.count) },
+	{ "batch", 'b', NULL, "plain tables, one after the other (default when piped)", IN_TOP,
+	  set_flag, AT(output.batch) },
+	{ "json", 0, NULL, "JSON, schema 1; one object a line from top and stat",
+	  IN_REPORT | IN_TOP | IN_STAT | IN_LIST | IN_DOCTOR, set_flag, AT(output.json) },
+	{ "sort", 's', "KEY", "order of the groups: self (default), wall, max, jank, ...",
+	  IN_REPORT | IN_TOP, set_sort, AT(view.sort) },
+	{ "reverse", 'r', NULL, "reverse the order", IN_REPORT | IN_TOP, set_flag,
+	  AT(view.reverse) },
+	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
+	  IN_REPORT | IN_TOP | IN_EXPORT, set_text, AT(view.glob) },
+	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
+	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
+	  IN_REPORT | IN_EXPORT, set_time, AT(model.from_ns) },
+	{ "to", 0, "TIME", "only events that begin before this time of the trace",
+	  IN_REPORT | IN_EXPORT, set_time, AT(model.to_ns) },
+	{ "nested", 0, "MODE",
+	  "what a nested event loop does to the stopwatches around it: drop (default) makes "
+	  "them stale, suspend pauses them",
+	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_nested, AT(model.nested) },
+	{ "own", 0, NULL, "measure every compartment's own group too", IN_REPORT | IN_TOP, set_flag,
+	  AT(model.own_groups) },
+	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M)", LIVE, set_bytes,
+	  AT(target.buffer_bytes) },
+	{ "method", 0, "METHOD",
+	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
+	  set_method, AT(target.method) },
+	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },
+	{ "quiet", 'q', NULL, "print nothing but errors and losses", IN_RECORD | IN_EXPORT,
+	  set_flag, AT(output.quiet) },
+};
+
+#define HELP_INDEX ARRAY_SIZE(table)
+
+int usage_error(struct err *e, const struct command *c, const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	err_set_status(e, -EINVAL, EXIT_USAGE, "%s: %s", c->name, what);
+	err_hint(e, "usage: vmspan %s %s; 'vmspan %s --help' says more", c->name, c->arguments,
+		 c->name);
+	return -EINVAL;
+}
+
+void options_help(const struct command *c, struct out *o)
+{
+	enum {
+		HELP_COLUMN = 27,
+		HELP_WIDTH = 80
+	};
+	char left[64];
+	size_t i;
+
+	out_printf(o, "usage: vmspan %s %s\n\n%s\n\n", c->name, c->arguments, c->about);
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		const struct option_row *r = &table[i];
+
+		if (!(r->commands & c->bit))
+			continue;
+		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", r->letter ? '-' : ' ',
+			 r->letter ? r->letter : ' ', r->letter ? ',' : ' ', r->name,
+			 r->arg ? " " : "", r->arg ? r->arg : "");
+		out_printf(o, "%-*s", HELP_COLUMN - 1, left);
+		if (strlen(left) >= HELP_COLUMN - 1)
+			out_printf(o, "\n%*s", HELP_COLUMN - 1, "");
+		out_puts(o, " ");
+		wrap_put(o, r->help, HELP_WIDTH, HELP_COLUMN, HELP_COLUMN);
+	}
+	out_printf(o, "%-*s %s\n", HELP_COLUMN - 1, "  -h, --help", "this text");
+}
+
+/* The arrays getopt_long() wants, for one command. */
+struct getopt_tables {
+	struct option longs[ARRAY_SIZE(table) + 2];
+	char shorts[3 + 2 * ARRAY_SIZE(table) + 2];
+};
+
+static void make_tables(struct getopt_tables *g, const struct command *c)
+{
+	size_t i, n = 0;
+	char *s = g->shorts;
+
+	/* '+': a command to start keeps its own options; ':': say what lacks. */
+	if (c->bit == IN_RECORD)
+		*s++ = '+';
+	*s++ = ':';
+	*s++ = 'h';
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		if (!(table[i].commands & c->bit))
+			continue;
+		g->longs[n++] = (struct option){ table[i].name,
+						 table[i].arg ? required_argument : no_argument,
+						 NULL, 256 + (int)i };
+		if (!table[i].letter)
+			continue;
+		*s++ = table[i].letter;
+		if (table[i].arg)
+			*s++ = ':';
+	}
+	*s = 0;
+	g->longs[n++] = (struct option){ "help", no_argument, NULL, 256 + (int)HELP_INDEX };
+	g->longs[n] = (struct option){ 0 };
+}
+
+/* The row of what getopt_long() returned; NULL: help. */
+static const struct option_row *find_row(const struct command *c, int value)
+{
+	size_t i;
+
+	if (value >= 256)
+		return value - 256 == (int)HELP_INDEX ? NULL : &table[value - 256];
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		if ((table[i].commands & c->bit) && table[i].letter == value)
+			return &table[i];
+	return NULL;
+}
+
+static void unknown_option(const struct command *c, const char *given, struct err *e)
+{
+	struct nearest near = { 0 };
+	char word[64], clean[96];
+	const struct command *other;
+	size_t i;
+
+	text_clean(clean, sizeof(clean), given, strlen(given));
+	err_set_status(e, -EINVAL, EXIT_USAGE, "%s: unknown option %s", c->name, clean);
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(given + 2, "="), given + 2);
+	near.word = word;
+	for (i = 0; given[1] == '-' && i < ARRAY_SIZE(table); i++)
+		if (table[i].commands & c->bit)
+			nearest_try(&near, table[i].name);
+	if (near.best) {
+		err_hint(e, "did you mean --%s? 'vmspan %s --help' lists all", near.best, c->name);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		if (given[1] == '-' ? strcmp(table[i].name, word) : table[i].letter != given[1])
+			continue;
+		for (other = commands; other->name; other++)
+			if (table[i].commands & other->bit)
+				err_hint(e,
+					 "that is an option of %s; 'vmspan %s --help' lists these",
+					 other->name, c->name);
+	}
+	err_hint(e, "'vmspan %s --help' lists all", c->name);
+}
+
+static void getopt_error(const struct command *c, int kind, char **argv, struct err *e)
+{
+	char given[3] = { '-', (char)optopt, 0 };
+	const char *text = given;
+
+	/* A long option, or none of ours: getopt_long() has stepped over it. */
+	if (!optopt || optopt >= 256)
+		text = argv[optind - 1];
+	if (kind == ':') {
+		usage_error(e, c, "option %s needs a value", text);
+	} else if (optopt >= 256) {
+		usage_error(e, c, "option --%s takes no value",
+			    optopt - 256 == (int)HELP_INDEX ? "help" : table[optopt - 256].name);
+	} else {
+		unknown_option(c, text, e);
+	}
+}
+
+static int check(const struct command *c, const struct options *o, struct err *e)
+{
+	if (o->model.to_ns && o->model.to_ns <= o->model.from_ns)
+		return usage_error(e, c, "--to is not after --from");
+	if (o->output.json && o->output.batch)
+		return usage_error(e, c, "--json and --batch exclude each other");
+	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count)
+		return usage_error(e, c, "no process given: -p PID");
+	if ((c->bit & (IN_TOP | IN_STAT)) && o->rest_count)
+		return usage_error(e, c, "unexpected argument '%s'", o->rest[0]);
+	return 0;
+}
+
+static int print_help(const struct command *c)
+{
+	struct out o;
+
+	out_open_fd(&o, 1);
+	options_help(c, &o);
+	return finish_output(&o, "standard output", EXIT_DONE);
+}
+
+int options_parse(const struct command *c, int argc, char **argv, struct options *o)
+{
+	struct getopt_tables g;
+	struct err e = { 0 };
+	int value;
+
+	*o = (struct options){ 0 };
+	make_tables(&g, c);
+	optind = 0;
+	opterr = 0;
+	while ((value = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
+		const struct option_row *row;
+
+		if (value == '?' || value == ':') {
+			getopt_error(c, value, argv, &e);
+			return say_error(&e);
+		}
+		row = find_row(c, value);
+		if (!row)
+			return print_help(c);
+		if (row->set((char *)o + row->offset, row, optarg, &e)) {
+			err_hint(&e, "'vmspan %s --help' says more", c->name);
+			return say_error(&e);
+		}
+	}
+	o->rest = argv + optind;
+	o->rest_count = argc - optind;
+	o->after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
+	if (check(c, o, &e))
+		return say_error(&e);
+	return OPTIONS_RUN;
+}
+
+const char *options_file(const struct options *o, const struct command *c, struct err *e)
+{
+	if (o->rest_count == 1)
+		return o->rest[0];
+	if (!o->rest_count)
+		usage_error(e, c, "no recording given");
+	else
+		usage_error(e, c, "one recording at a time: unexpected argument '%s'", o->rest[1]);
+	return NULL;
+}

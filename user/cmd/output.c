@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/output.h"
+#include "rec/rec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int cannot_write(struct err *e, int code, const char *path)
+{
+	err_set_status(e, code, EXIT_FAILED, "cannot write %s: %s", path, strerror(-code));
+	err_hint(e, "choose another file with -o");
+	return code;
+}
+
+static bool is_recording(const char *path)
+{
+	struct source_info info;
+	struct err ignored = { 0 };
+	struct rec_reader *r = rec_open(path, &info, &ignored);
+
+	rec_reader_free(r);
+	return r != NULL;
+}
+
+int output_recording(const char *path, bool *created, struct err *e)
+{
+	struct stat st;
+	int fd;
+
+	*created = false;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0) {
+		*created = true;
+		close(fd);
+		return 0;
+	}
+	if (errno != EEXIST)
+		return cannot_write(e, -errno, path);
+	if (stat(path, &st))
+		return cannot_write(e, -errno, path);
+	if (S_ISREG(st.st_mode) && st.st_size && !is_recording(path)) {
+		err_set_status(e, -EEXIST, EXIT_FAILED,
+			       "%s exists and is not a recording of this version", path);
+		err_hint(e, "it is left alone; choose another file with -o, or remove it");
+		return -EEXIST;
+	}
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return cannot_write(e, -errno, path);
+	close(fd);
+	return 0;
+}
+
+void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid)
+{
+	char safe[64];
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < sizeof(safe); i++)
+		safe[i] = isalnum((u8)name[i]) || strchr("._-+", name[i]) ? name[i] : '_';
+	safe[i] = 0;
+	/* No hidden file, and nothing that looks like an option. */
+	if (safe[0] == '.' || safe[0] == '-')
+		safe[0] = '_';
+	if (!i)
+		strcpy(safe, "process");
+	if (pid)
+		snprintf(path, OUTPUT_PATH_MAX, "./%s-%u.vmspan", safe, pid);
+	else
+		snprintf(path, OUTPUT_PATH_MAX, "./%s.vmspan", safe);
+}
+
+static bool same_file(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return other && !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* A temporary file beside the real path, with the mode open(2) would give. */
+static int open_temporary(struct output *o)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	snprintf(o->temporary, sizeof(o->temporary), "%s.XXXXXX", o->path);
+	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	if (o->fd < 0) {
+		o->temporary[0] = 0;
+		return -errno;
+	}
+	return fchmod(o->fd, 0666 & ~mask) ? -errno : 0;
+}
+
+int output_open(struct output *o, const char *path, const char *input, struct err *e)
+{
+	char real[PATH_MAX];
+	struct stat st;
+	int rc = 0;
+
+	o->fd = -1;
+	o->name = path;
+	o->path[0] = o->temporary[0] = 0;
+	out_open_fd(&o->out, STDOUT_FILENO);
+	if (!strcmp(path, "-")) {
+		o->name = "standard output";
+		return 0;
+	}
+	if (same_file(path, input)) {
+		err_set_status(e, -EINVAL, EXIT_USAGE, "%s is the recording that is read", path);
+		err_hint(e, "choose another file with -o");
+		return -EINVAL;
+	}
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		/* A device or a pipe is written to, not replaced. */
+		o->fd = open(path, O_WRONLY | O_CLOEXEC);
+		rc = o->fd < 0 ? -errno : 0;
+	} else {
+		snprintf(o->path, sizeof(o->path), "%s", realpath(path, real) ? real : path);
+		rc = open_temporary(o);
+	}
+	if (rc)
+		return cannot_write(e, rc, path);
+	out_open_fd(&o->out, o->fd);
+	return 0;
+}
+
+int output_commit(struct output *o, struct err *e)
+{
+	int rc = out_close(&o->out);
+
+	if (!rc && o->fd >= 0 && close(o->fd))
+		rc = -errno;
+	if (!rc)
+		o->fd = -1;
+	if (!rc && o->temporary[0] && rename(o->temporary, o->path))
+		rc = -errno;
+	if (!rc)
+		o->temporary[0] = 0;
+	if (rc && rc != -EPIPE)
+		cannot_write(e, rc, o->name);
+	return rc;
+}
+
+void output_abandon(struct output *o)
+{
+	buf_free(&o->out.buf);
+	if (o->fd >= 0)
+		close(o->fd);
+	o->fd = -1;
+	if (o->temporary[0])
+		unlink(o->temporary);
+	o->temporary[0] = 0;
+}

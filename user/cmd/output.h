@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Files that commands write. A recording may take the place of a recording,
+ * never of anything else. An export appears under its name when it is whole.
+ */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include "base/err.h"
+#include "base/out.h"
+
+#define OUTPUT_PATH_MAX 4096
+
+/*
+ * May a recording be written to path? Finds out before anything is attached,
+ * and so creates the file when there is none; *created then says so, and the
+ * caller unlinks it when no recording follows.
+ */
+int output_recording(const char *path, bool *created, struct err *e);
+/* "./NAME-PID.vmspan", or "./NAME.vmspan" with pid 0. name: any bytes. */
+void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid);
+
+/* A file under way. */
+struct output {
+	struct out out;
+	int fd; /* -1: none */
+	const char *name; /* for messages; borrowed */
+	char path[OUTPUT_PATH_MAX], temporary[OUTPUT_PATH_MAX + 8]; /* "": none */
+};
+
+/* path "-": standard output. `input`: a file it must not be, or NULL. */
+int output_open(struct output *o, const char *path, const char *input, struct err *e);
+/* Completes it: only now it has its name. A reader that has gone away gives
+ * -EPIPE and no words. */
+int output_commit(struct output *o, struct err *e);
+/* Removes what was written. Harmless after output_commit(). */
+void output_abandon(struct output *o);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A source and the model it feeds: what every command but `list` and `doctor`
+ * is built on. */
+#ifndef CMD_SESSION_H
+#define CMD_SESSION_H
+
+#include "cmd/options.h"
+#include "cmd/wake.h"
+#include "model/snapshot.h"
+
+struct session {
+	struct source *source;
+	struct model *model;
+	struct report_source head;
+	struct wake wake;
+	bool waking; /* wake is open */
+};
+
+/* Attaches to the targets of o, or starts its command. Catches signals. */
+int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e);
+/* Opens a recording. */
+int session_replay(struct session *s, const struct options *o, const char *path, struct err *e);
+/* Feeds the model from a recording to its end, with progress on stderr when
+ * that is a terminal and quiet is not set; then head.note is set. -EINTR: a
+ * signal ended it. An error that an observer returned leaves *e empty. */
+int session_drain(struct session *s, bool quiet, struct err *e);
+/* A snapshot; NULL with *e filled. */
+struct snapshot *session_snapshot(const struct session *s, struct err *e);
+void session_close(struct session *s);
+
+/* ---- Live views: something to show at every interval ---- */
+
+struct live_frame {
+	const struct snapshot *total; /* since the start */
+	const struct snapshot *delta; /* of the interval */
+	u64 elapsed_ns, interval_ns;
+	bool ended; /* the targets are gone: the last frame */
+};
+
+struct live_ops {
+	/* 0 to go on, 1 to end, negative errno with *e filled or not. */
+	int (*frame)(void *ctx, const struct live_frame *f, struct err *e);
+	/* Keys and resizing; NULL: not wanted. Returns as frame does. */
+	int (*input)(void *ctx, unsigned int bits, struct err *e);
+};
+
+/* Runs until a signal, the count, the end of the targets or an op ends it. */
+int session_run(struct session *s, const struct options *o, const struct live_ops *ops, void *ctx,
+		struct err *e);
+
+#endif

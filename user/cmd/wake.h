@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Everything that may end a wait for data, behind one descriptor: signals,
+ * timers, keys. It is what source_poll() takes as stop_fd. One at a time in a
+ * process, since signals are the process's.
+ */
+#ifndef CMD_WAKE_H
+#define CMD_WAKE_H
+
+#include "base/err.h"
+
+enum wake_bit {
+	WAKE_STOP = 1 << 0, /* SIGINT, SIGTERM, SIGHUP */
+	WAKE_RESIZE = 1 << 1, /* SIGWINCH */
+	WAKE_KEY = 1 << 2, /* standard input can be read, or has ended */
+	WAKE_TIMER = 1 << 3, /* + the timer's number */
+};
+
+#define WAKE_TIMERS 2
+
+struct wake {
+	int epoll;
+	int signals; /* read end of the pipe of the signal handlers */
+	int timers[WAKE_TIMERS];
+};
+
+/* Catches the signals. A second SIGINT or SIGTERM ends the process at once,
+ * with status EXIT_FAILED, when hard is set. */
+int wake_open(struct wake *w, bool hard, struct err *e);
+/* Keys wake too, from now on. */
+int wake_on_keys(struct wake *w, struct err *e);
+/* first 0: disarms. every 0: once. */
+void wake_arm(struct wake *w, unsigned int timer, u64 first_ns, u64 every_ns);
+/* What has happened since the last call; does not wait. */
+unsigned int wake_take(struct wake *w);
+/* Waits for something. */
+void wake_wait(struct wake *w);
+void wake_close(struct wake *w);
+
+/* CLOCK_MONOTONIC. */
+u64 now_ns(void);
+
+#endif

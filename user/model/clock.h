@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * From cycles to CLOCK_MONOTONIC ns, by the stream's simultaneous readings.
+ *
+ * The map is monotone and never revised: a value once given stays, because a
+ * span may have been shown already. A reading that differs from the map is
+ * approached by changing the rate from there on; only a lead of more than
+ * 1 ms (the machine slept) makes the map jump, forward.
+ */
+#ifndef MODEL_CLOCK_H
+#define MODEL_CLOCK_H
+
+#include "base/types.h"
+
+#define CLOCK_KNOTS 4096 /* newest kept; 17 minutes at 4 readings a second */
+
+struct clock_knot {
+	u64 cycles, ns;
+	u64 rate; /* ns a cycle behind it, 32.32 fixed point */
+};
+
+struct clock_map {
+	struct clock_knot *knots; /* owned; ring of CLOCK_KNOTS once full */
+	u32 len, cap;
+	u64 last_cycles, last_ns; /* the newest reading itself */
+};
+
+/* Adds a reading; hz is the nominal rate, used until a second one has come.
+ * Readings that go back are ignored. 0 or -ENOMEM. */
+int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz);
+/* Before the first reading: the cycles themselves. */
+u64 clock_ns(const struct clock_map *c, u64 cycles);
+void clock_free(struct clock_map *c);
+
+#endif

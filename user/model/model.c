@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes the canonical stream apart and hands each record to its place. */
+#include "model/model.h"
+#include "model/model_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct model *model_new(const struct model_config *config)
+{
+	struct model *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->config = *config;
+	if (registry_init(&m->set, config->own_groups)) {
+		free(m);
+		return NULL;
+	}
+	return m;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	registry_free(&m->set, stream_free);
+	clock_free(&m->clock);
+	while (m->spare_len) {
+		turn_free(m->spare[--m->spare_len]);
+		free(m->spare[m->spare_len]);
+	}
+	free(m->shares);
+	free(m);
+}
+
+void model_observe(struct model *m, const struct model_observer *ops, void *ctx)
+{
+	m->observer = ops;
+	m->observer_ctx = ctx;
+}
+
+bool model_in_range(const struct model *m, u64 ns)
+{
+	u64 at = ns > m->begin_ns ? ns - m->begin_ns : 0;
+
+	return at >= m->config.from_ns && (!m->config.to_ns || at < m->config.to_ns);
+}
+
+/* ---------------------------------------------------------- Open events -- */
+
+static struct turn *turn_of(struct model *m, struct stream *st, u32 iteration)
+{
+	struct turn *t;
+	u32 i;
+
+	for (i = st->turn_len; i--;)
+		if (st->turns[i]->iteration == iteration)
+			return st->turns[i];
+	/* Only a forged stream gets here: the innermost then takes it all. */
+	if (st->turn_len == STREAM_TURNS)
+		return st->turns[STREAM_TURNS - 1];
+	t = m->spare_len ? m->spare[--m->spare_len] : calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	turn_reset(t, iteration, ++m->uid);
+	st->turns[st->turn_len++] = t;
+	return t;
+}
+
+/* The event is over. */
+static void turn_done(struct model *m, struct stream *st, struct turn *t)
+{
+	u32 index = 0;
+
+	while (st->turns[index] != t)
+		index++;
+	memmove(st->turns + index, st->turns + index + 1,
+		(--st->turn_len - index) * sizeof(st->turns[0]));
+	/* A huge event's memory is not kept for small ones. */
+	if (m->spare_len < ARRAY_SIZE(m->spare) && t->share_cap <= 1024) {
+		m->spare[m->spare_len++] = t;
+		return;
+	}
+	turn_free(t);
+	free(t);
+}
+
+/*
+ * Event `iteration` has ended inside `parent`, so every event that began
+ * after it, and if there is no parent every other one, has ended too: their
+ * own records are missing.
+ */
+static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32 parent)
+{
+	u32 i;
+	int rc;
+
+	for (i = st->turn_len; i--;) {
+		struct turn *t = st->turns[i];
+
+		if (!t->iteration || (parent && t->iteration <= iteration))
+			continue;
+		rc = t->closed ? model_settle(m, st, t, NULL, true) : 0;
+		if (rc)
+			return rc;
+		turn_done(m, st, t);
+	}
+	return 0;
+}
+
+/* -------------------------------------------------------------- Records -- */
+
+/* The first record behind a gap: whatever it shows ended after the gap. */
+static void close_gap(struct stream *st, u64 end)
+{
+	if (st->gap_open) {
+		st->gap_cycles = end;
+		st->gap_open = false;
+	}
+	st->last_end = end;
+}
+
+static int show_span(struct model *m, struct stream *st, const struct vmspan_span *s,
+		     const struct comp *c, enum span_fate fate)
+{
+	const struct vmspan_gc *gc = s->h.type == VMSPAN_GC ? (const void *)s : NULL;
+	const struct vmspan_block *block = s->h.type == VMSPAN_BLOCK ? (const void *)s : NULL;
+	struct model_span out;
+
+	if (!m->observer || !m->observer->span)
+		return 0;
+	out = (struct model_span){
+		.thread = &st->pub,
+		.type = (enum vmspan_type)s->h.type,
+		.fate = fate,
+		.name = c ? registry_name(&m->set, c->name)
+			  : registry_label(&m->set, st->registry, s->h.id),
+		.group = c ? registry_name(&m->set, st->proc->rows[c->rows[0]].name) : "",
+		.begin_ns = clock_ns(&m->clock, s->begin),
+		.end_ns = clock_ns(&m->clock, s->end),
+		.cpu_begin = s->cpu_begin,
+		.cpu_end = s->cpu_end,
+		.depth = s->h.depth & VMSPAN_DEPTH_MASK,
+		.repaired = s->h.depth & VMSPAN_F_REPAIRED,
+		.iteration = s->iteration,
+		.bytes_before = gc ? gc->bytes_before : 0,
+		.bytes_after = gc ? gc->bytes_after : 0,
+		.peer = block ? block->peer : 0,
+	};
+
+	if (!model_in_range(m, out.begin_ns))
+		return 0;
+	return m->observer->span(m->observer_ctx, &out);
+}
+
+static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc *gc)
+{
+	struct gc_stats *g = &st->proc->gc;
+	u64 begin = clock_ns(&m->clock, gc->begin), end = clock_ns(&m->clock, gc->end);
+	u64 ns = end > begin ? end - begin : 0;
+
+	if (!model_in_range(m, begin))
+		return;
+	g->count++;
+	g->total_ns += ns;
+	g->max_ns = max_u64(g->max_ns, ns);
+	if (gc->bytes_before > gc->bytes_after)
+		g->freed_bytes += gc->bytes_before - gc->bytes_after;
+}
+
+/* A span, a collection or a blocking call. */
+static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
+{
+	struct turn_rules rules = { m->config.nested, st->gap_cycles };
+	bool span = s->h.type == VMSPAN_SPAN;
+	struct comp *c = NULL;
+	enum span_fate fate = SPAN_KEPT;
+	struct turn *t;
+	int rc;
+
+	if (s->begin < m->attach_cycles) {
+		m->repairs.before_attach++;
+		return 0;
+	}
+	close_gap(st, s->end);
+	rules.gap_cycles = st->gap_cycles;
+	if (s->h.depth & VMSPAN_F_REPAIRED)
+		m->repairs.repaired++;
+	if (s->h.type == VMSPAN_GC)
+		count_gc(m, st, (const void *)s);
+	/* A collection or call outside of everything is no event. */
+	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK))
+		return show_span(m, st, s, NULL, SPAN_KEPT);
+	t = turn_of(m, st, s->iteration);
+	if (!t)
+		return -ENOMEM;
+	if (span) {
+		m->spans++;
+		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
+		if (!c)
+			return -ENOMEM;
+		rc = turn_span(t, &rules, s, c, &fate);
+	} else {
+		rc = turn_stay(t, &rules, s, &fate);
+	}
+	if (rc)
+		return rc;
+	if (fate == SPAN_BAD)
+		m->repairs.discarded_shares++;
+	rc = show_span(m, st, s, c, fate);
+	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
+		return rc;
+	/* The root of what ran outside any event: an event of its own. */
+	rc = model_settle(m, st, t, NULL, fate == SPAN_LOST);
+	turn_done(m, st, t);
+	return rc;
+}
+
+/* Leaves an event that has ended to the one it ran in, if any. */
+static int nest(struct model *m, struct stream *st, const struct vmspan_event *e)
+{
+	u16 depth = e->h.depth & VMSPAN_DEPTH_MASK;
+	struct turn *outer;
+
+	if (!e->parent && !depth)
+		return 0;
+	outer = turn_of(m, st, e->parent);
+	if (!outer)
+		return -ENOMEM;
+	return turn_nested(outer, depth, e->begin, e->end, e->mono_end - e->mono_begin,
+			   e->cpu_ns_end - e->cpu_ns_begin);
+}
+
+static int take_event(struct model *m, struct stream *st, const struct vmspan_event *e, u64 seq)
+{
+	u64 first = seq - e->records;
+	bool whole = first <= seq && first >= st->first && first >= st->gap_end;
+	struct turn *t;
+	int rc;
+
+	if (e->begin < m->attach_cycles) {
+		m->repairs.before_attach++;
+		return 0;
+	}
+	close_gap(st, e->end);
+	/* Forged or broken clocks: nothing of it can be believed. */
+	if (e->end < e->begin || e->mono_end < e->mono_begin || !e->h.id) {
+		m->repairs.discarded_shares++;
+		return 0;
+	}
+	t = turn_of(m, st, e->h.id);
+	if (!t)
+		return -ENOMEM;
+	rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
+	if (rc)
+		return rc;
+	st->flawed = st->flawed && e->parent;
+	turn_done(m, st, t);
+	rc = settle_orphans(m, st, e->h.id, e->parent);
+	return rc ? rc : nest(m, st, e);
+}
+
+static int take_mark(struct model *m, struct stream *st, const struct vmspan_mark *mk)
+{
+	struct model_mark out = {
+		.thread = &st->pub,
+		.type = (enum vmspan_type)mk->h.type,
+		.label = registry_label(&m->set, st->registry, mk->h.id),
+		.value = mk->value,
+		.time_ns = clock_ns(&m->clock, mk->time),
+		.iteration = mk->iteration,
+	};
+
+	if (mk->time < m->attach_cycles || !model_in_range(m, out.time_ns))
+		return 0;
+	m->inputs += mk->h.type == VMSPAN_INPUT;
+	m->frames += mk->h.type == VMSPAN_FRAME;
+	if (!m->observer || !m->observer->mark)
+		return 0;
+	return m->observer->mark(m->observer_ctx, &out);
+}
+
+static int take_record(struct model *m, struct stream *st, const struct vmspan_head *h, u64 seq)
+{
+	switch (h->type) {
+	case VMSPAN_SPAN:
+	case VMSPAN_GC:
+	case VMSPAN_BLOCK:
+		return take_stay(m, st, (const void *)h);
+	case VMSPAN_EVENT:
+		return take_event(m, st, (const void *)h, seq);
+	case VMSPAN_INPUT:
+	case VMSPAN_FRAME:
+	case VMSPAN_VALUE:
+		return take_mark(m, st, (const void *)h);
+	case VMSPAN_DEF_GROUP:
+	case VMSPAN_DEF_COMPARTMENT:
+	case VMSPAN_DEF_LABEL:
+		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
+	}
+	return 0; /* of a newer target */
+}
+
+/* How far the SDK's own counters have moved on. */
+static void take_counters(struct model *m, struct stream *st, const struct item_batch *b)
+{
+	if (b->seq == st->first && b->seq) {
+		/* The thread was traced before: its past is not our loss. */
+		st->too_deep = b->too_deep;
+		st->unmatched = b->unmatched;
+		st->in_mark = b->in_mark;
+	}
+	if (b->too_deep > st->too_deep || b->in_mark > st->in_mark) {
+		m->losses.records[LOSS_TRUNCATED] +=
+			(u32)(b->too_deep - st->too_deep) + (u32)(b->in_mark - st->in_mark);
+		st->flawed = true;
+	}
+	if (b->unmatched > st->unmatched)
+		m->losses.records[LOSS_UNMATCHED] += b->unmatched - st->unmatched;
+	st->too_deep = b->too_deep;
+	st->unmatched = b->unmatched;
+	st->in_mark = b->in_mark;
+}
+
+static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
+{
+	const u8 *p = b->data, *end = p + b->bytes;
+	struct model *m = ctx;
+	u64 seq = b->seq;
+	int rc = 0;
+
+	take_counters(m, st, b);
+	m->records += b->records;
+	for (; !rc && p < end; seq++) {
+		const struct vmspan_head *h = (const void *)p;
+
+		p += (size_t)h->slots * VMSPAN_SLOT;
+		rc = take_record(m, st, h, seq);
+	}
+	return rc;
+}
+
+/* ---------------------------------------------------------------- Items -- */
+
+static struct stream *stream_of(struct model *m, const struct item_batch *b)
+{
+	struct proc *p = registry_proc(&m->set, b->pid);
+	struct registry *r = p ? registry_at(&m->set, p, b->registry) : NULL;
+	struct stream *st;
+	u64 *at;
+
+	if (!r)
+		return NULL;
+	at = map_get(&r->threads, b->thread);
+	if (at)
+		return (struct stream *)(uintptr_t)*at;
+	st = calloc(1, sizeof(*st));
+	if (!st)
+		return NULL;
+	st->proc = p;
+	st->registry = r;
+	st->pub = (struct model_thread){
+		.pid = b->pid,
+		.tid = b->tid,
+		.id = ++m->thread_id,
+		.name = strdup(""),
+		.process = registry_name(&m->set, p->name),
+	};
+	if (!st->pub.name || map_put(&r->threads, b->thread, (u64)(uintptr_t)st)) {
+		stream_free(st);
+		return NULL;
+	}
+	return st;
+}
+
+static int item_batch(struct model *m, const struct item_batch *b)
+{
+	struct stream *st = stream_of(m, b);
+
+	if (!st) {
+		/* More registries than anybody has: count what is left out. */
+		m->losses.records[LOSS_TRUNCATED] += b->records;
+		m->losses.batches[LOSS_TRUNCATED]++;
+		return 0;
+	}
+	return stream_order(st, b, take_batch, m, &m->missing);
+}
+
+static int item_defs(struct model *m, const struct item_defs *d)
+{
+	struct proc *p = registry_proc(&m->set, d->pid);
+	struct registry *r = p ? registry_at(&m->set, p, d->registry) : NULL;
+	const u8 *at = d->data, *end = at + d->bytes;
+	int rc = 0;
+
+	while (r && !rc && at < end) {
+		const struct vmspan_def *def = (const void *)at;
+
+		at += (size_t)def->h.slots * VMSPAN_SLOT;
+		rc = registry_define(&m->set, p, r, def);
+	}
+	return rc;
+}
+
+static int item_clock(struct model *m, const struct item_clock *c)
+{
+	if (!m->clock_seen) {
+		m->clock_seen = true;
+		m->attach_cycles = c->cycles;
+		m->begin_ns = c->mono_ns;
+	}
+	m->end_ns = max_u64(m->end_ns, c->mono_ns);
+	return clock_add(&m->clock, c->cycles, c->mono_ns, m->config.cycles_hz);
+}
+
+/* The thread is gone: settles what waits and forgets it. */
+static int stream_end(struct model *m, struct registry *r, u64 key, struct stream *st)
+{
+	int rc = stream_drain(st, take_batch, m, &m->missing);
+
+	map_del(&r->threads, key);
+	stream_free(st);
+	return rc;
+}
+
+static int thread_ended(struct model *m, struct proc *p, u32 tid)
+{
+	u64 key, value;
+	size_t at;
+	int rc = 0;
+	u32 i;
+
+	for (i = 0; i < p->registry_len; i++) {
+		struct registry *r = p->registries[i];
+
+		for (at = 0; !rc && map_next(&r->threads, &at, &key, &value);) {
+			struct stream *st = (struct stream *)(uintptr_t)value;
+
+			if (tid && st->pub.tid != tid)
+				continue;
+			rc = stream_end(m, r, key, st);
+			at = 0; /* the map has changed */
+		}
+	}
+	return rc;
+}
+
+static int thread_named(struct proc *p, u32 tid, const char *text)
+{
+	u64 key, value;
+	size_t at;
+	u32 i;
+
+	for (i = 0; i < p->registry_len; i++)
+		for (at = 0; map_next(&p->registries[i]->threads, &at, &key, &value);) {
+			struct stream *st = (struct stream *)(uintptr_t)value;
+			char *name;
+
+			if (st->pub.tid != tid)
+				continue;
+			name = strdup(text);
+			if (!name)
+				return -ENOMEM;
+			free((char *)st->pub.name);
+			st->pub.name = name;
+		}
+	return 0;
+}
+
+static int item_thread(struct model *m, const struct item_thread *it)
+{
+	struct proc *p = registry_proc(&m->set, it->pid);
+
+	if (!p)
+		return -ENOMEM;
+	if (it->ended)
+		return thread_ended(m, p, it->tid);
+	return *it->name ? thread_named(p, it->tid, it->name) : 0;
+}
+
+static int item_process(struct model *m, const struct item_process *it)
+{
+	int rc = 0;
+
+	if (it->change == PROCESS_EXIT || it->change == PROCESS_EXEC) {
+		struct proc *p = registry_proc(&m->set, it->pid);
+
+		rc = p ? thread_ended(m, p, 0) : -ENOMEM;
+	}
+	if (!rc)
+		rc = registry_process(&m->set, it);
+	if (!rc)
+		rc = registry_fold(&m->set, stream_free);
+	if (!rc && m->observer && m->observer->process)
+		rc = m->observer->process(m->observer_ctx, it);
+	return rc;
+}
+
+int model_item(void *ctx, const struct item *it)
+{
+	struct model *m = ctx;
+
+	switch (it->type) {
+	case ITEM_CLOCK:
+		return item_clock(m, &it->clock);
+	case ITEM_PROCESS:
+		return item_process(m, &it->process);
+	case ITEM_THREAD:
+		return item_thread(m, &it->thread);
+	case ITEM_DEFS:
+		return item_defs(m, &it->defs);
+	case ITEM_BATCH:
+		return item_batch(m, &it->batch);
+	case ITEM_LOSS:
+		m->losses.records[it->loss.cause] += it->loss.records;
+		m->losses.batches[it->loss.cause] += it->loss.batches;
+		return 0;
+	}
+	return 0;
+}
+
+/* What still waits when the stream ends. Events under way are not counted:
+ * they have not ended. */
+int model_finish(struct model *m)
+{
+	u64 key, value;
+	size_t at;
+	u32 i, k;
+	int rc;
+
+	for (i = 0; i < m->set.proc_len; i++)
+		for (k = 0; k < m->set.procs[i]->registry_len; k++) {
+			const struct map *threads = &m->set.procs[i]->registries[k]->threads;
+
+			for (at = 0; map_next(threads, &at, &key, &value);) {
+				rc = stream_drain((struct stream *)(uintptr_t)value, take_batch, m,
+						  &m->missing);
+				if (rc)
+					return rc;
+			}
+		}
+	return 0;
+}

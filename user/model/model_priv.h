@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The model's inside, shared by model.c, settle.c and snapshot.c only. */
+#ifndef MODEL_PRIV_H
+#define MODEL_PRIV_H
+
+#include "model/clock.h"
+#include "model/stream.h"
+
+struct model {
+	struct model_config config;
+	struct registry_set set;
+	struct clock_map clock;
+	bool clock_seen;
+	u64 attach_cycles; /* of the first clock item: spans are not older */
+	u64 begin_ns, end_ns; /* of the first and the last clock item */
+	u64 uid; /* of the last turn */
+	u64 thread_id; /* of the last thread */
+	struct turn *spare[8]; /* turns for reuse */
+	u32 spare_len;
+	const struct model_observer *observer;
+	void *observer_ctx;
+	struct model_share *shares; /* scratch for the observer */
+	u32 share_cap;
+	struct loss_stats losses;
+	u64 missing; /* records, by sequence numbers */
+	struct repair_stats repairs;
+	u64 spans, records, inputs, frames;
+};
+
+/* Is an event or a mark that begins at these ns within the chosen range? */
+bool model_in_range(const struct model *m, u64 ns);
+/* Adds an event that has ended to the figures, and shows it to the observer.
+ * `e` is NULL for an event whose record is missing, or that never was one. */
+int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
+		 bool incomplete);
+
+#endif

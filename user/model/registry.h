@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who is who: processes, their registries, groups, compartments and labels.
+ * Everything here is named by the target, so every table has a limit; what is
+ * beyond it goes to the row `tenant:(other)`.
+ */
+#ifndef MODEL_REGISTRY_H
+#define MODEL_REGISTRY_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "model/model.h"
+#include "model/stats.h"
+
+#define REGISTRY_ID_MAX (1u << 20) /* ids of one registry, of each type */
+#define REGISTRY_MAX 64 /* registries (DSOs) of one process */
+#define ROW_MAX (1u << 18) /* rows of one process */
+#define ENDED_MAX 4096 /* ended processes kept apart */
+#define ROW_NONE UINT32_MAX
+
+/* A group in a process: the place where its figures add up. */
+struct row {
+	u32 name; /* intern id of "kind:name" */
+	u8 kind;
+	u32 refs; /* group ids that mean this row */
+	struct group_stats stats;
+};
+
+/* A compartment as defined, and the rows it charges, worked out when used. */
+struct comp {
+	u32 name; /* intern id */
+	u32 groups[VMSPAN_GROUPS_MAX];
+	u8 group_count;
+	u8 row_count;
+	u32 rows[VMSPAN_GROUPS_MAX + 2]; /* groups, own group, top */
+	u32 generation; /* of the registry when rows were worked out */
+	/* Where the last event it was seen in keeps its sums. */
+	u64 turn_uid;
+	u32 turn_comp;
+	u32 turn_shares[VMSPAN_GROUPS_MAX + 2];
+};
+
+struct group_def {
+	u32 row; /* ROW_NONE: not defined */
+	bool inactive;
+};
+
+struct registry {
+	u64 address;
+	u32 generation; /* grows with every definition of a group */
+	struct group_def *groups;
+	struct comp **comps;
+	u32 *labels; /* intern id + 1; 0: not defined */
+	u32 group_len, comp_len, label_len;
+	struct map threads; /* thread number -> struct stream * */
+};
+
+struct proc {
+	u32 pid, ppid;
+	u64 id; /* unique in the model, from 1 */
+	u32 name, vm; /* intern ids */
+	bool ended;
+	struct proc *parent; /* of a fork, for definitions not yet seen */
+	struct row *rows;
+	u32 row_len, row_cap;
+	u32 top; /* row of the top group */
+	struct map row_of; /* intern id of "kind:name" -> row */
+	struct registry *registries[REGISTRY_MAX];
+	u32 registry_len;
+	struct event_stats events;
+	struct gc_stats gc;
+	struct ledger ledger;
+};
+
+struct registry_set {
+	struct intern *names;
+	struct proc **procs; /* in order of first sight */
+	u32 proc_len, proc_cap;
+	u32 ended; /* of procs */
+	u64 id_last;
+	struct proc *rest; /* "(ended)": the sum of those not kept apart */
+	struct map by_pid; /* pid -> the latest struct proc * */
+	bool own_groups;
+};
+
+int registry_init(struct registry_set *s, bool own_groups);
+void registry_free(struct registry_set *s, void (*free_stream)(void *));
+
+/* Applies a change of a process. 0 or -ENOMEM. */
+int registry_process(struct registry_set *s, const struct item_process *p);
+/* Adds the oldest ended processes to "(ended)" when there are more than
+ * ENDED_MAX, so that memory does not grow with processes that came and went.
+ * 0 or -ENOMEM. */
+int registry_fold(struct registry_set *s, void (*free_stream)(void *));
+/* The live process of a pid, made up if it was never announced. NULL without
+ * memory. */
+struct proc *registry_proc(struct registry_set *s, u32 pid);
+/* Its registry at this address; a forked child starts with its parent's
+ * definitions. NULL without memory or beyond REGISTRY_MAX. */
+struct registry *registry_at(struct registry_set *s, struct proc *p, u64 address);
+/* Applies one definition, which has passed batch_check(). */
+int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
+		    const struct vmspan_def *d);
+/* The compartment, with its rows worked out; an id never defined becomes
+ * "(unknown)". NULL without memory. */
+struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
+/* A label's text, "" for 0 and for ids never defined. */
+const char *registry_label(const struct registry_set *s, const struct registry *r, u32 id);
+const char *registry_name(const struct registry_set *s, u32 intern_id);
+
+#endif

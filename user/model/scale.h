@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cycles to time by shares, in integers. */
+#ifndef MODEL_SCALE_H
+#define MODEL_SCALE_H
+
+#include "base/types.h"
+
+/* floor(part * amount / total); total > 0, part <= total. */
+u64 scale(u64 part, u64 amount, u64 total);
+
+/*
+ * Splits `amount` over the n parts, whose sum is `total` > 0: out[i] is
+ * floor(part[i] * amount / total), and what the floors leave goes one by one
+ * to the largest remainders (equal ones: the first). The sum of out is
+ * `amount`. `rest` is scratch of n entries.
+ */
+void apportion(const u64 *part, u32 n, u64 total, u64 amount, u64 *out, u64 *rest);
+
+#endif

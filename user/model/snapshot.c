@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/snapshot.h"
+#include "model/model_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void snapshot_free(struct snapshot *s)
+{
+	u32 i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->group_count; i++)
+		hist_free(&s->groups[i].stats.hist);
+	for (i = 0; i < s->child_count; i++)
+		hist_free(&s->children[i].stats.hist);
+	free(s->groups);
+	free(s->children);
+	free(s->processes);
+	intern_free(s->names);
+	free(s);
+}
+
+/* A copy of the string that lives as long as the snapshot. */
+static const char *keep(struct snapshot *s, const char *text)
+{
+	s64 id = intern_put(s->names, text, strlen(text));
+
+	return id < 0 ? NULL : intern_get(s->names, (u32)id, NULL);
+}
+
+static int take_processes(struct snapshot *s, const struct registry_set *set)
+{
+	u32 i;
+
+	s->processes = calloc(set->proc_len + 1, sizeof(*s->processes));
+	if (!s->processes)
+		return -1;
+	for (i = 0; i < set->proc_len; i++) {
+		const struct proc *p = set->procs[i];
+		struct snapshot_process *sp = &s->processes[i];
+
+		*sp = (struct snapshot_process){
+			.pid = p->pid,
+			.ppid = p->ppid,
+			.id = p->id,
+			.name = keep(s, registry_name(set, p->name)),
+			.vm = keep(s, registry_name(set, p->vm)),
+			.ended = p->ended,
+			.events = p->events,
+			.gc = p->gc,
+			.ledger = p->ledger,
+		};
+		if (!sp->name || !sp->vm)
+			return -1;
+		event_stats_add(&s->events, &p->events);
+		gc_stats_add(&s->gc, &p->gc);
+		ledger_add(&s->ledger, &p->ledger);
+	}
+	s->process_count = set->proc_len;
+	return 0;
+}
+
+/*
+ * Rows of one name are one group, and those of one process one child. First
+ * the groups and how many children each can have, then the children in place.
+ */
+static int take_groups(struct snapshot *s, const struct registry_set *set, struct map *group_of)
+{
+	u32 i, k, rows = 0, at = 0;
+
+	for (i = 0; i < set->proc_len; i++)
+		rows += set->procs[i]->row_len;
+	s->groups = calloc(rows + 1, sizeof(*s->groups));
+	s->children = calloc(rows + 1, sizeof(*s->children));
+	if (!s->groups || !s->children)
+		return -1;
+	for (i = 0; i < set->proc_len; i++)
+		for (k = 0; k < set->procs[i]->row_len; k++) {
+			const struct row *row = &set->procs[i]->rows[k];
+			struct snapshot_group *g;
+			u64 *index;
+
+			if (!row->stats.events)
+				continue;
+			index = map_get(group_of, row->name);
+			if (index) {
+				s->groups[*index].children++;
+				continue;
+			}
+			if (map_put(group_of, row->name, s->group_count))
+				return -1;
+			g = &s->groups[s->group_count++];
+			g->id = row->name;
+			g->name = keep(s, registry_name(set, row->name));
+			g->kind = kind_name(row->kind);
+			g->children = 1;
+			if (!g->name)
+				return -1;
+		}
+	for (i = 0; i < s->group_count; i++) {
+		s->groups[i].first_child = at;
+		at += s->groups[i].children;
+		s->groups[i].children = 0;
+	}
+	s->child_count = at;
+	return 0;
+}
+
+static int take_children(struct snapshot *s, const struct registry_set *set,
+			 const struct map *group_of)
+{
+	u32 i, k;
+
+	for (i = 0; i < set->proc_len; i++)
+		for (k = 0; k < set->procs[i]->row_len; k++) {
+			const struct row *row = &set->procs[i]->rows[k];
+			struct snapshot_group *g;
+			struct snapshot_child *c;
+
+			if (!row->stats.events)
+				continue;
+			g = &s->groups[*map_get(group_of, row->name)];
+			c = &s->children[g->first_child + g->children];
+			if (g->children && c[-1].process == i) {
+				c--;
+			} else {
+				c->process = i;
+				g->children++;
+			}
+			if (group_stats_add(&c->stats, &row->stats) ||
+			    group_stats_add(&g->stats, &row->stats))
+				return -1;
+		}
+	return 0;
+}
+
+struct snapshot *snapshot_take(const struct model *m)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+	struct map group_of = { 0 };
+	u64 known, *gap;
+
+	if (!s)
+		return NULL;
+	s->names = intern_new();
+	s->begin_ns = m->begin_ns;
+	s->end_ns = m->end_ns;
+	s->losses = m->losses;
+	/* What the numbers miss and no cause explains. */
+	known = m->losses.records[LOSS_RING_FULL] + m->losses.records[LOSS_READ_FAULT];
+	gap = &s->losses.records[LOSS_SEQUENCE_GAP];
+	*gap += m->missing - min_u64(m->missing, known);
+	s->repairs = m->repairs;
+	s->spans = m->spans;
+	s->records = m->records;
+	s->inputs = m->inputs;
+	s->frames = m->frames;
+	if (!s->names || take_processes(s, &m->set) || take_groups(s, &m->set, &group_of) ||
+	    take_children(s, &m->set, &group_of)) {
+		snapshot_free(s);
+		s = NULL;
+	}
+	map_free(&group_of);
+	return s;
+}
+
+static const struct snapshot_process *process_by_id(const struct snapshot *s, u64 id)
+{
+	u32 lo = 0, hi = s->process_count;
+
+	/* Ids ascend: processes are in the order of first sight. */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->processes[mid].id == id)
+			return &s->processes[mid];
+		if (s->processes[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+static void delta_totals(struct snapshot *d, const struct snapshot *then)
+{
+	u32 i;
+
+	event_stats_subtract(&d->events, &then->events);
+	gc_stats_subtract(&d->gc, &then->gc);
+	ledger_subtract(&d->ledger, &then->ledger);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		/* The unexplained gap may shrink when its cause is reported. */
+		d->losses.records[i] -= min_u64(then->losses.records[i], d->losses.records[i]);
+		d->losses.batches[i] -= min_u64(then->losses.batches[i], d->losses.batches[i]);
+	}
+	d->repairs.repaired -= then->repairs.repaired;
+	d->repairs.before_attach -= then->repairs.before_attach;
+	d->repairs.discarded_shares -= then->repairs.discarded_shares;
+	d->spans -= then->spans;
+	d->records -= then->records;
+	d->inputs -= then->inputs;
+	d->frames -= then->frames;
+	d->begin_ns = then->end_ns;
+	for (i = 0; i < d->process_count; i++) {
+		struct snapshot_process *p = &d->processes[i];
+		const struct snapshot_process *old = process_by_id(then, p->id);
+
+		if (!old)
+			continue;
+		event_stats_subtract(&p->events, &old->events);
+		gc_stats_subtract(&p->gc, &old->gc);
+		ledger_subtract(&p->ledger, &old->ledger);
+	}
+}
+
+static void delta_group(struct snapshot *d, struct snapshot_group *g, const struct snapshot *then,
+			const struct snapshot_group *before)
+{
+	u32 i, k;
+
+	group_stats_subtract(&g->stats, &before->stats);
+	for (i = 0; i < g->children; i++)
+		for (k = 0; k < before->children; k++) {
+			const struct snapshot_child *old = &then->children[before->first_child + k];
+			struct snapshot_child *c = &d->children[g->first_child + i];
+
+			if (then->processes[old->process].id == d->processes[c->process].id)
+				group_stats_subtract(&c->stats, &old->stats);
+		}
+}
+
+/* A deep copy, so that the parts can be changed and freed alone. */
+static struct snapshot *snapshot_copy(const struct snapshot *s)
+{
+	struct snapshot *d = malloc(sizeof(*d));
+	u32 i;
+
+	if (!d)
+		return NULL;
+	*d = *s;
+	d->group_count = d->child_count = d->process_count = 0;
+	d->names = intern_new();
+	d->processes = calloc(s->process_count + 1, sizeof(*d->processes));
+	d->groups = calloc(s->group_count + 1, sizeof(*d->groups));
+	d->children = calloc(s->child_count + 1, sizeof(*d->children));
+	if (!d->names || !d->processes || !d->groups || !d->children)
+		goto fail;
+	for (i = 0; i < s->process_count; i++) {
+		d->processes[i] = s->processes[i];
+		d->processes[i].name = keep(d, s->processes[i].name);
+		d->processes[i].vm = keep(d, s->processes[i].vm);
+		if (!d->processes[i].name || !d->processes[i].vm)
+			goto fail;
+	}
+	d->process_count = s->process_count;
+	for (; d->group_count < s->group_count; d->group_count++) {
+		struct snapshot_group *g = &d->groups[d->group_count];
+
+		*g = s->groups[d->group_count];
+		g->name = keep(d, g->name);
+		if (group_stats_copy(&g->stats, &s->groups[d->group_count].stats) || !g->name)
+			goto fail;
+	}
+	for (; d->child_count < s->child_count; d->child_count++) {
+		struct snapshot_child *c = &d->children[d->child_count];
+
+		c->process = s->children[d->child_count].process;
+		if (group_stats_copy(&c->stats, &s->children[d->child_count].stats))
+			goto fail;
+	}
+	return d;
+fail:
+	snapshot_free(d);
+	return NULL;
+}
+
+struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then)
+{
+	struct snapshot *d = snapshot_copy(now);
+	struct map index = { 0 };
+	u32 i;
+
+	if (!d || !then)
+		return d;
+	for (i = 0; i < then->group_count; i++)
+		if (map_put(&index, then->groups[i].id, i)) {
+			snapshot_free(d);
+			map_free(&index);
+			return NULL;
+		}
+	delta_totals(d, then);
+	for (i = 0; i < d->group_count; i++) {
+		u64 *at = map_get(&index, d->groups[i].id);
+
+		if (at)
+			delta_group(d, &d->groups[i], then, &then->groups[*at]);
+	}
+	map_free(&index);
+	return d;
+}

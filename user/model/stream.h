@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stream of one thread: puts its batches in the order of their sequence
+ * numbers, finds the gaps, and keeps the thread's open events.
+ */
+#ifndef MODEL_STREAM_H
+#define MODEL_STREAM_H
+
+#include "model/turn.h"
+
+/* A batch that came early waits until this many more have come. */
+#define STREAM_HELD 8
+/* Open events of a thread; a forged stream may not open more. */
+#define STREAM_TURNS (VMSPAN_EVENT_MAX + 4)
+
+struct held {
+	struct item_batch batch;
+	void *data; /* owned copy */
+};
+
+struct stream {
+	struct model_thread pub;
+	struct proc *proc;
+	struct registry *registry;
+	bool started;
+	u64 first, next; /* first sequence number seen; the one due */
+	u64 gap_end; /* sequence number behind the last gap */
+	u64 gap_cycles; /* records up to here may be missing */
+	bool gap_open; /* the next record's end bounds the gap */
+	u64 last_end; /* cycles of the newest record */
+	u32 too_deep, unmatched, repaired, in_mark; /* last totals */
+	bool flawed; /* spans were left out: the event under way lacks data */
+	struct held held[STREAM_HELD]; /* ascending seq */
+	u32 held_len;
+	struct turn *turns[STREAM_TURNS]; /* open, in order of opening */
+	u32 turn_len;
+};
+
+typedef int (*batch_fn)(void *ctx, struct stream *st, const struct item_batch *b);
+
+/*
+ * Hands the batch to fn when its turn has come, and those that waited for it.
+ * Adds the number of records found missing to *missing. 0, -ENOMEM, or what
+ * fn returned.
+ */
+int stream_order(struct stream *st, const struct item_batch *b, batch_fn fn, void *ctx,
+		 u64 *missing);
+/* Nothing more will come: hands out what waits. */
+int stream_drain(struct stream *st, batch_fn fn, void *ctx, u64 *missing);
+void stream_free(void *stream);
+
+#endif

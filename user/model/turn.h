@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The sums of one event while its records come in, and their settlement into
+ * time. Rules: LEDGER.md.
+ *
+ * Records of a thread come in the order in which they were completed: what
+ * lies inside a span comes before it, and its depth tells what is inside.
+ * That is enough to sum in one pass with memory for the groups touched and the
+ * open depths only, however many spans an event has:
+ *
+ * - `pend` holds, by depth, the sums of the closed stays that still wait for
+ *   the stay around them. Depths increase towards the top.
+ * - each group has a stack of its outermost closed stays so far. A span that
+ *   closes takes in those that began after it did (rule 1: A>B>A charges A
+ *   once). Two neighbours that any later span must take in together are merged,
+ *   so the stack is never deeper than the thread's.
+ */
+#ifndef MODEL_TURN_H
+#define MODEL_TURN_H
+
+#include "model/model.h"
+#include "model/registry.h"
+
+/* What lies inside something, in cycles. */
+struct inside {
+	u64 cycles, nested, blocked, gc;
+};
+
+struct pend {
+	u16 depth;
+	u64 seq; /* turn.closed when it last grew */
+	u64 end; /* cycles: of the last stay in it */
+	struct inside in;
+};
+
+/* An outermost stay of a group, or several merged. */
+struct outer {
+	u64 begin, seq;
+	u64 charged, blocked, gc;
+	u32 ticks;
+	u16 depth;
+};
+
+struct share {
+	u32 row;
+	u64 spans, stayed, moved, stale;
+	u64 ticks, charged, blocked, gc; /* sums of outer[] */
+	struct outer *outer; /* kept from event to event */
+	u32 outer_len, outer_cap;
+	/* settled, ns */
+	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+};
+
+struct turn_comp {
+	u32 id;
+	u64 self; /* cycles */
+	u64 unsure; /* the same, of spans that may lack something inside */
+	u64 self_ns; /* settled */
+	u8 share_count;
+	u32 shares[VMSPAN_GROUPS_MAX + 2];
+};
+
+struct turn {
+	u64 uid; /* unique in the model */
+	u32 iteration;
+	bool flawed; /* lacks data for a reason its records do not show */
+	u64 closed; /* records taken in */
+	struct pend *pend;
+	u32 pend_len, pend_cap;
+	struct share *shares;
+	u32 share_len, share_cap;
+	struct turn_comp *comps;
+	u32 comp_len, comp_cap;
+	struct map share_of, comp_of; /* row, compartment id -> index */
+	u64 self, gc, blocked, moved, stale, lost; /* cycles, exclusive */
+	/* Of stays that may have been open while records were lost. The event's
+	 * own record tells, at the end: lost if it has a gap, else as usual. */
+	u64 unsure_gc, unsure_blocked;
+	u64 orphans; /* cycles of stays whose surroundings were lost */
+	u64 nested; /* cycles of nested events */
+	u64 nested_wall_ns, nested_cpu_ns;
+	u64 last_end;
+	u64 *scratch;
+	u32 scratch_cap;
+};
+
+struct turn_rules {
+	enum nested_mode nested;
+	u64 gap_cycles; /* records are missing up to here; 0: none */
+};
+
+/* A settled event. */
+struct settlement {
+	struct ledger ledger;
+	u64 cpu_ns;
+	bool discarded; /* its parts exceeded it: everything is lost */
+};
+
+void turn_reset(struct turn *t, u32 iteration, u64 uid);
+void turn_free(struct turn *t);
+
+/* Takes in a span. *fate: what became of it. 0 or -ENOMEM. */
+int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+	      struct comp *c, enum span_fate *fate);
+/* Takes in a collection or a blocking call (their common head). */
+int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+	      enum span_fate *fate);
+/* Takes in a nested event that has ended: cycles begin ... end at depth. */
+int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
+/* Cycles of everything taken in at the outermost level. */
+u64 turn_roots(const struct turn *t);
+/*
+ * Settles the event, which took `cycles` and `wall_ns`, `cpu_ns` of them on a
+ * CPU, nested events included. Fills the ns fields of shares and comps.
+ * incomplete: records are missing, so native time is not known.
+ */
+int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
+		struct settlement *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/complete.h"
+
+u64 lost_records(const struct loss_stats *l)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		sum += l->records[i];
+	return sum;
+}
+
+bool lost_any(const struct loss_stats *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		if (l->records[i] || l->batches[i])
+			return true;
+	return false;
+}
+
+bool snapshot_complete(const struct snapshot *s)
+{
+	return !s->events.incomplete && !lost_any(&s->losses);
+}
+
+bool group_complete(const struct snapshot *s, const struct group_stats *g)
+{
+	return !g->incomplete && !lost_any(&s->losses);
+}

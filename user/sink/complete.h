@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How complete a figure is, decided in one place for every sink.
+ *
+ * A lost record may have been of any group, and the kernel's counts do not
+ * say whose it was. So one loss makes every group of the trace incomplete; a
+ * group is also incomplete when an event it took part in lacks data.
+ */
+#ifndef SINK_COMPLETE_H
+#define SINK_COMPLETE_H
+
+#include "model/snapshot.h"
+
+u64 lost_records(const struct loss_stats *l);
+/* Batches count too: a loss may be known by them alone. */
+bool lost_any(const struct loss_stats *l);
+bool snapshot_complete(const struct snapshot *s);
+/* g: of a group of s. */
+bool group_complete(const struct snapshot *s, const struct group_stats *g);
+
+#endif

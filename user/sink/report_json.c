@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report as JSON, schema 1. SCHEMA.md describes every key. */
+#include "sink/complete.h"
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void key_text(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	if (s)
+		json_string(j, s);
+	else
+		json_null(j);
+}
+
+static void put_source(struct json *j, const struct snapshot *s, const struct report_source *src)
+{
+	json_key_object(j, "source");
+	json_key_string(j, "kind", src->kind);
+	key_text(j, "file", src->file);
+	json_key_u64(j, "duration_ns", s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0);
+	json_key_string(j, "method", src->method);
+	json_key_u64(j, "tsc_hz", src->cycles_hz);
+	json_key_string(j, "migrated", src->migrated);
+	json_key_string(j, "nested", src->nested);
+	key_text(j, "note", src->note);
+	json_key_u64(j, "begin_ns", s->begin_ns);
+	json_end_object(j);
+}
+
+static void put_processes(struct json *j, const struct snapshot *s)
+{
+	u32 i;
+
+	json_key_array(j, "processes");
+	for (i = 0; i < s->process_count; i++) {
+		const struct snapshot_process *p = &s->processes[i];
+
+		json_object(j);
+		json_key_u64(j, "pid", p->pid);
+		json_key_string(j, "name", p->name);
+		json_key_string(j, "vm", p->vm);
+		json_key_u64(j, "ppid", p->ppid);
+		json_key_bool(j, "ended", p->ended);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_durations(struct json *j, const u64 durations[JANK_BUCKETS])
+{
+	unsigned int i;
+
+	json_key_array(j, "durations");
+	for (i = 0; i < JANK_BUCKETS; i++)
+		json_u64(j, durations[i]);
+	json_end_array(j);
+}
+
+static void put_events(struct json *j, const struct event_stats *e)
+{
+	json_key_object(j, "events");
+	json_key_u64(j, "count", e->count);
+	json_key_u64(j, "wall_ns", e->wall_ns);
+	json_key_u64(j, "cpu_ns", e->cpu_ns);
+	json_key_u64(j, "incomplete", e->incomplete);
+	json_key_u64(j, "implicit", e->implicit);
+	json_key_u64(j, "max_ns", e->max_ns);
+	put_durations(j, e->durations);
+	json_end_object(j);
+}
+
+static void put_children(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
+{
+	u32 i;
+
+	json_key_array(j, "processes");
+	for (i = 0; i < g->children; i++) {
+		const struct snapshot_child *c = &s->children[g->first_child + i];
+
+		json_object(j);
+		json_key_u64(j, "pid", s->processes[c->process].pid);
+		json_key_u64(j, "wall_ns", c->stats.wall_ns);
+		json_key_u64(j, "self_ns", c->stats.self_ns);
+		json_key_u64(j, "ticks", c->stats.ticks);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
+static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
+{
+	const struct group_stats *t = &g->stats;
+	u32 i;
+
+	json_object(j);
+	json_key_string(j, "name", g->name);
+	json_key_string(j, "kind", g->kind);
+	json_key_array(j, "pids");
+	for (i = 0; i < g->children; i++)
+		json_u64(j, s->processes[s->children[g->first_child + i].process].pid);
+	json_end_array(j);
+	json_key_u64(j, "ticks", t->ticks);
+	json_key_u64(j, "events", t->events);
+	json_key_u64(j, "spans", t->spans);
+	json_key_u64(j, "wall_ns", t->wall_ns);
+	json_key_u64(j, "self_ns", t->self_ns);
+	json_key_u64(j, "cpu_ns", t->cpu_ns);
+	json_key_u64(j, "blocked_ns", t->blocked_ns);
+	json_key_u64(j, "gc_ns", t->gc_ns);
+	json_key_u64(j, "max_ns", t->max_ns);
+	json_key_u64(j, "p50_ns", group_quantile(t, 500));
+	json_key_u64(j, "p99_ns", group_quantile(t, 990));
+	put_durations(j, t->durations);
+	json_key_u64(j, "stayed", t->stayed);
+	json_key_u64(j, "moved", t->moved);
+	json_key_u64(j, "stale", t->stale);
+	json_key_bool(j, "complete", group_complete(s, t));
+	put_children(j, s, g);
+	json_key_u64(j, "incomplete", t->incomplete);
+	json_end_object(j);
+}
+
+static void put_gc(struct json *j, const struct gc_stats *g)
+{
+	json_key_object(j, "gc");
+	json_key_u64(j, "count", g->count);
+	json_key_u64(j, "total_ns", g->total_ns);
+	json_key_u64(j, "max_ns", g->max_ns);
+	json_key_u64(j, "freed_bytes", g->freed_bytes);
+	json_end_object(j);
+}
+
+static void put_ledger(struct json *j, const struct ledger *l)
+{
+	json_key_object(j, "ledger");
+	json_key_u64(j, "self_ns", l->self_ns);
+	json_key_u64(j, "gc_ns", l->gc_ns);
+	json_key_u64(j, "blocked_ns", l->blocked_ns);
+	json_key_u64(j, "native_ns", l->native_ns);
+	json_key_u64(j, "moved_ns", l->moved_ns);
+	json_key_u64(j, "stale_ns", l->stale_ns);
+	json_key_u64(j, "lost_ns", l->lost_ns);
+	json_key_u64(j, "event_wall_ns", l->event_wall_ns);
+	json_end_object(j);
+}
+
+static void put_losses(struct json *j, const struct loss_stats *l)
+{
+	unsigned int i;
+
+	json_key_object(j, "losses");
+	for (i = 0; i < LOSS_CAUSES; i++)
+		json_key_u64(j, loss_name(i), l->records[i]);
+	json_end_object(j);
+}
+
+static void put_received(struct json *j, const struct snapshot *s)
+{
+	json_key_u64(j, "records", s->records);
+	json_key_u64(j, "spans", s->spans);
+	json_key_u64(j, "inputs", s->inputs);
+	json_key_u64(j, "frames", s->frames);
+	json_key_object(j, "repairs");
+	json_key_u64(j, "repaired", s->repairs.repaired);
+	json_key_u64(j, "before_attach", s->repairs.before_attach);
+	json_key_u64(j, "discarded_shares", s->repairs.discarded_shares);
+	json_end_object(j);
+}
+
+void report_json(struct json *j, const struct snapshot *s, const struct report_source *src,
+		 const struct view *v)
+{
+	const struct snapshot_group **rows;
+	u32 i, n;
+
+	rows = view_rows(s, v, &n);
+	if (!rows) {
+		j->out->error = -ENOMEM;
+		return;
+	}
+	json_object(j);
+	json_key_u64(j, "schema", 1);
+	json_key_string(j, "tool", "vmspan");
+	put_source(j, s, src);
+	put_processes(j, s);
+	put_events(j, &s->events);
+	json_key_array(j, "groups");
+	for (i = 0; i < n; i++)
+		put_group(j, s, rows[i]);
+	json_end_array(j);
+	put_gc(j, &s->gc);
+	put_ledger(j, &s->ledger);
+	put_losses(j, &s->losses);
+	put_received(j, s);
+	if (src->interval_ns)
+		json_key_u64(j, "interval_ns", src->interval_ns);
+	json_end_object(j);
+	free(rows);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report for people. */
+#include "sink/complete.h"
+#include "sink/sink.h"
+#include "sink/summary.h"
+#include "sink/table.h"
+#include "sink/words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct page {
+	struct out *out;
+	struct out line; /* the sentence under way */
+	unsigned int width;
+	bool color;
+};
+
+#define SGR_BOLD "\033[1m"
+#define SGR_RED "\033[31m"
+#define SGR_YELLOW "\033[33m"
+#define SGR_END "\033[0m"
+
+/* Prints the sentence under way, wrapped, and begins another. */
+static void page_line(struct page *p, const char *sgr)
+{
+	bool color = p->color && sgr;
+
+	out_write(&p->line, "", 1);
+	if (p->line.error) {
+		p->out->error = p->line.error;
+		return;
+	}
+	if (color)
+		out_puts(p->out, sgr);
+	wrap_put(p->out, (const char *)p->line.buf.data, p->width, 0, 2);
+	if (color)
+		out_puts(p->out, SGR_END);
+	buf_clear(&p->line.buf);
+}
+
+static void put_head(struct page *p, const struct snapshot *s, const struct report_source *src)
+{
+	char text[TEXT_NS_MAX], count[COUNT_MAX], name[512];
+	struct out *l = &p->line;
+
+	summary_target(l, s);
+	out_printf(l, ", %s",
+		   time_text(text, s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0));
+	if (src->file)
+		out_printf(l, " of %s", name_text(name, sizeof(name), src->file));
+	page_line(p, SGR_BOLD);
+
+	out_printf(l, "%s event%s", count_text(count, s->events.count), plural(s->events.count));
+	if (s->events.implicit)
+		out_printf(l, " (%s implicit)", count_text(count, s->events.implicit));
+	out_printf(l, ", %s in all", time_text(text, s->events.wall_ns));
+	out_printf(l, ", longest %s", time_text(text, s->events.max_ns));
+	out_printf(l, "; %s span%s;", count_text(count, s->spans), plural(s->spans));
+	out_puts(l, " ");
+	summary_complete(l, s);
+	page_line(p, snapshot_complete(s) ? NULL : SGR_RED);
+
+	if (src->note) {
+		out_printf(l, "note: %s", name_text(name, sizeof(name), src->note));
+		page_line(p, SGR_YELLOW);
+	}
+	summary_worst(l, s, false);
+	page_line(p, NULL);
+}
+
+static void put_table(struct page *p, const struct snapshot *s, const struct view *v)
+{
+	static const char *const sgr[] = {
+		[ROW_GOOD] = NULL,
+		[ROW_AVERAGE] = SGR_YELLOW,
+		[ROW_POOR] = SGR_RED,
+	};
+	const struct snapshot_group **rows;
+	char a[COUNT_MAX], b[COUNT_MAX];
+	struct table t = { 0 };
+	u32 i, n;
+
+	rows = view_rows(s, v, &n);
+	if (!rows) {
+		p->out->error = -ENOMEM;
+		return;
+	}
+	table_fit(&t, rows, n, p->width, v->sort);
+	out_puts(p->out, p->color ? "\n" SGR_BOLD : "\n");
+	table_title(&t, p->out);
+	out_puts(p->out, p->color ? SGR_END "\n" : "\n");
+	for (i = 0; i < n; i++) {
+		const char *row = sgr[row_class(&rows[i]->stats)];
+
+		if (p->color && row)
+			out_puts(p->out, row);
+		table_row(&t, p->out, rows[i], s->events.wall_ns);
+		out_puts(p->out, p->color && row ? SGR_END "\n" : "\n");
+	}
+	free(rows);
+	if (n < s->group_count) {
+		out_printf(&p->line, "%s of %s groups shown", count_text(a, n),
+			   count_text(b, s->group_count));
+		page_line(p, NULL);
+	}
+	out_puts(p->out, "\n");
+}
+
+/* The rule the figures live by, written out so that anybody can add it up. */
+static void put_ledger(struct page *p, const struct ledger *l)
+{
+	const struct {
+		const char *name;
+		u64 ns;
+	} parts[] = {
+		{ "self", l->self_ns },     { "gc", l->gc_ns },       { "blocked", l->blocked_ns },
+		{ "native", l->native_ns }, { "moved", l->moved_ns }, { "stale", l->stale_ns },
+		{ "lost", l->lost_ns },
+	};
+	char count[COUNT_MAX];
+	const char *plus = "";
+	u64 sum = 0;
+	size_t i;
+
+	out_puts(&p->line, "ledger: ");
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		sum += parts[i].ns;
+		if (!parts[i].ns)
+			continue;
+		out_printf(&p->line, "%s%s %s", plus, count_text(count, parts[i].ns),
+			   parts[i].name);
+		plus = " + ";
+	}
+	if (!sum)
+		out_puts(&p->line, "0");
+	out_printf(&p->line, " %s %s ns of event time",
+		   sum == l->event_wall_ns ? "=" : "!=", count_text(count, l->event_wall_ns));
+	page_line(p, sum == l->event_wall_ns ? NULL : SGR_RED);
+}
+
+static void put_gc(struct page *p, const struct gc_stats *g)
+{
+	char count[COUNT_MAX], total[TEXT_NS_MAX], max[TEXT_NS_MAX], freed[TEXT_BYTES_MAX];
+
+	if (!g->count)
+		return;
+	out_printf(&p->line, "gc: %s collection%s, %s in all, longest %s",
+		   count_text(count, g->count), plural(g->count), time_text(total, g->total_ns),
+		   time_text(max, g->max_ns));
+	if (g->freed_bytes)
+		out_printf(&p->line, ", %s freed", text_bytes(freed, g->freed_bytes));
+	page_line(p, NULL);
+}
+
+static void put_repairs(struct page *p, const struct repair_stats *r)
+{
+	const struct {
+		u64 count;
+		const char *what;
+	} parts[] = {
+		{ r->repaired, "closed because their leave never came" },
+		{ r->before_attach, "begun before the trace" },
+		{ r->discarded_shares, "with times that make no sense" },
+	};
+	const char *separator = "spans left out or repaired: ";
+	char count[COUNT_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i].count)
+			continue;
+		out_printf(&p->line, "%s%s %s", separator, count_text(count, parts[i].count),
+			   parts[i].what);
+		separator = ", ";
+	}
+	if (p->line.buf.len)
+		page_line(p, NULL);
+}
+
+static void put_losses(struct page *p, const struct snapshot *s)
+{
+	if (!lost_any(&s->losses))
+		return;
+	out_puts(&p->line, "lost: ");
+	summary_losses(&p->line, &s->losses);
+	page_line(p, SGR_RED);
+}
+
+void report_text(struct out *o, const struct snapshot *s, const struct report_source *src,
+		 const struct view *v, unsigned int width, bool color)
+{
+	struct page p = { .out = o, .width = width < 40 ? 40 : width, .color = color };
+
+	out_open_memory(&p.line);
+	put_head(&p, s, src);
+	put_table(&p, s, v);
+	put_ledger(&p, &s->ledger);
+	put_gc(&p, &s->gc);
+	put_losses(&p, s);
+	put_repairs(&p, &s->repairs);
+	out_close(&p.line);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/summary.h"
+#include "sink/complete.h"
+#include "sink/table.h"
+#include "sink/words.h"
+
+#include <string.h>
+
+void summary_target(struct out *o, const struct snapshot *s)
+{
+	char clean[128];
+	u32 more = s->process_count ? s->process_count - 1 : 0;
+
+	if (!s->process_count) {
+		out_puts(o, "no process");
+		return;
+	}
+	name_text(clean, sizeof(clean), s->processes[0].name);
+	out_printf(o, "%s (%u)", clean[0] ? clean : "process", s->processes[0].pid);
+	if (more)
+		out_printf(o, " and %u more process%s", more, more == 1 ? "" : "es");
+}
+
+void summary_complete(struct out *o, const struct snapshot *s)
+{
+	u64 lost = lost_records(&s->losses);
+	char a[COUNT_MAX], b[COUNT_MAX];
+
+	if (snapshot_complete(s)) {
+		out_puts(o, "complete");
+		return;
+	}
+	out_puts(o, "INCOMPLETE: ");
+	if (s->events.incomplete)
+		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
+			   count_text(b, s->events.count));
+	if (s->events.incomplete && lost)
+		out_puts(o, ", ");
+	if (lost)
+		out_printf(o, "%s record%s lost", count_text(a, lost), plural(lost));
+	else if (!s->events.incomplete)
+		out_puts(o, "batches lost");
+}
+
+void summary_losses(struct out *o, const struct loss_stats *l)
+{
+	static const char *const why[LOSS_CAUSES] = {
+		[LOSS_RING_FULL] = "the ring buffer was full (--buffer makes it larger)",
+		[LOSS_READ_FAULT] = "the target's memory could not be read",
+		[LOSS_SEQUENCE_GAP] = "they never arrived, for no cause known",
+		[LOSS_UNMATCHED] = "they left what was never entered",
+		[LOSS_TRUNCATED] = "they were cut: too deep, malformed, or a cut recording",
+	};
+	const char *separator = "";
+	char text[COUNT_MAX];
+	unsigned int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		if (!l->records[i] && !l->batches[i])
+			continue;
+		out_printf(o, "%s%s record%s", separator, count_text(text, l->records[i]),
+			   plural(l->records[i]));
+		if (l->batches[i])
+			out_printf(o, " in %s batch%s", count_text(text, l->batches[i]),
+				   l->batches[i] == 1 ? "" : "es");
+		out_printf(o, " lost because %s [%s]", why[i], loss_name(i));
+		separator = "; ";
+	}
+}
+
+/* Top and own groups hold what others hold too: they say less. */
+static bool general(const struct snapshot_group *g)
+{
+	return !strcmp(g->kind, kind_name(VMSPAN_TOP)) ||
+	       !strcmp(g->kind, kind_name(VMSPAN_COMPARTMENT));
+}
+
+/* Buckets that are told apart: longer than 256, 64, 16, 4, 1 ms. */
+static const unsigned int limits[] = { 8, 6, 4, 2, 0 };
+
+/* Groups that may be blamed: general ones only when there are no others. */
+static bool blamable(const struct snapshot *s, const struct snapshot_group *g)
+{
+	u32 i;
+
+	if (!g->stats.wall_ns || !general(g))
+		return g->stats.wall_ns;
+	for (i = 0; i < s->group_count; i++)
+		if (s->groups[i].stats.wall_ns && !general(&s->groups[i]))
+			return false;
+	return true;
+}
+
+/* The first of limits[] that such a group exceeds; their number: none. */
+static size_t worst_limit(const struct snapshot *s)
+{
+	size_t i, first = ARRAY_SIZE(limits);
+	u32 g;
+
+	for (g = 0; g < s->group_count; g++)
+		for (i = 0; i < first; i++)
+			if (s->groups[g].stats.durations[limits[i]] && blamable(s, &s->groups[g]))
+				first = i;
+	return first;
+}
+
+/*
+ * Callers are charged for what they call, so the largest wall would blame
+ * whoever stands outermost. What counts is a group's own time, and how much
+ * of its wall that is.
+ */
+static double blame(const struct group_stats *g)
+{
+	double own = (double)min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns);
+
+	return g->wall_ns ? own * own / (double)g->wall_ns : 0;
+}
+
+const struct snapshot_group *worst_group(const struct snapshot *s)
+{
+	const struct snapshot_group *worst = NULL;
+	size_t limit = worst_limit(s);
+	u32 i;
+
+	for (i = 0; i < s->group_count; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+
+		if (limit < ARRAY_SIZE(limits) && !g->stats.durations[limits[limit]])
+			continue;
+		if (blamable(s, g) && (!worst || blame(&g->stats) > blame(&worst->stats)))
+			worst = g;
+	}
+	return worst;
+}
+
+/* What a group's time was mostly spent on, if it was not its own code. */
+static void put_reason(struct out *o, const struct group_stats *g)
+{
+	const struct {
+		u64 ns;
+		const char *what;
+	} parts[] = {
+		{ g->gc_ns, "in collections" },
+		{ g->blocked_ns, "waiting in blocking calls" },
+		{ g->wall_ns - min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns),
+		  "in code it called" },
+	};
+	size_t i, most = 0;
+
+	for (i = 1; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].ns > parts[most].ns)
+			most = i;
+	if (g->wall_ns && parts[most].ns >= g->wall_ns / 4)
+		out_printf(o, "; %u %% of its time %s",
+			   (unsigned int)((double)parts[most].ns * 100 / (double)g->wall_ns),
+			   parts[most].what);
+}
+
+void summary_worst(struct out *o, const struct snapshot *s, bool interval)
+{
+	size_t limit = worst_limit(s);
+	const struct snapshot_group *g = worst_group(s);
+	char name[512], a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
+
+	if (!g) {
+		out_puts(o, "no group was entered");
+		return;
+	}
+	name_text(name, sizeof(name), g->name);
+	text_ns(max, row_max_ns(&g->stats, interval));
+	if (limit == ARRAY_SIZE(limits)) {
+		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
+			   max, name);
+	} else {
+		out_printf(o, "%s held %s of %s turn%s longer than %u ms, %s at worst", name,
+			   count_text(a, g->stats.durations[limits[limit]]),
+			   count_text(b, s->events.count), plural(s->events.count),
+			   1u << limits[limit], max);
+	}
+	put_reason(o, &g->stats);
+}

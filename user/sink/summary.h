@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sentences about a snapshot that more than one sink says. No line ends. */
+#ifndef SINK_SUMMARY_H
+#define SINK_SUMMARY_H
+
+#include "base/out.h"
+#include "model/snapshot.h"
+
+/* "demohost (4242) and 2 more processes" */
+void summary_target(struct out *o, const struct snapshot *s);
+/* "complete" or "INCOMPLETE: 3 of 200 events lack data, 1,280 records lost" */
+void summary_complete(struct out *o, const struct snapshot *s);
+/* "1,280 records lost because the ring buffer was full, ..."; nothing when
+ * nothing was lost. */
+void summary_losses(struct out *o, const struct loss_stats *l);
+/* Names the worst group and what is bad about it. */
+void summary_worst(struct out *o, const struct snapshot *s, bool interval);
+/* The group a person should look at first, or NULL. */
+const struct snapshot_group *worst_group(const struct snapshot *s);
+
+#endif
