@@ -61,7 +61,10 @@ static int start(struct live *l)
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (process_emit(l, p, PROCESS_SEEN, l->first.mono_ns) || process_defs(l, p))
+		/* Descendants are spoken of when they have something to say. */
+		if (p->adopted)
+			continue;
+		if (process_tell(l, p) || process_defs(l, p))
 			return l->failed;
 	}
 	return 0;
