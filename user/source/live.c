@@ -48,8 +48,58 @@ static int emit_clock_now(struct live *l)
 	return emit_clock(l, &c);
 }
 
+/*
+ * Definitions are first read as soon as marks are on, so that none falls
+ * between, and no later, since the target may end or exec before the first
+ * poll. Until then they are held.
+ */
+static int hold(void *ctx, const struct item *it)
+{
+	struct live *l = ctx;
+
+	buf_put(&l->held, it, sizeof(*it));
+	return it->type == ITEM_DEFS ? buf_put(&l->held, it->defs.data, it->defs.bytes) : 0;
+}
+
+static int read_defs(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	l->fn = hold;
+	l->ctx = l;
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		p->told = !p->adopted;
+		if (process_defs(l, p))
+			break;
+		p->told = false;
+	}
+	l->fn = NULL;
+	return l->failed;
+}
+
+static int emit_held(struct live *l)
+{
+	struct item it;
+	size_t at = 0;
+
+	while (at < l->held.len && !l->failed) {
+		memcpy(&it, l->held.data + at, sizeof(it));
+		at += sizeof(it);
+		if (it.type == ITEM_DEFS) {
+			it.defs.data = l->held.data + at;
+			at += it.defs.bytes;
+		}
+		live_emit(l, &it);
+	}
+	buf_free(&l->held);
+	return l->failed;
+}
+
 /* The first items: the clock from before the trace, the targets, and their
- * definitions, read now that marks are on so that none falls between. */
+ * definitions. */
 static int start(struct live *l)
 {
 	u64 key, value;
@@ -64,10 +114,10 @@ static int start(struct live *l)
 		/* Descendants are spoken of when they have something to say. */
 		if (p->adopted)
 			continue;
-		if (process_tell(l, p) || process_defs(l, p))
+		if (process_tell(l, p))
 			return l->failed;
 	}
-	return 0;
+	return emit_held(l);
 }
 
 /* After a drain: what comes at its end. */
@@ -234,6 +284,7 @@ static void live_free(struct source *s)
 	map_free(&l->processes);
 	process_settle(l, true);
 	free(l->carriers);
+	buf_free(&l->held);
 	ring_close(&l->ring);
 	command_free(&l->command);
 	tracer_free(l->t);
@@ -415,6 +466,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	if (!r)
 		r = open_pids(l, config, err);
+	if (!r && read_defs(l))
+		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)
 		r = open_command(l, config->command, err);
 	if (!r)

@@ -15,6 +15,7 @@
 
 #include "attach/clock.h"
 #include "attach/tracer.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "probe/target.h"
 #include "source/live.h"
@@ -120,6 +121,7 @@ struct live {
 	struct attachment *buried; /* of ended processes, not yet detached */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
 	bool attached_once;
