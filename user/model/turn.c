@@ -61,14 +61,22 @@ void turn_free(struct turn *t)
 	*t = (struct turn){ 0 };
 }
 
+/* Sums of forged cycles stop at the largest number instead of wrapping, so
+ * that the check against the event's own cycles finds them. */
+static void add(u64 *to, u64 n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
 static void inside_add(struct inside *to, const struct inside *in)
 {
-	to->cycles += in->cycles;
-	to->nested += in->nested;
-	to->blocked += in->blocked;
-	to->gc += in->gc;
-	to->off += in->off;
-	to->preempted += in->preempted;
+	add(&to->cycles, in->cycles);
+	add(&to->nested, in->nested);
+	add(&to->blocked, in->blocked);
+	add(&to->gc, in->gc);
+	add(&to->off, in->off);
+	add(&to->preempted, in->preempted);
 }
 
 /*
@@ -83,7 +91,7 @@ static struct inside pend_take(struct turn *t, u16 depth, u64 begin)
 		const struct pend *p = &t->pend[--t->pend_len];
 
 		if (p->end <= begin && p->in.cycles)
-			t->orphans += p->in.cycles;
+			add(&t->orphans, p->in.cycles);
 		else
 			inside_add(&in, &p->in);
 	}
@@ -164,6 +172,12 @@ static struct turn_comp *comp_of(struct turn *t, struct comp *c, u32 id)
 	return tc;
 }
 
+static u64 less(u64 from, u64 a, u64 b)
+{
+	from -= min_u64(from, a);
+	return from - min_u64(from, b);
+}
+
 /*
  * A span of the group has closed: it becomes the group's outermost stay
  * instead of those inside it. A span that is not `valid` measures nothing
@@ -185,10 +199,10 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.preempted += top->preempted;
 		within.ticks += top->ticks;
 	}
-	o.charged = valid ? in->cycles - in->nested - in->preempted : within.charged;
+	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
-	o.cpu = valid ? in->cycles - in->nested - in->off : within.cpu;
+	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
 	sh->charged += o.charged - within.charged;
 	sh->blocked += o.blocked - within.blocked;
@@ -243,11 +257,11 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 	}
 	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
 	*self -= total;
-	t->preempted += off->cycles[VMSPAN_OFF_PREEMPTED];
-	t->blocked += waited;
-	in->preempted += off->cycles[VMSPAN_OFF_PREEMPTED];
-	in->blocked += waited;
-	in->off += total;
+	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&t->blocked, waited);
+	add(&in->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&in->blocked, waited);
+	add(&in->off, total);
 }
 
 /* The intervals of a stay, if the record covers it. */
@@ -287,22 +301,22 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		take_off(t, &off, &self, &in);
 	switch (*fate) {
 	case SPAN_KEPT:
-		tc->self += self;
-		t->self += self;
+		add(&tc->self, self);
+		add(&t->self, self);
 		for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 			tc->off.cycles[i] += off.cycles[i];
 		break;
 	case SPAN_MOVED:
-		t->moved += self;
+		add(&t->moved, self);
 		break;
 	case SPAN_STALE:
-		t->stale += self;
+		add(&t->stale, self);
 		break;
 	case SPAN_LOST:
-		tc->unsure += self;
+		add(&tc->unsure, self);
 		break;
 	case SPAN_BAD:
-		t->lost += self;
+		add(&t->lost, self);
 		break;
 	}
 	valid = *fate == SPAN_KEPT || *fate == SPAN_LOST;
@@ -341,13 +355,13 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	if (exact)
 		take_off(t, &off, &self, &in);
 	if (*fate == SPAN_BAD) {
-		t->lost += self;
+		add(&t->lost, self);
 	} else if (s->h.type == VMSPAN_GC) {
-		*(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc) += self;
-		in.gc += self;
+		add(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
+		add(&in.gc, self);
 	} else {
-		*(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked) += self;
-		in.blocked += self;
+		add(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
+		add(&in.blocked, self);
 	}
 	return pend_leave(t, depth, s->end, &in);
 }
@@ -357,9 +371,9 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	struct inside in = { .cycles = end - begin, .nested = end - begin };
 
 	/* Of its spans nothing may wait here: they are of its own event. */
-	t->nested += in.cycles;
-	t->nested_wall_ns += wall_ns;
-	t->nested_cpu_ns += cpu_ns;
+	add(&t->nested, in.cycles);
+	add(&t->nested_wall_ns, wall_ns);
+	add(&t->nested_cpu_ns, cpu_ns);
 	return pend_leave(t, depth, end, &in);
 }
 
@@ -367,8 +381,8 @@ void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);
 
-	t->preempted += off->cycles[VMSPAN_OFF_PREEMPTED];
-	t->blocked += total - off->cycles[VMSPAN_OFF_PREEMPTED];
+	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
 }
 
 u64 turn_roots(const struct turn *t)
@@ -377,7 +391,7 @@ u64 turn_roots(const struct turn *t)
 	u32 i;
 
 	for (i = 0; i < t->pend_len; i++)
-		sum += t->pend[i].in.cycles;
+		add(&sum, t->pend[i].in.cycles);
 	return sum;
 }
 
@@ -398,18 +412,15 @@ static void turn_decide(struct turn *t, bool incomplete)
 {
 	u32 i;
 
-	if (incomplete)
-		t->lost += t->unsure_gc + t->unsure_blocked;
-	else
-		t->gc += t->unsure_gc, t->blocked += t->unsure_blocked;
+	add(incomplete ? &t->lost : &t->gc, t->unsure_gc);
+	add(incomplete ? &t->lost : &t->blocked, t->unsure_blocked);
 	t->unsure_gc = t->unsure_blocked = 0;
 	for (i = 0; i < t->comp_len; i++) {
 		struct turn_comp *tc = &t->comps[i];
 
-		if (incomplete)
-			t->lost += tc->unsure;
-		else
-			tc->self += tc->unsure, t->self += tc->unsure;
+		add(incomplete ? &t->lost : &t->self, tc->unsure);
+		if (!incomplete)
+			add(&tc->self, tc->unsure);
 		tc->unsure = 0;
 	}
 }
@@ -419,7 +430,9 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 			  bool *discarded)
 {
 	u32 n = PARTS + t->comp_len, i;
-	u64 used = t->self + t->gc + t->blocked + t->preempted + t->moved + t->stale + t->lost;
+	unsigned __int128 all = (unsigned __int128)t->self + t->gc + t->blocked + t->preempted +
+				t->moved + t->stale + t->lost;
+	u64 used = (u64)all;
 	u64 *part, *out;
 
 	if (n > t->scratch_cap) {
@@ -432,7 +445,7 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	}
 	part = t->scratch;
 	out = part + t->scratch_cap;
-	*discarded = used > own;
+	*discarded = all > own;
 	if (*discarded || !own) {
 		memset(out, 0, n * sizeof(*out));
 		out[*discarded || incomplete ? PART_LOST : PART_NATIVE] = wall;

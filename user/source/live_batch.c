@@ -17,15 +17,10 @@ static struct process *process_of(struct live *l, u32 pid)
 	struct process *p = process_find(l, pid);
 	char path[32];
 
-	if (p)
-		return p;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (access(path, F_OK))
-		return NULL;
-	p = process_new(l, pid, 0);
-	if (p && process_emit(l, p, PROCESS_SEEN, clock_mono_ns()))
-		return NULL;
-	return p;
+	if (!p && !access(path, F_OK))
+		p = process_new(l, pid, 0);
+	return p && !process_tell(l, p) ? p : NULL;
 }
 
 /*
