@@ -188,10 +188,7 @@ static u64 later(struct maker *mk)
 	u32 reason = 1 + (u32)random() % (VMSPAN_OFF_REASONS - 1);
 
 	if (mk->sched && random() % 3 == 0) {
-		struct vmspan_span *r = sim_record(mk->sched, VMSPAN_OFF, 1, reason, 0);
-
-		r->begin = mk->now + 1;
-		r->end = r->begin + off;
+		sim_off(mk->sched, mk->now + 1, mk->now + 1 + off, reason);
 		if (mk->top >= 0)
 			mk->t->n[mk->top].off[reason] += off;
 	}
@@ -280,11 +277,8 @@ static struct tree *random_tree(struct sim *s, struct sim *sched, unsigned int s
 	struct maker mk = { .s = s, .t = t, .now = 1000, .top = -1, .event = -1, .sched = sched };
 
 	srandom(seed);
-	if (sched) {
-		struct vmspan_span *r = sim_record(sched, VMSPAN_OFF, 1, VMSPAN_OFF_START, 0);
-
-		r->begin = r->end = 900;
-	}
+	if (sched)
+		sim_off(sched, 900, 900, VMSPAN_OFF_START);
 	while (t->len < 150)
 		make_event(&mk, 0);
 	return t;
@@ -386,24 +380,6 @@ static void random_streams(void **state)
 	}
 }
 
-/* The scheduler's record, as a stream of its own. */
-static void sched_feed(const struct sim *sched, struct model *m, u32 from, u32 to)
-{
-	struct item it = { .type = ITEM_BATCH };
-
-	if (from == to)
-		return;
-	it.batch = (struct item_batch){ .pid = SIM_PID,
-					.tid = 1,
-					.registry = ITEM_SCHED_REGISTRY,
-					.thread = 1,
-					.seq = from,
-					.records = to - from,
-					.bytes = (to - from) * VMSPAN_SLOT,
-					.data = sched->data[from] };
-	assert_int_equal(model_item(m, &it), 0);
-}
-
 /* Exact mode: nothing is discarded for having moved, nobody pays for the time
  * of others, and CPU time is what it was. The records come before the spans,
  * as far before as they like. */
@@ -432,7 +408,7 @@ static void random_switches(void **state)
 			       ((struct vmspan_span *)sched->data[upto])->begin < last->end)
 				upto++;
 			upto = (u32)min_u64(upto + seed % 5, sched->records);
-			sched_feed(sched, m, done, upto);
+			sim_sched_batch(sched, m, done, upto);
 			done = upto;
 			assert_int_equal(sim_batch(s, m, SIM_PID, i, to), 0);
 		}
@@ -464,8 +440,8 @@ static void lost_switches(void **state)
 		u32 lost = 1 + seed % (sched->records - 2);
 
 		model_observe(m, &check_ops, NULL);
-		sched_feed(sched, m, 0, lost);
-		sched_feed(sched, m, lost + 1, sched->records);
+		sim_sched_batch(sched, m, 0, lost);
+		sim_sched_batch(sched, m, lost + 1, sched->records);
 		/* The gap shows when no earlier batch comes any more. */
 		assert_int_equal(model_finish(m), 0);
 		sim_feed(s, m, 10);
