@@ -116,32 +116,63 @@ static void put_reason(struct out *o, const struct group_stats *g)
 			   parts[most].what);
 }
 
+/* The widest limit that still says something: buckets of 256, 64, 16, 4 and
+ * 1 ms. Negative: the group never held a turn that long. */
+static int telling_bucket(const struct group_stats *g)
+{
+	int i;
+
+	for (i = 8; i >= 0 && !g->durations[i];)
+		i -= 2;
+	return i;
+}
+
+static void put_held(struct out *o, const struct snapshot *s, const struct group_stats *g,
+		     int bucket, bool interval)
+{
+	char a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
+
+	out_printf(o, "held %s of %s turn%s longer than %u ms, %s at worst",
+		   count_text(a, g->durations[bucket]), count_text(b, s->events.count),
+		   plural(s->events.count), 1u << bucket, text_ns(max, row_max_ns(g, interval)));
+}
+
+void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
+		   bool interval)
+{
+	int bucket = telling_bucket(&g->stats);
+	char max[TEXT_NS_MAX];
+
+	if (!g->stats.wall_ns) {
+		out_puts(o, "was never entered");
+		return;
+	}
+	if (bucket >= 0)
+		put_held(o, s, &g->stats, bucket, interval);
+	else
+		out_printf(o, "held no turn longer than 1 ms, %s at worst",
+			   text_ns(max, row_max_ns(&g->stats, interval)));
+	put_reason(o, &g->stats);
+}
+
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
-	/* The widest limit that still says something: buckets of 256, 64, 16, 4
-	 * and 1 ms. */
-	static const unsigned int buckets[] = { 8, 6, 4, 2, 0 };
 	const struct snapshot_group *g = worst_group(s);
-	char name[512], a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
-	size_t i;
+	char name[512], max[TEXT_NS_MAX];
+	int bucket;
 
 	if (!g) {
 		out_puts(o, "no group was entered");
 		return;
 	}
 	name_text(name, sizeof(name), g->name);
-	text_ns(max, row_max_ns(&g->stats, interval));
-	for (i = 0; i < ARRAY_SIZE(buckets); i++)
-		if (g->stats.durations[buckets[i]])
-			break;
-	if (i == ARRAY_SIZE(buckets)) {
+	bucket = telling_bucket(&g->stats);
+	if (bucket < 0) {
 		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
-			   max, name);
+			   text_ns(max, row_max_ns(&g->stats, interval)), name);
 	} else {
-		out_printf(o, "%s held %s of %s turn%s longer than %u ms, %s at worst", name,
-			   count_text(a, g->stats.durations[buckets[i]]),
-			   count_text(b, s->events.count), plural(s->events.count),
-			   1u << buckets[i], max);
+		out_printf(o, "%s ", name);
+		put_held(o, s, &g->stats, bucket, interval);
 	}
 	put_reason(o, &g->stats);
 }

@@ -15,6 +15,9 @@ void summary_complete(struct out *o, const struct snapshot *s);
 void summary_losses(struct out *o, const struct loss_stats *l);
 /* Names the worst group and what is bad about it. */
 void summary_worst(struct out *o, const struct snapshot *s, bool interval);
+/* What is bad about one group: a sentence that begins after its name. */
+void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
+		   bool interval);
 /* The group a person should look at first, or NULL. */
 const struct snapshot_group *worst_group(const struct snapshot *s);
 
