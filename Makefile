@@ -77,6 +77,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
+# The page's scripts and styles are embedded by the assembler.
+$(B)/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
+
 # The host's scripts as one C table: name and text of each.
 HOST_JS := $(wildcard tools/host/js/*.js)
 $(B)/host_js.inc: $(HOST_JS)
