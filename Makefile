@@ -9,7 +9,10 @@
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
-CC ?= gcc
+# make has a CC of its own: cc.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 B ?= $(if $(SAN),build-san,build)
@@ -23,6 +26,9 @@ OPT ?= -O2
 CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
 	-I. -Iuser -I$(B) $(if $(SAN),-fsanitize=address$(comma)undefined -fno-omit-frame-pointer \
 	-fno-sanitize-recover=all) $(CFLAGS)
+# What is done in a short line; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
 LIBS := -lbpf -lelf -lz -linih -lncursesw
 DEP = -MMD -MP
 
@@ -38,31 +44,37 @@ HOST_SRC := $(wildcard tools/host/*.c)
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/%.o)
 VM_SRC := $(wildcard tests/vm/*.c)
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
+GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz
+.PHONY: all test test-live check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(B)/vmspan $(if $(HOST_SRC),$(B)/demohost)
 
 $(B)/vmspan: $(CMD_OBJ) $(B)/libvmspan.a
-	$(CC) $(CFLAGS_ALL) -o $@ $(CMD_OBJ) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(CMD_OBJ) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
 $(B)/libvmspan.a: $(LIB_OBJ)
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR  )
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 # One BPF object a concern, linked into one, so they share maps.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
+	$(call say,BPF )
+	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
 		-Ivmlinux/$(ARCH) -I. -idirafter /usr/include/$(ARCH)-linux-gnu -c $< -o $@
 
 $(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
-	$(BPFTOOL) gen object $@ $^
+	$(call say,GEN )
+	$(Q)$(BPFTOOL) gen object $@ $^
 
 $(B)/vmspan.skel.h: $(B)/vmspan.bpf.o
-	$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
+	$(call say,GEN )
+	$(Q)$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
 
 # Not pattern rules: one without a recipe would cancel the rule below.
 $(filter $(B)/user/attach/%,$(LIB_OBJ)): $(if $(BPF_SRC),$(B)/vmspan.skel.h)
@@ -70,50 +82,59 @@ $(filter $(B)/user/attach/%,$(LIB_OBJ)): $(if $(BPF_SRC),$(B)/vmspan.skel.h)
 # The profiles as one C file: name and text of each.
 $(B)/profiles.inc: $(PROFILES) tools/embed
 	@mkdir -p $(@D)
-	tools/embed $(PROFILES) > $@
+	$(call say,GEN )
+	$(Q)tools/embed $(PROFILES) > $@
 $(filter $(B)/user/probe/%,$(LIB_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
 # The page's scripts and styles are embedded by the assembler.
 $(B)/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
 
-# The host's scripts as one C table: name and text of each.
+# The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)
-$(B)/host_js.inc: $(HOST_JS)
+$(B)/host_js.inc: $(HOST_JS) tools/embed
 	@mkdir -p $(@D)
-	{ echo 'static const struct { const char *name, *text; } host_js[] = {'; \
-	for f in $^; do echo "{ \"$$(basename $$f .js)\","; \
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '};'; } > $@
+	$(call say,GEN )
+	$(Q)tools/embed $(HOST_JS) > $@
 $(B)/tools/host/vm.o: $(B)/host_js.inc
 
 host: $(B)/demohost
 $(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
-	$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
 
 vm: $(VM_BIN)
 $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
 
 unit: $(UNIT)
 $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
 
 fuzz: $(FUZZ)
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 	@mkdir -p $(@D)
-	clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
+	$(call say,CC  )
+	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(B)/golden/make_recording
+golden: $(GOLDEN)
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+# Every program the tests run, the fuzzers apart: those need clang.
+tests: all unit golden vm
 
 test: all unit golden
 	tests/run unit golden
@@ -125,6 +146,6 @@ check:
 	tools/check
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-clang
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -5,15 +5,17 @@
  *   live_probe [-p PID]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-- CMD]
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
+ * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes.
  * Prints "attached" once everything is in place, "end" when the targets are
  * gone. When stdin ends it stops and prints one JSON object.
  */
 #include "base/json.h"
 #include "base/map.h"
 #include "base/wire.h"
+#include "probe/plan.h"
 #include "source/live.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,14 +65,16 @@ static void records(struct counts *c, u32 pid, u64 registry, const u8 *data, u32
 		const struct vmspan_head *h = (const void *)(data + at);
 		const struct vmspan_span *s = (const void *)h;
 
-		if (!defs)
-			c->types[h->type]++;
 		if (h->type == VMSPAN_DEF_COMPARTMENT)
 			map_put(&c->defined, mix(pid, registry, h->id), 1);
-		if (!defs && h->type == VMSPAN_SPAN) {
+		if (!defs && h->type == VMSPAN_SPAN && s->begin < c->first_cycles) {
+			c->before_start++;
+		} else if (!defs) {
+			c->types[h->type]++;
+		}
+		if (!defs && h->type == VMSPAN_SPAN && s->begin >= c->first_cycles) {
 			bump(&c->per_pid, pid, 1);
 			c->undefined += !is_defined(c, pid, registry, h->id);
-			c->before_start += s->begin < c->first_cycles;
 			c->backwards += s->end < s->begin;
 		}
 		at += h->slots * 32u;
@@ -188,6 +192,37 @@ static int fail(const struct err *e)
 	return err_status(e);
 }
 
+/* What a tracer changes in its target. */
+static int inspect(u32 pid)
+{
+	struct err e = {0};
+	struct plan plan;
+	char path[32];
+	u32 i;
+	int fd;
+
+	if (plan_process(pid, NULL, &plan, &e))
+		return fail(&e);
+	snprintf(path, sizeof(path), "/proc/%u/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (i = 0; i < plan.count; i++) {
+		const struct plan_dso *d = &plan.dsos[i];
+		u8 armed = 0, flush = 0;
+		u16 semaphore = 0;
+
+		if (pread(fd, &semaphore, 2, (off_t)d->registry) != 2 ||
+		    pread(fd, &armed, 1,
+			  (off_t)(d->bias + d->probes.sites[ROLE_ARMED].address)) != 1 ||
+		    pread(fd, &flush, 1,
+			  (off_t)(d->bias + d->probes.sites[ROLE_FLUSH].address)) != 1)
+			return EXIT_FAILED;
+		printf("%u %02x %02x\n", semaphore, armed, flush);
+	}
+	close(fd);
+	plan_free(&plan);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct live_config config = {0};
@@ -199,7 +234,9 @@ int main(int argc, char **argv)
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "p:m:r:ns")) != -1) {
+	while ((o = getopt(argc, argv, "+p:m:r:nsi:")) != -1) {
+		if (o == 'i')
+			return inspect((u32)atoi(optarg));
 		if (o == 'p' && config.pid_count < 64)
 			pids[config.pid_count++] = (u32)atoi(optarg);
 		else if (o == 'm')

@@ -139,7 +139,7 @@ static int capture(struct record *r, struct err *e)
 }
 
 static void put_summary(struct out *o, const struct record *r, const struct snapshot *s,
-			const struct rec_totals *t)
+			const struct rec_totals *t, bool whole)
 {
 	char file[512], duration[TEXT_NS_MAX], bytes[TEXT_BYTES_MAX];
 	bool quiet = r->options->output.quiet;
@@ -152,6 +152,9 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 		if (t->spans)
 			out_printf(o, " (%.2f bytes a span)", (double)t->bytes / (double)t->spans);
 		out_puts(o, "\n");
+	}
+	/* Of a file that ends early nothing of the kind can be said. */
+	if (!quiet && whole) {
 		summary_complete(o, s);
 		out_puts(o, lost_any(&s->losses) ? "\n" : ", nothing lost\n");
 	}
@@ -177,7 +180,7 @@ static int complete(struct record *r, struct err *e)
 		*e = close_error;
 	out_open_fd(&o, STDERR_FILENO);
 	if (s)
-		put_summary(&o, r, s, &totals);
+		put_summary(&o, r, s, &totals, !e->code);
 	out_close(&o);
 	snapshot_free(s);
 	return rc;
@@ -246,5 +249,5 @@ int cmd_record(int argc, char **argv)
 	if (r.created)
 		unlink(r.path);
 	session_close(&r.session);
-	return e.code ? print_error(&e) : EXIT_DONE;
+	return e.code ? say_error(&e) : EXIT_DONE;
 }

@@ -59,7 +59,7 @@ bool terminal_color(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-int print_error(const struct err *e)
+int say_error(const struct err *e)
 {
 	fprintf(stderr, "vmspan: %s\n", e->what[0] ? e->what : strerror(-e->code));
 	if (e->hint[0])

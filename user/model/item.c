@@ -2,10 +2,20 @@
 #include "model/item.h"
 
 #include <errno.h>
-#include <stddef.h>
 
-/* Slots a known type must have; 0: any number. */
-static const u8 slots_of[256] = {
+const char *loss_name(enum loss_cause cause)
+{
+	static const char *const names[LOSS_CAUSES] = {
+		[LOSS_RING_FULL] = "ring_full",       [LOSS_READ_FAULT] = "read_fault",
+		[LOSS_SEQUENCE_GAP] = "sequence_gap", [LOSS_UNMATCHED] = "unmatched",
+		[LOSS_TRUNCATED] = "truncated",
+	};
+
+	return (unsigned int)cause < LOSS_CAUSES ? names[cause] : "unknown";
+}
+
+/* Slots of the types whose size is fixed; 0: any. */
+static const u8 fixed_slots[256] = {
 	[VMSPAN_SPAN] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 	[VMSPAN_EVENT] = sizeof(struct vmspan_event) / VMSPAN_SLOT,
 	[VMSPAN_GC] = sizeof(struct vmspan_gc) / VMSPAN_SLOT,
@@ -15,17 +25,12 @@ static const u8 slots_of[256] = {
 	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 };
 
-static bool is_def(u8 type)
-{
-	return type >= VMSPAN_DEF_GROUP && type <= VMSPAN_DEF_LABEL;
-}
-
+/* The groups and the name must lie within the definition's slots. */
 static bool def_fits(const struct vmspan_def *d)
 {
-	size_t size = d->h.slots * (size_t)VMSPAN_SLOT;
-
 	return d->count <= VMSPAN_GROUPS_MAX &&
-	       sizeof(*d) + d->count * sizeof(d->groups[0]) + d->name_len <= size;
+	       sizeof(*d) + d->count * sizeof(d->groups[0]) + d->name_len <=
+		       (size_t)d->h.slots * VMSPAN_SLOT;
 }
 
 int batch_check(const void *data, u32 bytes, u32 records)
@@ -33,19 +38,19 @@ int batch_check(const void *data, u32 bytes, u32 records)
 	const u8 *p = data;
 	u32 at = 0, n = 0;
 
-	if (bytes % VMSPAN_SLOT)
-		return -EBADMSG;
-	for (; at < bytes; n++) {
+	while (at < bytes) {
 		const struct vmspan_head *h = (const void *)(p + at);
-		u32 size = h->slots * (u32)VMSPAN_SLOT;
 
-		if (!size || size > bytes - at)
+		if (bytes - at < VMSPAN_SLOT || !h->slots ||
+		    h->slots * (u32)VMSPAN_SLOT > bytes - at)
 			return -EBADMSG;
-		if (slots_of[h->type] && slots_of[h->type] != h->slots)
+		if (fixed_slots[h->type] && h->slots != fixed_slots[h->type])
 			return -EBADMSG;
-		if (is_def(h->type) && !def_fits((const void *)h))
+		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LABEL &&
+		    !def_fits((const void *)h))
 			return -EBADMSG;
-		at += size;
+		at += h->slots * (u32)VMSPAN_SLOT;
+		n++;
 	}
-	return records == UINT32_MAX || records == n ? 0 : -EBADMSG;
+	return records == UINT32_MAX || n == records ? 0 : -EBADMSG;
 }

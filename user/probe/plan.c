@@ -5,7 +5,6 @@
 #include "probe/elf_notes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,10 +315,11 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	}
 	if (p->count)
 		return 0;
-	snprintf(where, sizeof(where), "/proc/%u/root", pid);
-	if (p->unreadable && faccessat(AT_FDCWD, where, F_OK, AT_SYMLINK_NOFOLLOW))
-		return err_set(err, -ESRCH, "process %u ended while its files were looked through",
-			       pid);
+	/* Files that cannot be opened any more: perhaps it has just ended. */
+	if (p->unreadable && (maps_read(pid, &m) || !m.count))
+		return no_maps(pid, err);
+	if (p->unreadable)
+		maps_free(&m);
 	snprintf(where, sizeof(where), "process %u", pid);
 	return nothing(err, p, where);
 }

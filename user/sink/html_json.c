@@ -73,6 +73,47 @@ static void put_words(struct writer *w, const struct snapshot *s)
 	out_close(&text);
 }
 
+struct impact {
+	const struct snapshot_group *group;
+	u32 row; /* in the report */
+};
+
+/* The worst first, as summary_worst() has it; those that say less last. */
+static int compare_impact(const void *a, const void *b, void *worst)
+{
+	const struct impact *x = a, *y = b;
+	double bx = group_blame(&x->group->stats), by = group_blame(&y->group->stats);
+	bool gx = group_general(x->group), gy = group_general(y->group);
+
+	if ((x->group == worst) != (y->group == worst))
+		return x->group == worst ? -1 : 1;
+	if (gx != gy)
+		return gx ? 1 : -1;
+	if (bx > by || bx < by)
+		return bx > by ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+static void put_impact(struct writer *w, const struct snapshot_group **rows, u32 n,
+		       const struct snapshot_group *worst)
+{
+	struct impact *order = malloc((n + 1) * sizeof(*order));
+	u32 i;
+
+	if (!order) {
+		w->j.out->error = -ENOMEM;
+		return;
+	}
+	for (i = 0; i < n; i++)
+		order[i] = (struct impact){ rows[i], i };
+	qsort_r(order, n, sizeof(*order), compare_impact, (void *)worst);
+	json_key_array(&w->j, "impact");
+	for (i = 0; i < n; i++)
+		json_u64(&w->j, order[i].row);
+	json_end_array(&w->j);
+	free(order);
+}
+
 /* In the order of the report's groups: a sentence and a link for each. */
 static void put_groups(struct writer *w, const struct snapshot *s, const struct view *v)
 {
@@ -102,6 +143,7 @@ static void put_groups(struct writer *w, const struct snapshot *s, const struct 
 			json_key_string(j, rows[i]->name, url);
 	}
 	json_end_object(j);
+	put_impact(w, rows, n, worst_group(s));
 	out_close(&text);
 	free(rows);
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/summary.h"
 #include "sink/complete.h"
-#include "sink/sink.h"
 #include "sink/table.h"
 #include "sink/words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void summary_target(struct out *o, const struct snapshot *s)
@@ -70,26 +68,63 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 	}
 }
 
-/* Top and own groups hold what others hold too: they say less. */
-static bool general(const struct snapshot_group *g)
+bool group_general(const struct snapshot_group *g)
 {
 	return !strcmp(g->kind, kind_name(VMSPAN_TOP)) ||
 	       !strcmp(g->kind, kind_name(VMSPAN_COMPARTMENT));
 }
 
+/* Buckets that are told apart: longer than 256, 64, 16, 4, 1 ms. */
+static const unsigned int limits[] = { 8, 6, 4, 2, 0 };
+
+/* Groups that may be blamed: general ones only when there are no others. */
+static bool blamable(const struct snapshot *s, const struct snapshot_group *g)
+{
+	u32 i;
+
+	if (!g->stats.wall_ns || !group_general(g))
+		return g->stats.wall_ns;
+	for (i = 0; i < s->group_count; i++)
+		if (s->groups[i].stats.wall_ns && !group_general(&s->groups[i]))
+			return false;
+	return true;
+}
+
+/* The first of limits[] that such a group exceeds; their number: none. */
+static size_t worst_limit(const struct snapshot *s)
+{
+	size_t i, first = ARRAY_SIZE(limits);
+	u32 g;
+
+	for (g = 0; g < s->group_count; g++)
+		for (i = 0; i < first; i++)
+			if (s->groups[g].stats.durations[limits[i]] && blamable(s, &s->groups[g]))
+				first = i;
+	return first;
+}
+
+double group_blame(const struct group_stats *g)
+{
+	double own = (double)min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns);
+
+	return g->wall_ns ? own * own / (double)g->wall_ns : 0;
+}
+
 const struct snapshot_group *worst_group(const struct snapshot *s)
 {
-	static const struct view view = { .sort = "jank" };
-	const struct snapshot_group **rows, *worst = NULL;
-	u32 i, n;
+	const struct snapshot_group *worst = NULL;
+	size_t limit = worst_limit(s);
+	u32 i;
 
-	rows = view_rows(s, &view, &n);
-	for (i = 0; rows && i < n && !worst; i++)
-		if (rows[i]->stats.wall_ns && !general(rows[i]))
-			worst = rows[i];
-	if (rows && n && !worst && rows[0]->stats.wall_ns)
-		worst = rows[0];
-	free(rows);
+	for (i = 0; i < s->group_count; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+
+		if (limit < ARRAY_SIZE(limits) && !g->stats.durations[limits[limit]])
+			continue;
+		if (blamable(s, g) &&
+		    (!worst || group_blame(&g->stats) > group_blame(&worst->stats)))
+			worst = g;
+	}
 	return worst;
 }
 
@@ -116,19 +151,8 @@ static void put_reason(struct out *o, const struct group_stats *g)
 			   parts[most].what);
 }
 
-/* The widest limit that still says something: buckets of 256, 64, 16, 4 and
- * 1 ms. Negative: the group never held a turn that long. */
-static int telling_bucket(const struct group_stats *g)
-{
-	int i;
-
-	for (i = 8; i >= 0 && !g->durations[i];)
-		i -= 2;
-	return i;
-}
-
 static void put_held(struct out *o, const struct snapshot *s, const struct group_stats *g,
-		     int bucket, bool interval)
+		     unsigned int bucket, bool interval)
 {
 	char a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
 
@@ -140,15 +164,17 @@ static void put_held(struct out *o, const struct snapshot *s, const struct group
 void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
 		   bool interval)
 {
-	int bucket = telling_bucket(&g->stats);
 	char max[TEXT_NS_MAX];
+	size_t i;
 
 	if (!g->stats.wall_ns) {
 		out_puts(o, "was never entered");
 		return;
 	}
-	if (bucket >= 0)
-		put_held(o, s, &g->stats, bucket, interval);
+	for (i = 0; i < ARRAY_SIZE(limits) && !g->stats.durations[limits[i]];)
+		i++;
+	if (i < ARRAY_SIZE(limits))
+		put_held(o, s, &g->stats, limits[i], interval);
 	else
 		out_printf(o, "held no turn longer than 1 ms, %s at worst",
 			   text_ns(max, row_max_ns(&g->stats, interval)));
@@ -157,22 +183,21 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
+	size_t limit = worst_limit(s);
 	const struct snapshot_group *g = worst_group(s);
 	char name[512], max[TEXT_NS_MAX];
-	int bucket;
 
 	if (!g) {
 		out_puts(o, "no group was entered");
 		return;
 	}
 	name_text(name, sizeof(name), g->name);
-	bucket = telling_bucket(&g->stats);
-	if (bucket < 0) {
+	if (limit == ARRAY_SIZE(limits)) {
 		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
 			   text_ns(max, row_max_ns(&g->stats, interval)), name);
 	} else {
 		out_printf(o, "%s ", name);
-		put_held(o, s, &g->stats, bucket, interval);
+		put_held(o, s, &g->stats, limits[limit], interval);
 	}
 	put_reason(o, &g->stats);
 }

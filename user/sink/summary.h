@@ -21,4 +21,13 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 /* The group a person should look at first, or NULL. */
 const struct snapshot_group *worst_group(const struct snapshot *s);
 
+/* Top and own groups hold what others hold too: they say less. */
+bool group_general(const struct snapshot_group *g);
+/*
+ * How much a group is to blame. Callers are charged for what they call, so
+ * the largest wall would blame whoever stands outermost. What counts is a
+ * group's own time, and how much of its wall that is.
+ */
+double group_blame(const struct group_stats *g);
+
 #endif

@@ -26,15 +26,15 @@ int live_emit(struct live *l, const struct item *it)
 
 int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches)
 {
-	struct item it = {.type = ITEM_LOSS,
-			  .loss = {.cause = cause, .records = records, .batches = batches}};
+	struct item it = { .type = ITEM_LOSS,
+			   .loss = { .cause = cause, .records = records, .batches = batches } };
 
 	return live_emit(l, &it);
 }
 
 static int emit_clock(struct live *l, const struct item_clock *c)
 {
-	struct item it = {.type = ITEM_CLOCK, .clock = *c};
+	struct item it = { .type = ITEM_CLOCK, .clock = *c };
 
 	l->clock_ns = c->mono_ns;
 	return live_emit(l, &it);
@@ -356,7 +356,7 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 
 static int open_command(struct live *l, char *const *argv, struct err *err)
 {
-	struct err none = {0};
+	struct err none = { 0 };
 	struct process *p;
 	struct plan plan;
 	char *path;
@@ -389,7 +389,7 @@ static int open_command(struct live *l, char *const *argv, struct err *err)
 struct source *live_open(const struct live_config *config, struct err *err)
 {
 	struct live *l = calloc(1, sizeof(*l));
-	struct err own = {0};
+	struct err own = { 0 };
 	bool direct;
 	int r;
 

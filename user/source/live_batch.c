@@ -58,13 +58,12 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 {
 	const struct vmspan_batch *b = (const void *)(h + 1);
 	const void *data = b + 1;
-	struct item it = {.type = ITEM_BATCH};
+	struct item it = { .type = ITEM_BATCH };
 	struct registry *r;
 	struct process *p;
 	u32 bytes;
 
-	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) ||
-	    h->bytes < sizeof(*b))
+	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
 		return malformed(l, 0, 0);
 	bytes = h->bytes - (u32)sizeof(*b);
 	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != VMSPAN_ABI || b->bytes != h->bytes ||
@@ -73,7 +72,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	p = process_of(l, h->pid);
 	if (l->failed)
 		return l->failed;
-	r = p ? registry_at(p, b->registry) : NULL;
+	r = p ? live_registry_at(p, b->registry) : NULL;
 	if (!r)
 		return malformed(l, b->records, h->bytes);
 	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes))
@@ -101,7 +100,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 static int thread_end(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct item it = {.type = ITEM_THREAD};
+	struct item it = { .type = ITEM_THREAD };
 	char name[sizeof(w->comm)];
 
 	/* One that never handed a batch over is nobody's concern. */
@@ -152,10 +151,10 @@ int live_losses(struct live *l)
 		enum loss_cause cause;
 		int records, batches; /* enum wire_counter, or -1 */
 	} table[] = {
-		{LOSS_RING_FULL, COUNT_RING_FULL_RECORDS, COUNT_RING_FULL_BATCHES},
-		{LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES},
-		{LOSS_TRUNCATED, -1, COUNT_MALFORMED},
-		{LOSS_TRUNCATED, COUNT_MARK_LOST, -1},
+		{ LOSS_RING_FULL, COUNT_RING_FULL_RECORDS, COUNT_RING_FULL_BATCHES },
+		{ LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES },
+		{ LOSS_TRUNCATED, -1, COUNT_MALFORMED },
+		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
 	};
 	u64 now[COUNT_MAX];
 	size_t i;

@@ -26,7 +26,8 @@ static int resolve(const char *name, char *to, size_t cap)
 	}
 	for (list = list ? list : "/bin:/usr/bin";; list = end + 1) {
 		end = strchrnul(list, ':');
-		snprintf(to, cap, "%.*s%s%s", (int)(end - list), list, end == list ? "" : "/", name);
+		snprintf(to, cap, "%.*s%s%s", (int)(end - list), list, end == list ? "" : "/",
+			 name);
 		if (!stat(to, &st) && S_ISREG(st.st_mode)) {
 			if (!access(to, X_OK))
 				return 0;
@@ -40,7 +41,7 @@ static int resolve(const char *name, char *to, size_t cap)
 /* Between fork and exec. */
 static void child(char *const *argv, int go, int result)
 {
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	int sig, e;
 	char byte;
@@ -70,7 +71,7 @@ static int exec_error(char *const *argv, int code, struct err *err)
 
 int command_start(struct command *c, char *const *argv, int *fd, char **path, struct err *err)
 {
-	int go[2], result[2] = {-1, -1}, r;
+	int go[2], result[2] = { -1, -1 }, r;
 	char file[PATH_MAX];
 
 	*fd = -1;

@@ -189,7 +189,7 @@ void process_free(struct live *l, struct process *p);
 /* ---- live_registry.c ---- */
 
 /* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
-struct registry *registry_at(struct process *p, u64 address);
+struct registry *live_registry_at(struct process *p, u64 address);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
@@ -202,7 +202,7 @@ void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */
 int registry_tails(struct live *l, struct process *p, struct registry *r);
 void registry_copy(struct registry *to, const struct registry *from);
-void registry_free(struct registry *r);
+void live_registry_free(struct registry *r);
 
 /* ---- live_command.c ---- */
 

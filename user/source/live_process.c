@@ -74,13 +74,13 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 
 int process_emit(struct live *l, const struct process *p, enum process_change change, u64 mono_ns)
 {
-	struct item it = {.type = ITEM_PROCESS,
-			  .process = {.change = change,
-				      .pid = p->pid,
-				      .ppid = p->ppid,
-				      .mono_ns = mono_ns,
-				      .name = p->name,
-				      .vm = p->vm}};
+	struct item it = { .type = ITEM_PROCESS,
+			   .process = { .change = change,
+					.pid = p->pid,
+					.ppid = p->ppid,
+					.mono_ns = mono_ns,
+					.name = p->name,
+					.vm = p->vm } };
 
 	return live_emit(l, &it);
 }
@@ -230,7 +230,7 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		p->attachments = a;
 	}
 	if (d->registry)
-		registry_at(p, d->registry);
+		live_registry_at(p, d->registry);
 	p->vm = d->probes.profile->name;
 	l->attached_once = true;
 	return 0;
@@ -253,8 +253,7 @@ static void drop_unmapped(struct live *l, struct process *p, const struct plan *
 	}
 }
 
-int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
-			struct err *err)
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan, struct err *err)
 {
 	int r = 0;
 	u32 i;
@@ -320,7 +319,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	if (parent) {
 		p->vm = parent->vm;
 		for (i = 0; i < parent->registry_count; i++) {
-			struct registry *r = registry_at(p, parent->registries[i].address);
+			struct registry *r = live_registry_at(p, parent->registries[i].address);
 
 			if (r)
 				registry_copy(r, &parent->registries[i]);
@@ -334,7 +333,7 @@ static void forget_memory(struct process *p)
 	u32 i;
 
 	for (i = 0; i < p->registry_count; i++)
-		registry_free(&p->registries[i]);
+		live_registry_free(&p->registries[i]);
 	free(p->registries);
 	p->registries = NULL;
 	p->registry_count = 0;
@@ -354,7 +353,7 @@ static void look_later(struct process *p)
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct err ignored = {0};
+	struct err ignored = { 0 };
 	bool first;
 
 	if (!p)
@@ -406,7 +405,7 @@ void process_free(struct live *l, struct process *p)
 
 int process_thread(struct live *l, struct process *p, u32 tid)
 {
-	struct item it = {.type = ITEM_THREAD};
+	struct item it = { .type = ITEM_THREAD };
 	char path[64], name[32] = "";
 	FILE *f;
 
@@ -423,7 +422,8 @@ int process_thread(struct live *l, struct process *p, u32 tid)
 		fclose(f);
 	}
 	it.thread = (struct item_thread){
-		.pid = p->pid, .tid = tid, .mono_ns = clock_mono_ns(), .name = name};
+		.pid = p->pid, .tid = tid, .mono_ns = clock_mono_ns(), .name = name
+	};
 	return live_emit(l, &it);
 }
 
@@ -445,7 +445,7 @@ u64 process_next_rescan(const struct live *l)
 
 static int settle_one(struct live *l, struct process *p, u64 now)
 {
-	struct err ignored = {0};
+	struct err ignored = { 0 };
 	u32 i;
 
 	if (p->unlinked) {

@@ -22,7 +22,7 @@
 
 static int read_memory(u32 pid, u64 address, void *to, size_t n)
 {
-	struct iovec local = {to, n}, remote = {(void *)(uintptr_t)address, n};
+	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)address, n };
 	ssize_t r = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
 
 	if (r < 0)
@@ -151,11 +151,10 @@ bool registry_knows(struct registry *r, const void *data, u32 bytes)
 static int hand_out(struct live *l, struct process *p, struct registry *r, const void *data,
 		    u32 bytes)
 {
-	struct item it = {.type = ITEM_DEFS,
-			  .defs = {.pid = p->pid,
-				   .registry = r->address,
-				   .data = data,
-				   .bytes = bytes}};
+	struct item it = {
+		.type = ITEM_DEFS,
+		.defs = { .pid = p->pid, .registry = r->address, .data = data, .bytes = bytes }
+	};
 
 	if (batch_check(data, bytes, UINT32_MAX)) {
 		r->broken = true;
@@ -244,15 +243,17 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 /* ---- Unfinished batches ---- */
 
 static int tail_item(struct live *l, struct process *p, struct registry *r,
-		     const struct vmspan_thread *t)
+		     const struct vmspan_thread *t, bool others)
 {
 	u32 slots = VMSPAN_BATCH_SLOTS - t->room;
-	struct item it = {.type = ITEM_BATCH};
+	struct item it = { .type = ITEM_BATCH };
 	u64 *next = map_get(&r->seq, t->batch.thread);
 
 	/* Where another tracer keeps the marks on, batches may have gone by
-	 * since this one was detached: what they began is not ours. */
-	if ((next && *next != t->batch.seq) || t->extra >= slots)
+	 * since this one was detached: what they began is not ours. Else a gap
+	 * is a loss, and counted already. */
+	if (t->extra >= slots || (next && t->batch.seq < *next) ||
+	    (next && others && t->batch.seq != *next))
 		return 0;
 	it.batch = (struct item_batch){
 		.pid = p->pid,
@@ -320,7 +321,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 		/* What belongs to an older session was measured before this
 		 * trace, and thrown away by the thread's next mark. */
 		if (read_thread(p->pid, at, t) && t->tid && t->session == head.session)
-			e = tail_item(l, p, r, t);
+			e = tail_item(l, p, r, t, head.semaphore || head.probes_semaphore);
 		if (read_memory(p->pid, at + offsetof(struct vmspan_thread, next), &next,
 				sizeof(next)))
 			break;
@@ -332,7 +333,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 
 /* ---- Life ---- */
 
-struct registry *registry_at(struct process *p, u64 address)
+struct registry *live_registry_at(struct process *p, u64 address)
 {
 	struct registry *grown;
 	u32 i;
@@ -374,7 +375,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	to->read_ns = 0;
 }
 
-void registry_free(struct registry *r)
+void live_registry_free(struct registry *r)
 {
 	int i;
 

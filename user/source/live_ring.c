@@ -38,7 +38,7 @@ int ring_open(struct live_ring *r, struct live *l, struct err *err)
 {
 	/* Edge-triggered: only programs' wake-ups count, not data they chose
 	 * not to wake anybody for. */
-	struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u64 = RING_KEY};
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.u64 = RING_KEY };
 	int fd = tracer_ring_fd(l->t);
 	void *p;
 
@@ -77,7 +77,7 @@ void ring_close(struct live_ring *r)
 
 int ring_watch_pidfd(struct live_ring *r, int pidfd, u32 pid)
 {
-	struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = pid};
+	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = pid };
 
 	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, pidfd, &e) ? -errno : 0;
 }
@@ -130,8 +130,8 @@ static int to_ms(u64 ns)
 
 int ring_wait(struct live *l, u64 until_ns, int stop_fd)
 {
-	struct pollfd p[2] = {{.fd = l->ring.epfd, .events = POLLIN},
-			      {.fd = stop_fd, .events = POLLIN}};
+	struct pollfd p[2] = { { .fd = l->ring.epfd, .events = POLLIN },
+			       { .fd = stop_fd, .events = POLLIN } };
 	u64 now = clock_mono_ns(), rescan = process_next_rescan(l), end = until_ns;
 	int n;
 
