@@ -148,17 +148,28 @@ static void put_groups(struct writer *w, const struct snapshot *s, const struct 
 	free(rows);
 }
 
+static bool same_bucket(const struct html_bucket *a, const struct html_bucket *b)
+{
+	return a->group == b->group && a->busy_ns == b->busy_ns && a->max_ns == b->max_ns &&
+	       a->count == b->count;
+}
+
+/* Runs of equal buckets: a long event fills many. */
 static void put_level(struct writer *w, const struct html_bucket *b, u32 len)
 {
 	struct json *j = &w->j;
-	u32 i, last = 0;
+	u32 i, run, last = 0;
 
 	json_array(j);
-	for (i = 0; i < len; i++) {
+	for (i = 0; i < len; i += run) {
+		run = 1;
 		if (!b[i].max_ns && !b[i].count)
 			continue;
+		while (i + run < len && same_bucket(&b[i], &b[i + run]))
+			run++;
 		json_u64(j, i - last);
 		last = i;
+		json_u64(j, run);
 		put_name(w, b[i].group);
 		json_u64(j, b[i].busy_ns);
 		json_u64(j, b[i].max_ns);

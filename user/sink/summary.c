@@ -168,7 +168,8 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 	size_t i;
 
 	if (!g->stats.wall_ns) {
-		out_puts(o, "was never entered");
+		out_puts(o, g->stats.spans ? "was entered, but nothing of it could be measured"
+					   : "was never entered");
 		return;
 	}
 	for (i = 0; i < ARRAY_SIZE(limits) && !g->stats.durations[limits[i]];)
