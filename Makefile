@@ -117,7 +117,8 @@ unit: $(UNIT)
 $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm \
+		-pthread $(LDFLAGS)
 
 fuzz: $(FUZZ)
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)

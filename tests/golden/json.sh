@@ -4,7 +4,9 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-check "the sinks' unit test leaves its output" env VMSPAN_DUMP="$T" "$B/tests/sink_test"
+for test in sink_test export_test; do
+	check "$test leaves its output" env VMSPAN_DUMP="$T" "$B/tests/$test"
+done
 for name in demo hostile many chrome; do
 	check "$name is one JSON object" jq -es 'length == 1 and (.[0] | type) == "object"' "$T/$name.json"
 done

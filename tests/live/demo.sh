@@ -21,3 +21,15 @@ if [ -n "$pid" ] && [ ! -e "/proc/$pid" ]; then
 else
 	not_ok "its host has ended" "process ${pid:-unknown} is still there"
 fi
+
+start demo tools/demo
+wait_line demo '^it runs as process' >"$T/line" || not_ok "the demo starts" "see above"
+pid=$(sed 's/[^0-9]//g' "$T/line")
+finish demo TERM
+eq "interrupted, it says so" "$?" 143
+if [ -n "$pid" ] && [ ! -e "/proc/$pid" ]; then
+	ok "and takes its host along"
+else
+	not_ok "and takes its host along" "process ${pid:-unknown} is still there"
+	kill "$pid"
+fi

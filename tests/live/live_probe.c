@@ -172,9 +172,10 @@ static void print(const struct counts *c, int status)
 	json_key_u64(&j, "before_start", c->before_start);
 	json_key_u64(&j, "backwards", c->backwards);
 	json_key_string(&j, "names", c->names);
-	json_key_i64(&j, "status", status < 0          ? -1
-				   : WIFEXITED(status) ? WEXITSTATUS(status)
-						       : 128 + WTERMSIG(status));
+	json_key_i64(&j, "status",
+		     status < 0          ? -1
+		     : WIFEXITED(status) ? WEXITSTATUS(status)
+					 : 128 + WTERMSIG(status));
 	json_key_object(&j, "pids");
 	while (map_next(&c->per_pid, &at, &key, &value)) {
 		snprintf(pid, sizeof(pid), "%" PRIu64, key);
@@ -195,7 +196,7 @@ static int fail(const struct err *e)
 /* What a tracer changes in its target. */
 static int inspect(u32 pid)
 {
-	struct err e = {0};
+	struct err e = { 0 };
 	struct plan plan;
 	char path[32];
 	u32 i;
@@ -211,10 +212,10 @@ static int inspect(u32 pid)
 		u16 semaphore = 0;
 
 		if (pread(fd, &semaphore, 2, (off_t)d->registry) != 2 ||
-		    pread(fd, &armed, 1,
-			  (off_t)(d->bias + d->probes.sites[ROLE_ARMED].address)) != 1 ||
-		    pread(fd, &flush, 1,
-			  (off_t)(d->bias + d->probes.sites[ROLE_FLUSH].address)) != 1)
+		    pread(fd, &armed, 1, (off_t)(d->bias + d->probes.sites[ROLE_ARMED].address)) !=
+			    1 ||
+		    pread(fd, &flush, 1, (off_t)(d->bias + d->probes.sites[ROLE_FLUSH].address)) !=
+			    1)
 			return EXIT_FAILED;
 		printf("%u %02x %02x\n", semaphore, armed, flush);
 	}
@@ -225,9 +226,9 @@ static int inspect(u32 pid)
 
 int main(int argc, char **argv)
 {
-	struct live_config config = {0};
-	struct counts c = {0};
-	struct err e = {0};
+	struct live_config config = { 0 };
+	struct counts c = { 0 };
+	struct err e = { 0 };
 	struct source *s;
 	bool sleepy = false;
 	u32 pids[64];
@@ -258,12 +259,12 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("attached\n");
 	if (sleepy) {
-		struct pollfd p = {.fd = 0, .events = POLLIN};
+		struct pollfd p = { .fd = 0, .events = POLLIN };
 
 		poll(&p, 1, -1);
 	}
 	while (!sleepy) {
-		struct pollfd p = {.fd = 0, .events = POLLIN};
+		struct pollfd p = { .fd = 0, .events = POLLIN };
 
 		r = source_poll(s, -1, config.command ? -1 : 0, take, &c, &e);
 		if (r <= 0 || (!config.command && poll(&p, 1, 0) > 0))

@@ -16,7 +16,9 @@ json_eq "events" "$T/c.json" .events.count 1000
 json_eq "incomplete events" "$T/c.json" .events.incomplete 0
 json_eq "spans of the speller" "$T/c.json" "$(group plugin:speller spans)" 1000
 json_eq "spans of the dictionary" "$T/c.json" "$(group plugin:dictionary spans)" 3000
-json_eq "ticks of the dictionary" "$T/c.json" "$(group plugin:dictionary ticks)" 1000
+json_eq "events of the dictionary" "$T/c.json" "$(group plugin:dictionary events)" 1000
+json_eq "its stopwatches, two of them inside the speller" "$T/c.json" \
+	"$(group plugin:dictionary ticks)" 3000
 json_eq "collections" "$T/c.json" .gc.count 10
 json_eq "bytes freed" "$T/c.json" .gc.freed_bytes 480000
 json_eq "losses" "$T/c.json" '[.losses[]] | add' 0

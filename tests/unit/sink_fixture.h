@@ -12,6 +12,8 @@
 #include <string.h>
 
 #define MS NSEC_PER_MSEC
+/* A name that attacks terminals and parsers. */
+#define HOSTILE "addon:\033]0;x\007\xff<b>\xe2\x80\xae\n\"\\\xf0\x9f\x92\xa9"
 
 struct fixture {
 	struct snapshot s;
@@ -132,6 +134,23 @@ static inline char *fixture_text(struct out *o)
 	assert(text);
 	out_close(o);
 	return text;
+}
+
+/* Leaves JSON in $VMSPAN_DUMP, for a reader that is not ours. */
+static inline void dump(const char *name, const char *text)
+{
+	const char *dir = getenv("VMSPAN_DUMP");
+	char path[512];
+	FILE *file;
+
+	if (!dir)
+		return;
+	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
+	file = fopen(path, "w");
+	assert(file);
+	fputs(text, file);
+	if (fclose(file))
+		abort();
 }
 
 #endif

@@ -41,8 +41,9 @@ static void send(vmspan_u64 bytes)
 /* Sizes and pointers that make no sense: 9 calls, 2 of them unreadable. */
 static void bad_calls(void)
 {
-	static const vmspan_u64 sizes[] = { 0, 1, 63, 65, VMSPAN_BATCH_BYTES + 32, 1ull << 32,
-					    ~0ull };
+	static const vmspan_u64 sizes[] = {
+		0, 1, 63, 65, VMSPAN_BATCH_BYTES + 32, 1ull << 32, ~0ull
+	};
 	size_t i;
 
 	fill(4);
@@ -144,8 +145,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} lies[] = {
 		{ "bad_calls", bad_calls }, { "bad_batches", bad_batches }, { "wild", wild },
-		{ "circle", circle },	    { "garbage", garbage },	    { "endless", endless },
-		{ "threads", threads },	    { "honest", honest },
+		{ "circle", circle },       { "garbage", garbage },         { "endless", endless },
+		{ "threads", threads },     { "honest", honest },
 	};
 	char line[16];
 	size_t i;

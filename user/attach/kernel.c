@@ -129,12 +129,14 @@ static void permission_hint(struct err *err)
 	}
 	if (!kernel_read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
 	    !strstr(lockdown, "[none]"))
-		err_hint(err, "The kernel is locked down (%s). Boot with lockdown=none, or without "
-			      "Secure Boot.",
+		err_hint(err,
+			 "The kernel is locked down (%s). Boot with lockdown=none, or without "
+			 "Secure Boot.",
 			 lockdown);
 	else
-		err_hint(err, "All capabilities are there: a container's seccomp filter or a security "
-			      "module forbids it. Run vmspan outside the container.%s",
+		err_hint(err,
+			 "All capabilities are there: a container's seccomp filter or a security "
+			 "module forbids it. Run vmspan outside the container.%s",
 			 level);
 }
 

@@ -42,7 +42,7 @@ static u64 ring_size(u64 wanted)
  * the load may still succeed, so its failure says nothing. */
 static void raise_memlock(void)
 {
-	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 
 	setrlimit(RLIMIT_MEMLOCK, &all);
 }

@@ -40,7 +40,7 @@ static u64 offset_here(int fd)
 
 static int open_one(int cpu, u32 type)
 {
-	struct perf_event_attr a = {.type = type, .size = sizeof(a), .config = 0};
+	struct perf_event_attr a = { .type = type, .size = sizeof(a), .config = 0 };
 
 	return (int)syscall(SYS_perf_event_open, &a, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }

@@ -145,7 +145,7 @@ static int read_layout(struct file *f)
 int elf_notes_read(int fd, elf_note_fn fn, void *ctx, struct elf_summary *s)
 {
 	struct elf_summary none;
-	struct file f = {0};
+	struct file f = { 0 };
 	Elf_Scn *scn = NULL;
 	GElf_Ehdr eh;
 	GElf_Shdr sh;

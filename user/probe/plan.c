@@ -38,9 +38,9 @@ const char *site_kind_name(enum site_kind kind)
 enum site_kind site_kind_at(int fd, u64 offset)
 {
 #if defined(__x86_64__)
-	static const u8 nop5[] = {0x0f, 0x1f, 0x44, 0, 0};
-	static const u8 nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0};
-	u8 b[10] = {0};
+	static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0, 0 };
+	static const u8 nop10[] = { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 };
+	u8 b[10] = { 0 };
 
 	if (pread(fd, b, sizeof(b), (off_t)offset) < 1)
 		return SITE_NONE;
@@ -104,7 +104,7 @@ static int collect_note(void *ctx, const struct elf_note *n)
 
 static int scan(int fd, struct plan_probes *to, struct err *err)
 {
-	struct collect c = {.to = to};
+	struct collect c = { .to = to };
 	struct elf_summary sum;
 	int i, r;
 
@@ -165,7 +165,7 @@ static int scan_cached(int fd, const struct stat *st, struct plan_cache *c, stru
 /* Takes fd over when it returns 1: the file has probes. 0: it has none. */
 static int add(struct plan *p, int fd, const char *path, struct plan_cache *c, struct err *err)
 {
-	struct plan_dso d = {.fd = fd}, *grown;
+	struct plan_dso d = { .fd = fd }, *grown;
 	struct stat st;
 	u32 i;
 	int r;
@@ -225,8 +225,9 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 		       "or vmspan:enter and vmspan:leave, in %u executable file%s%s",
 		       where, p->files, p->files == 1 ? "" : "s",
 		       p->unreadable ? " (some could not be read)" : "");
-	err_hint(err, "Build the program or its VM with user/sdk/vmspan.h, or name another process; "
-		      "`vmspan list` shows the processes that can be traced.");
+	err_hint(err,
+		 "Build the program or its VM with user/sdk/vmspan.h, or name another process; "
+		 "`vmspan list` shows the processes that can be traced.");
 	return -ENOENT;
 }
 
@@ -270,7 +271,7 @@ static int no_access(u32 pid, int code, struct err *err)
 
 int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 {
-	struct map seen = {0};
+	struct map seen = { 0 };
 	char where[32];
 	struct maps m;
 	int r, fd;

@@ -94,7 +94,10 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 	return bad(c, "no such section", section);
 }
 
-/* The line, and a caret under the word that is wrong. */
+/*
+ * The line, and a caret under the word that is wrong. A line inih cannot read
+ * is not handed to take(), so the complaint at hand may be of a later one.
+ */
 static int show(const char *text, const char *where, int line, const struct parse *c,
 		struct err *err)
 {
@@ -104,6 +107,9 @@ static int show(const char *text, const char *where, int line, const struct pars
 	for (i = 1; i < line && (e = strchr(s, '\n')); i++)
 		s = e + 1;
 	n = (int)strcspn(s, "\n");
+	if (!memchr(s, '=', (size_t)n) && !memchr(s, ':', (size_t)n))
+		return err_set(err, -EINVAL, "%s:%d: not a line of a profile\n  %.*s\n  ^", where,
+			       line, n > 80 ? 80 : n, s);
 	n = n > 80 ? 80 : n;
 	at = c->word[0] ? strstr(s, c->word) : NULL;
 	if (at && at < s + n)
@@ -114,7 +120,7 @@ static int show(const char *text, const char *where, int line, const struct pars
 
 int profile_parse(const char *text, const char *where, struct profile *p, struct err *err)
 {
-	struct parse c = {.p = p};
+	struct parse c = { .p = p };
 	int line;
 
 	memset(p, 0, sizeof(*p));

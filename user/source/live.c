@@ -351,7 +351,7 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		if (r)
 			return r;
 	}
-	return 0;
+	return c->no_children ? 0 : children_open(l, err);
 }
 
 static int open_command(struct live *l, char *const *argv, struct err *err)

@@ -6,6 +6,7 @@
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_children.c  descendants that were there before
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_command.c   starting a command under the trace
  */
@@ -15,6 +16,7 @@
 #include "attach/clock.h"
 #include "attach/tracer.h"
 #include "base/map.h"
+#include "probe/target.h"
 #include "source/live.h"
 
 struct ring_buffer;
@@ -36,17 +38,14 @@ struct known {
 /* An unknown id makes the log be read again, but not more often than this. */
 #define REREAD_NS (100 * NSEC_PER_MSEC)
 
-/* A registry of a process, and how far its log has been read. */
+/* A registry of a process. */
 struct registry {
 	u64 address;
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
-	u64 block, used; /* read up to here; block 0: nothing yet */
-	u32 blocks;
-	u64 bytes;
+	struct log_cursor log;
 	u64 read_ns; /* when its log was last read */
 	bool due; /* an unknown id was seen, and it was too early to read */
-	bool broken; /* its log makes no sense: not read any more */
 };
 
 /* ---- live_process.c ---- */
@@ -76,6 +75,7 @@ struct process {
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
 	bool command; /* started by us and not yet through its first exec */
+	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool ended; /* its pidfd says so */
 	struct attachment *attachments; /* owned */
@@ -186,6 +186,11 @@ void process_disarm_all(struct live *l);
 void process_detach_all(struct live *l);
 void process_free(struct live *l, struct process *p);
 
+/* ---- live_children.c ---- */
+
+/* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
+int children_open(struct live *l, struct err *err);
+
 /* ---- live_registry.c ---- */
 
 /* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
@@ -195,8 +200,6 @@ struct registry *live_registry_at(struct process *p, u64 address);
 int registry_read(struct live *l, struct process *p, struct registry *r);
 /* True when all ids in checked records are known; learns definitions. */
 bool registry_knows(struct registry *r, const void *data, u32 bytes);
-/* The head, or -errno. -ENOTSUP: another ABI. */
-int registry_head(u32 pid, u64 address, struct vmspan_registry *head);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */

@@ -206,7 +206,7 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 
 	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
 		return 0;
-	if (d->registry && registry_head(p->pid, d->registry, &head) == -ENOTSUP) {
+	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
 		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
 			d->path, head.abi, VMSPAN_ABI);
 		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
@@ -311,6 +311,12 @@ int process_fork(struct live *l, const struct wire_life *w)
 	struct process *parent = process_find(l, w->h.pid), *p;
 	u32 i;
 
+	/* Found by a look at /proc after its parent was traced. */
+	p = process_find(l, w->other);
+	if (p && p->adopted) {
+		p->adopted = false;
+		return 0;
+	}
 	p = process_new(l, w->other, w->h.pid);
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);

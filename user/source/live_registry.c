@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads target memory: the definition log of a registry, and the batches its
- * threads have begun but not handed over. The memory may be hostile, and
- * changes while it is read: every length is bounded, every walk counted.
+ * What is read from a target's memory: the definitions of a registry, and the
+ * batches its threads have begun but not handed over.
  */
 #include "source/live_int.h"
 
@@ -13,33 +12,9 @@
 #include <sys/random.h>
 #include <sys/uio.h>
 
-#define LOG_BLOCKS_MAX 4096
-#define LOG_BLOCK_MAX (16u << 20)
-#define LOG_BYTES_MAX (64ull << 20)
 #define THREADS_MAX 65536
 /* Ids above this are taken for known: no growth, no reading for their sake. */
 #define KNOWN_ID_MAX (4u << 20)
-
-static int read_memory(u32 pid, u64 address, void *to, size_t n)
-{
-	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)address, n };
-	ssize_t r = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
-
-	if (r < 0)
-		return -errno;
-	return (size_t)r == n ? 0 : -EFAULT;
-}
-
-int registry_head(u32 pid, u64 address, struct vmspan_registry *head)
-{
-	int r = read_memory(pid, address, head, sizeof(*head));
-
-	if (r)
-		return r;
-	if (head->magic != VMSPAN_MAGIC)
-		return -EBADMSG;
-	return head->abi == VMSPAN_ABI ? 0 : -ENOTSUP;
-}
 
 /*
  * Threads compare the session with the one their stack belongs to. While a
@@ -52,7 +27,7 @@ void registry_new_session(u32 pid, u64 address)
 	struct iovec local, remote;
 	u64 session = 0;
 
-	if (registry_head(pid, address, &head) || head.semaphore)
+	if (target_registry(pid, address, &head) || head.semaphore)
 		return;
 	if (getrandom(&session, sizeof(session), 0) != sizeof(session))
 		session = clock_mono_ns();
@@ -148,96 +123,38 @@ bool registry_knows(struct registry *r, const void *data, u32 bytes)
 
 /* ---- The log ---- */
 
-static int hand_out(struct live *l, struct process *p, struct registry *r, const void *data,
-		    u32 bytes)
+struct reading {
+	struct live *l;
+	struct process *p;
+	struct registry *r;
+};
+
+static int hand_out(void *ctx, const void *data, u32 bytes)
 {
-	struct item it = {
-		.type = ITEM_DEFS,
-		.defs = { .pid = p->pid, .registry = r->address, .data = data, .bytes = bytes }
-	};
+	struct reading *g = ctx;
+	struct item it = { .type = ITEM_DEFS,
+			   .defs = { .pid = g->p->pid,
+				     .registry = g->r->address,
+				     .data = data,
+				     .bytes = bytes } };
 
 	if (batch_check(data, bytes, UINT32_MAX)) {
-		r->broken = true;
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
+		g->r->log.broken = true;
+		return -EBADMSG;
 	}
-	registry_knows(r, data, bytes);
-	return live_emit(l, &it);
-}
-
-/* One block from r->used on. 1: another follows; 0: that was the last. */
-static int read_block(struct live *l, struct process *p, struct registry *r)
-{
-	struct vmspan_log head;
-	u32 bytes;
-	void *data;
-	int e;
-
-	e = read_memory(p->pid, r->block, &head, sizeof(head));
-	if (e)
-		return 0;
-	/* `next` was read no later than `used`, and a block with a successor is
-	 * complete. */
-	if (head.used > head.size || head.size > LOG_BLOCK_MAX || head.used % VMSPAN_SLOT)
-		goto broken;
-	if (head.used < r->used) {
-		/* A forked child: its parent's log was read further than it was
-		 * when the child was made. */
-		r->used = 0;
-	}
-	bytes = head.used - (u32)r->used;
-	r->bytes += bytes;
-	if (r->bytes > LOG_BYTES_MAX)
-		goto broken;
-	if (bytes) {
-		data = malloc(bytes);
-		if (!data)
-			return 0;
-		e = read_memory(p->pid, r->block + sizeof(head) + r->used, data, bytes);
-		if (!e) {
-			r->used += bytes;
-			e = hand_out(l, p, r, data, bytes);
-		} else {
-			e = 0;
-			head.next = 0;
-		}
-		free(data);
-		if (e || r->broken)
-			return e;
-	}
-	if (!head.next)
-		return 0;
-	if (++r->blocks > LOG_BLOCKS_MAX)
-		goto broken;
-	r->block = head.next;
-	r->used = 0;
-	return 1;
-broken:
-	r->broken = true;
-	return live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
+	registry_knows(g->r, data, bytes);
+	return live_emit(g->l, &it);
 }
 
 int registry_read(struct live *l, struct process *p, struct registry *r)
 {
-	struct vmspan_registry head;
-	int e;
+	struct reading g = { l, p, r };
 
 	r->due = false;
 	r->read_ns = clock_mono_ns();
-	if (r->broken)
-		return 0;
-	if (!r->block) {
-		if (registry_head(p->pid, r->address, &head))
-			return 0;
-		r->block = head.log;
-		r->used = 0;
-	}
-	if (!r->block)
-		return 0;
-	/* A log that runs in a circle ends at LOG_BLOCKS_MAX or LOG_BYTES_MAX. */
-	do {
-		e = read_block(l, p, r);
-	} while (e == 1);
-	return e;
+	if (target_log_read(p->pid, r->address, &r->log, hand_out, &g) == -EBADMSG && !l->failed)
+		live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
+	return l->failed;
 }
 
 /* ---- Unfinished batches ---- */
@@ -292,8 +209,8 @@ static bool read_thread(u32 pid, u64 address, struct vmspan_thread *t)
 	int i;
 
 	for (i = 0; i < TAIL_TRIES; i++) {
-		if (read_memory(pid, address, t, sizeof(*t)) || t->magic != VMSPAN_MAGIC ||
-		    read_memory(pid, address, &again, offsetof(struct vmspan_thread, records)))
+		if (target_read(pid, address, t, sizeof(*t)) || t->magic != VMSPAN_MAGIC ||
+		    target_read(pid, address, &again, offsetof(struct vmspan_thread, records)))
 			return false;
 		if (t->room && t->room == again.room && t->batch.seq == again.batch.seq)
 			return t->room < VMSPAN_BATCH_SLOTS;
@@ -310,7 +227,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 	u64 at;
 	int e = 0;
 
-	if (registry_head(p->pid, r->address, &head))
+	if (target_registry(p->pid, r->address, &head))
 		return 0;
 	t = malloc(sizeof(*t));
 	if (!t)
@@ -322,7 +239,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 		 * trace, and thrown away by the thread's next mark. */
 		if (read_thread(p->pid, at, t) && t->tid && t->session == head.session)
 			e = tail_item(l, p, r, t, head.semaphore || head.probes_semaphore);
-		if (read_memory(p->pid, at + offsetof(struct vmspan_thread, next), &next,
+		if (target_read(p->pid, at + offsetof(struct vmspan_thread, next), &next,
 				sizeof(next)))
 			break;
 		at = next;
@@ -370,8 +287,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 			to->known[i].words = 0;
 	}
 	/* Read from the start: cheap, and right whatever the parent did since. */
-	to->block = to->used = to->bytes = 0;
-	to->blocks = 0;
+	memset(&to->log, 0, sizeof(to->log));
 	to->read_ns = 0;
 }
 
