@@ -5,7 +5,7 @@ let charts = [];
 
 function axis(values, extra) {
 	return { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 },
-		values: (u, list) => list.map(values), size: 62, font: "11px system-ui, sans-serif", ...extra };
+		values: (u, list) => list.map(values), size: 76, font: "11px system-ui, sans-serif", ...extra };
 }
 
 function chart(box, options, table) {
@@ -19,6 +19,8 @@ function seriesTitle(s) {
 	const p = data.report.processes.find((q) => q.pid === s.pid);
 	return `${clean(nameOf(s.label))}, ${clean(p ? p.name : "process")} ${s.pid}`;
 }
+
+const isBytes = (s) => /heap|bytes|memory/i.test(nameOf(s.label));
 
 /* [times, values] of a series, one value a time: uPlot wants them ascending. */
 function column(s) {
@@ -42,14 +44,14 @@ function drawHeap(box) {
 		fill(box, el("p", { class: "empty" }, "No heap size was recorded."));
 		return;
 	}
-	const heaps = all.every((s) => nameOf(s.label) === "heap");
+	const heaps = all.every(isBytes);
 	chart(box, {
 		scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low), high * 1.08 || 1] } },
 		axes: [axis((v) => ns(v), { size: 34 }), axis((v) => heaps ? bytes(v) : count(v))],
 		series: [{ label: "time", value: (u, v) => v === null ? "" : ns(v) }, ...all.map((s, i) => ({
 			label: seriesTitle(s), stroke: `hsl(${HUES[i % HUES.length]} 60% ${isDark() ? 60 : 45}%)`, width: 1.5, spanGaps: true,
 			points: { show: s.points.length < 80 },
-			value: (u, v) => v === null ? "" : nameOf(s.label) === "heap" ? bytes(v) : count(v) }))],
+			value: (u, v) => v === null ? "" : isBytes(s) ? bytes(v) : count(v) }))],
 	}, all.length === 1 ? column(all[0]) : uPlot.join(all.map(column)));
 }
 

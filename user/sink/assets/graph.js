@@ -17,6 +17,9 @@ function graphData() {
 	};
 	for (let i = 0; i < e.length; i += 4) {
 		const from = nameOf(e[i]), to = nameOf(e[i + 1]);
+		/* Collections and blocking calls are no groups; every group has some. */
+		if (to === "(gc)" || to === "(blocked)")
+			continue;
 		const fresh = !nodes.has(from) + !nodes.has(to);
 		if (nodes.size + fresh > GRAPH_NODES)
 			continue;
@@ -57,6 +60,16 @@ function linkPath(d) {
 	return `M${x0},${y0}Q${(x0 + x1) / 2 - dy * 0.12},${(y0 + y1) / 2 + dx * 0.12} ${x1},${y1}`;
 }
 
+/* Fills the box, whatever room the forces have taken. */
+function spread(nodes, width, height) {
+	const [left, right] = d3.extent(nodes, (n) => n.x), [top, bottom] = d3.extent(nodes, (n) => n.y);
+	const sx = Math.min(2.2, (width - 150) / (right - left || 1)), sy = Math.min(2.2, (height - 90) / (bottom - top || 1));
+	for (const n of nodes) {
+		n.x = (n.x - (left + right) / 2) * sx;
+		n.y = (n.y - (top + bottom) / 2) * sy;
+	}
+}
+
 function drawGraph() {
 	const box = $("graph-box"), { nodes, links } = graphData();
 	fill(box);
@@ -82,8 +95,8 @@ function drawGraph() {
 	ball.append("circle").attr("r", (d) => d.r).attr("fill", (d) => color(d.name));
 	ball.append("text").attr("dy", (d) => d.r + 13).attr("text-anchor", "middle").text((d) => clean(d.name).slice(0, 40));
 	const force = d3.forceSimulation(nodes)
-		.force("link", d3.forceLink(links).id((d) => d.name).distance((l) => 70 + l.source.r + l.target.r).strength(0.25))
-		.force("charge", d3.forceManyBody().strength(-420)).force("x", d3.forceX().strength(0.06 * Math.min(1, height / width * 1.2)))
+		.force("link", d3.forceLink(links).id((d) => d.name).distance((l) => 110 + l.source.r + l.target.r).strength(0.12))
+		.force("charge", d3.forceManyBody().strength(-900)).force("x", d3.forceX().strength(0.06 * Math.min(1, height / width * 1.2)))
 		.force("y", d3.forceY().strength(0.11)).force("collide", d3.forceCollide((d) => d.r + 20)).stop();
 	const place = () => {
 		for (const n of nodes) {
@@ -94,7 +107,12 @@ function drawGraph() {
 		line.attr("d", linkPath);
 		ball.attr("transform", (d) => `translate(${d.x},${d.y})`);
 	};
-	force.tick(nodes.every((n) => places.has(n.name)) ? 20 : 260);
+	if (nodes.every((n) => places.has(n.name))) {
+		force.tick(20);
+	} else {
+		force.tick(260);
+		spread(nodes, width, height);
+	}
 	place();
 	force.on("tick", place);
 	const choose = (name) => {

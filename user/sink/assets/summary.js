@@ -76,9 +76,9 @@ function drawSummary() {
 		tile("events.wall_ns", e.wall_ns, ns(e.wall_ns), "in turns, of " + ns(r.source.duration_ns)),
 		tile("events.cpu_ns", e.cpu_ns, ns(e.cpu_ns), "on a CPU"),
 		tile("events.max_ns", e.max_ns, ns(e.max_ns), "longest turn"),
-		tile("received.spans", r.received.spans, count(r.received.spans), "spans"),
-		tile("received.inputs", r.received.inputs, count(r.received.inputs), "user inputs"),
-		tile("received.frames", r.received.frames, count(r.received.frames), "frames shown"),
+		tile("spans", r.spans, count(r.spans), "spans"),
+		tile("inputs", r.inputs, count(r.inputs), "user inputs"),
+		tile("frames", r.frames, count(r.frames), "frames shown"),
 		tile("events.incomplete", e.incomplete, data.complete ? "complete" : count(e.incomplete),
 			data.complete ? "nothing lost" : "turns lack data"));
 	$("incomplete").hidden = data.complete && !r.source.note;

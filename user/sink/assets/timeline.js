@@ -312,7 +312,7 @@ function drawEvents(c, lane, y, bucketed) {
 }
 
 function laneTitle(lane) {
-	const l = lane.lane, name = clean(nameOf(l.name) || "thread");
+	const l = lane.lane, name = clean(nameOf(l.name) || (l.tid === l.pid ? "main thread" : "thread"));
 	return l.pid ? [name + (l.tid === l.pid ? "" : " " + l.tid), `${clean(nameOf(l.process) || "process")} ${l.pid}`] : ["other threads", ""];
 }
 
