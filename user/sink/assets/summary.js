@@ -21,6 +21,9 @@ function verdict(g) {
 	return g.durations[4] ? "average" : "good";
 }
 
+/* A text that follows the name of a group, standing alone. */
+const sentence = (s) => s.charAt(0).toUpperCase() + s.slice(1) + ".";
+
 function card(row) {
 	const g = data.report.groups[row];
 	const called = Math.max(0, g.wall_ns - g.self_ns - g.gc_ns - g.blocked_ns);
@@ -35,7 +38,7 @@ function card(row) {
 				el("button", { type: "button", title: "Show its events", onclick: () => showGroup(g.name) }, clean(g.name)),
 				el("span", { class: "badge " + verdict(g) }, verdict(g)),
 				g.complete ? null : el("span", { class: "badge poor" }, "incomplete"), docsLink(g.name)),
-			el("p", {}, clean(data.group_texts[row]) + "."),
+			el("p", {}, sentence(data.group_texts[row])),
 			share,
 			el("div", { class: "shares" }, parts.filter((p) => p[1]).map((p) => `${p[2]} ${ns(p[1])}`).join(" \u00b7 "))),
 		bars);
@@ -64,7 +67,7 @@ function drawSummary() {
 	const r = data.report, l = r.ledger, e = r.events;
 	const parts = [["self", l.self_ns, "groups' own code", "self_ns"], ["gc", l.gc_ns, "collections", "gc_ns"],
 		["blocked", l.blocked_ns, "blocked", "blocked_ns"], ["native", l.native_ns, "native, outside any group", "native_ns"],
-		["lost", l.moved_ns, "changed CPU", "moved_ns"], ["lost", l.stale_ns, "around nested loops", "stale_ns"],
+		["lost", l.moved_ns, "changed CPU", "moved_ns"], ["stale", l.stale_ns, "around nested loops", "stale_ns"],
 		["lost", l.lost_ns, "lost", "lost_ns"]];
 	$("file").textContent = clean(data.file);
 	$("file").title = clean(data.file);
@@ -73,7 +76,7 @@ function drawSummary() {
 	fill($("headline"), ...headline());
 	fill($("tiles"),
 		tile("events.count", e.count, count(e.count), "turns of the event loop"),
-		tile("events.wall_ns", e.wall_ns, ns(e.wall_ns), "in turns, of " + ns(r.source.duration_ns)),
+		tile("events.wall_ns", e.wall_ns, ns(e.wall_ns), "in turns, all threads"),
 		tile("events.cpu_ns", e.cpu_ns, ns(e.cpu_ns), "on a CPU"),
 		tile("events.max_ns", e.max_ns, ns(e.max_ns), "longest turn"),
 		tile("spans", r.spans, count(r.spans), "spans"),
@@ -85,7 +88,7 @@ function drawSummary() {
 	$("incomplete").textContent = [data.complete ? "" : data.complete_text, data.losses_text, r.source.note || ""]
 		.filter(Boolean).map(clean).join(". ");
 	stack($("ledger"), parts, l.event_wall_ns || 1);
-	fill($("ledger-legend"), ...parts.filter((p) => p[1] || p[0] !== "lost").map((p) => el("span", {},
+	fill($("ledger-legend"), ...parts.filter((p) => p[1] || !["lost", "stale"].includes(p[0])).map((p) => el("span", {},
 		el("i", { style: `background:var(--${p[0]})` }), figure("ledger." + p[3], p[1], ns(p[1])), " " + p[2] + ", " + percent(p[1], l.event_wall_ns))));
 	jankBars($("turns"), e.durations);
 	drawCards();
