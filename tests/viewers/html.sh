@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-puppeteer=puppeteer-core@24.43.1
+puppeteer="puppeteer-core@24.43.1"
 folder=$B/viewers/html
 library=$folder/node_modules/puppeteer-core/lib/esm/puppeteer/puppeteer-core.js
 screens=$B/screens

@@ -47,6 +47,8 @@ static void drop(struct html_events *l)
 	u64 nodes = 0;
 	u32 i;
 
+	if (!l->len)
+		return;
 	qsort(l->event, l->len, sizeof(*l->event), compare_length);
 	for (i = l->keep; i < l->len; i++) {
 		l->floor_ns = max_u64(l->floor_ns, event_ns(&l->event[i]));
@@ -96,7 +98,8 @@ int html_events_add(struct html_events *l, struct html_event *e)
 void html_events_trim(struct html_events *l)
 {
 	drop(l);
-	qsort(l->event, l->len, sizeof(*l->event), compare_time);
+	if (l->len)
+		qsort(l->event, l->len, sizeof(*l->event), compare_time);
 }
 
 void html_events_release(struct html_events *l)

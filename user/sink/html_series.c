@@ -130,7 +130,8 @@ void html_heap_sort(struct html_heap *h)
 	for (i = 0; i < h->count; i++)
 		qsort(h->series[i].point, h->series[i].len, sizeof(struct html_point),
 		      compare_points);
-	qsort(h->gc, h->gc_len, sizeof(*h->gc), compare_gcs);
+	if (h->gc_len)
+		qsort(h->gc, h->gc_len, sizeof(*h->gc), compare_gcs);
 }
 
 void html_heap_release(struct html_heap *h)

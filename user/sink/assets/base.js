@@ -69,7 +69,7 @@ const clean = (s) => s.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u
 const HUES = [212, 28, 145, 275, 340, 185, 48, 100, 245, 10, 165, 310];
 const FIXED = { "(native)": "--native", "(gc)": "--gc", "(blocked)": "--blocked", "(not known)": "--lost",
 	"(other)": "--native", "(event loop)": "--native" };
-let rank = new Map();
+const rank = new Map();
 const colorCache = new Map();
 
 function css(variable) {

@@ -47,7 +47,7 @@ function treeTable(e) {
 	const table = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Calls of this turn" },
 		el("table", { class: "tree" },
 			el("thead", {}, el("tr", {}, ...["Who called whom", "Time", "Itself", "CPU", "When"].map((s) =>
-				el("th", { class: s === "When" ? "when" : null, scope: "col", style: "padding:.3rem .6rem" }, s)))), body));
+				el("th", { class: s === "When" ? "when" : null, scope: "col" }, s)))), body));
 	if (rows <= ROWS_FIRST)
 		return [table];
 	return [table, el("button", { type: "button", onclick: (ev) => {

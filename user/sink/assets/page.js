@@ -29,7 +29,10 @@ function savedTheme() {
 function drawAll() {
 	const s = data.report.source;
 	colorCache.clear();
-	rank = new Map(data.impact.map((row, i) => [data.report.groups[row].name, i]));
+	/* A group keeps its colour when data comes. */
+	for (const row of data.impact)
+		if (!rank.has(data.report.groups[row].name))
+			rank.set(data.report.groups[row].name, rank.size);
 	drawSummary();
 	loadTimeline();
 	drawTimeline();

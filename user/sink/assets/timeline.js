@@ -254,21 +254,21 @@ function drawTree(c, e, y, rows) {
 		const x = Math.max(T.gutter, xAt(begin)), w = Math.min(T.width, xAt(begin + tree[k + N.ns])) - x;
 		if (w < 0.4)
 			continue;
-		c.globalAlpha = T.hitNames && !T.hitNames[tree[k + N.name]] && !T.hitNames[tree[k + N.group]] ? 0.22
-			: (tree[k + N.fate] & 127) ? 0.5 : 0.88;
+		const dim = T.hitNames && !T.hitNames[tree[k + N.name]] && !T.hitNames[tree[k + N.group]];
+		c.globalAlpha = dim ? 0.25 : (tree[k + N.fate] & 127) ? 0.5 : 0.88;
 		c.fillStyle = color(nameOf(tree[k + N.group]));
 		c.fillRect(x, y + tree[k] * ROW, Math.max(w - 0.5, 0.6), ROW - 1);
 		if (w > 44) {
 			c.globalAlpha = 1;
-			label(c, clean(nameOf(tree[k + N.name])), x, y + tree[k] * ROW + 9.5, w);
+			label(c, clean(nameOf(tree[k + N.name])), x, y + tree[k] * ROW + 9.5, w, dim);
 		}
 	}
 	c.globalAlpha = 1;
 }
 
-function label(c, text, x, y, w) {
+function label(c, text, x, y, w, dim) {
 	const room = Math.floor((w - 6) / 6.2);
-	c.fillStyle = isDark() ? "#0c0e10" : "#fff";
+	c.fillStyle = dim ? css("--soft") : isDark() ? "#0c0e10" : "#fff";
 	c.fillText(text.length > room ? text.slice(0, Math.max(1, room - 1)) + "\u2026" : text, x + 3, y);
 }
 
@@ -294,7 +294,7 @@ function drawEvents(c, lane, y, bucketed) {
 			c.globalAlpha = 1;
 			jankLine(c, e[E.ns], x, y, w);
 			if (w > 50 && !e[E.parent])
-				label(c, clean(nameOf(e[E.label]) || nameOf(e[E.group])) + "  " + ns(e[E.ns]), x, y + 17, w);
+				label(c, clean(nameOf(e[E.label]) || nameOf(e[E.group])) + "  " + ns(e[E.ns]), x, y + 17, w, T.hits && !T.hits[i]);
 			if (e[E.tree] && w >= WIDE)
 				drawTree(c, e, y + STRIP + 1, lane.rows);
 		}
@@ -305,10 +305,17 @@ function drawEvents(c, lane, y, bucketed) {
 		if (i === T.selected) {
 			c.strokeStyle = css("--ink");
 			c.lineWidth = 2;
-			c.strokeRect(x - 1, y - 1, Math.max(w, 3) + 1, STRIP + lane.rows * ROW + 2);
+			c.strokeRect(x - 1, y - 1, Math.max(w, 3) + 1, STRIP + Math.min(lane.rows, depthOf(e)) * ROW + 2);
 			c.lineWidth = 1;
 		}
 	}
+}
+
+function depthOf(e) {
+	let depth = 0;
+	for (let k = 0; e[E.tree] && k < e[E.tree].length; k += N.size)
+		depth = Math.max(depth, e[E.tree][k] + 1);
+	return depth;
 }
 
 function laneTitle(lane) {
