@@ -202,6 +202,19 @@ async function graph() {
 	const link = await page.$eval("#graph-side a.docs", (a) => [a.href, a.rel]).catch(() => null);
 	is("graph: documentation", link, ["https://example.org/tracker", "noopener noreferrer"]);
 	is("graph: no link that was not given", await page.$$eval("a.docs", (l) => l.filter((a) => !a.href.startsWith("https://example.org/")).length), 0);
+	const place = () => page.$eval("#graph-box .node[data-group='addon:tracker']", (n) => {
+		const r = n.querySelector("circle").getBoundingClientRect();
+		return [r.x, r.y];
+	});
+	await page.$eval("#graph-box", (e) => e.scrollIntoView({ block: "center" }));
+	const [x, y] = await place();
+	await page.mouse.move(x + 12, y + 8);
+	await page.mouse.down();
+	const middle = await page.$eval("#graph-box", (e) => e.getBoundingClientRect().y + e.clientHeight / 2);
+	const step = y > middle ? -50 : 50;
+	await page.mouse.move(x + 12, y + 8 + step, { steps: 5 });
+	await page.mouse.up();
+	yes("graph: a node can be dragged", ((await place())[1] - y) / step > 0.6);
 	await page.click("#graph-side button");
 	is("graph: click through to the spans", await page.$eval("#search", (e) => e.value), "addon:tracker");
 	await page.$eval("#search", (e) => { e.value = ""; e.dispatchEvent(new Event("input")); });

@@ -50,7 +50,7 @@ function drawHeap(box) {
 		axes: [axis((v) => ns(v), { size: 34 }), axis((v) => heaps ? bytes(v) : count(v))],
 		series: [{ label: "time", value: (u, v) => v === null ? "" : ns(v) }, ...all.map((s, i) => ({
 			label: seriesTitle(s), stroke: `hsl(${HUES[i % HUES.length]} 60% ${isDark() ? 60 : 45}%)`, width: 1.5, spanGaps: true,
-			points: { show: s.points.length < 80 },
+			points: { show: s.points.length < 80, size: 5, fill: css("--card") },
 			value: (u, v) => v === null ? "" : isBytes(s) ? bytes(v) : count(v) }))],
 	}, all.length === 1 ? column(all[0]) : uPlot.join(all.map(column)));
 }
@@ -70,7 +70,7 @@ function drawPauses(box) {
 		scales: { x: { time: false, range: (u, low, high) => [0, high * 1.05 || 1] }, y: { range: (u, low, high) => [0, high * 1.1 || 1] } },
 		axes: [axis((v) => bytes(v), { size: 34 }), axis((v) => ns(v))],
 		series: [{ label: "freed", value: (u, v) => v === null ? "" : bytes(v) },
-			{ label: "pause", stroke: css("--gc"), fill: css("--gc"), paths: () => null, points: { show: true, size: 7 },
+			{ label: "pause", stroke: css("--gc"), fill: css("--gc"), paths: () => null, points: { show: true, size: 7, stroke: css("--gc"), fill: css("--card") },
 				value: (u, v) => v === null ? "" : ns(v) }],
 	}, [list.map((p) => p[0]), list.map((p) => p[1])]);
 }

@@ -102,18 +102,29 @@ function drawGraph() {
 		for (const n of nodes) {
 			n.x = Math.max(-width / 2 + n.r + 34, Math.min(width / 2 - n.r - 34, n.x));
 			n.y = Math.max(-height / 2 + n.r + 6, Math.min(height / 2 - n.r - 20, n.y));
-			places.set(n.name, [n.x, n.y]);
+			if (!places.has(n.name))
+				places.set(n.name, [n.x, n.y]);
 		}
 		line.attr("d", linkPath);
 		ball.attr("transform", (d) => `translate(${d.x},${d.y})`);
 	};
-	if (nodes.every((n) => places.has(n.name))) {
-		force.tick(20);
-	} else {
+	const fresh = nodes.filter((n) => !places.has(n.name));
+	if (fresh.length === nodes.length) {
 		force.tick(260);
 		spread(nodes, width, height);
+	} else if (fresh.length) {
+		/* New ones find their place among the old. */
+		for (const n of nodes)
+			if (places.has(n.name))
+				[n.fx, n.fy] = places.get(n.name);
+		force.tick(120);
+		for (const n of nodes)
+			n.fx = n.fy = null;
 	}
+	/* From now on nodes stay where they are, or are put, and only make room. */
+	const anchor = (axis) => (n) => places.get(n.name)[axis];
 	place();
+	force.force("link", null).force("charge", null).force("x", d3.forceX(anchor(0)).strength(0.2)).force("y", d3.forceY(anchor(1)).strength(0.2));
 	force.on("tick", place);
 	const choose = (name) => {
 		graphOn = name;
@@ -138,10 +149,14 @@ function drawGraph() {
 		d.fx = d.x;
 		d.fy = d.y;
 	}).on("drag", (ev, d) => {
-		d.fx = ev.x;
-		d.fy = ev.y;
+		d.x = d.fx = ev.x;
+		d.y = d.fy = ev.y;
+		place();
 	}).on("end", (ev, d) => {
 		force.alphaTarget(0);
+		places.set(d.name, [d.x, d.y]);
+		force.force("x").x(anchor(0));
+		force.force("y").y(anchor(1));
 		d.fx = d.fy = null;
 	}));
 	choose(nodes.some((n) => n.name === graphOn) ? graphOn : null);
