@@ -69,6 +69,9 @@ static void put_words(struct writer *w, const struct snapshot *s)
 	buf_clear(&text.buf);
 	summary_losses(&text, &s->losses);
 	key_words(j, "losses_text", &text);
+	buf_clear(&text.buf);
+	summary_nobody(&text, &s->ledger, "");
+	key_words(j, "nobody_text", &text);
 	json_key_bool(j, "complete", snapshot_complete(s));
 	out_close(&text);
 }

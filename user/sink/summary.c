@@ -8,15 +8,22 @@
 
 void summary_target(struct out *o, const struct snapshot *s)
 {
+	const struct snapshot_process *first;
 	char clean[128];
-	u32 more = s->process_count ? s->process_count - 1 : 0;
+	u32 more = 0, i;
 
 	if (!s->process_count) {
 		out_puts(o, "no process");
 		return;
 	}
-	name_text(clean, sizeof(clean), s->processes[0].name);
-	out_printf(o, "%s (%u)", clean[0] ? clean : "process", s->processes[0].pid);
+	for (i = 0; i < s->process_count && !s->processes[i].events.count; i++)
+		;
+	first = &s->processes[i < s->process_count ? i : 0];
+	name_text(clean, sizeof(clean), first->name);
+	out_printf(o, "%s (%u)", clean[0] ? clean : "process", first->pid);
+	/* Children that never mark are traced too, but concern nobody. */
+	for (i = 0; i < s->process_count; i++)
+		more += s->processes[i].events.count && &s->processes[i] != first;
 	if (more)
 		out_printf(o, " and %u more process%s", more, more == 1 ? "" : "es");
 }
@@ -182,6 +189,24 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 	put_reason(o, &g->stats);
 }
 
+void summary_nobody(struct out *o, const struct ledger *l, const char *before)
+{
+	u64 tenth = l->event_wall_ns / 10;
+
+	if (l->moved_ns > tenth)
+		out_printf(o,
+			   "%s%u %% of event time changed CPU and is charged to nobody: "
+			   "--exact charges it",
+			   before,
+			   (unsigned int)((double)l->moved_ns * 100 / (double)l->event_wall_ns));
+	else if (l->stale_ns > 3 * tenth)
+		out_printf(o,
+			   "%s%u %% of event time was spent around nested loops and is charged "
+			   "to nobody: --nested=suspend charges it",
+			   before,
+			   (unsigned int)((double)l->stale_ns * 100 / (double)l->event_wall_ns));
+}
+
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
 	size_t limit = worst_limit(s);
@@ -201,4 +226,5 @@ void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 		put_held(o, s, &g->stats, limits[limit], interval);
 	}
 	put_reason(o, &g->stats);
+	summary_nobody(o, &s->ledger, "; ");
 }

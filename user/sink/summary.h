@@ -15,6 +15,9 @@ void summary_complete(struct out *o, const struct snapshot *s);
 void summary_losses(struct out *o, const struct loss_stats *l);
 /* Names the worst group and what is bad about it. */
 void summary_worst(struct out *o, const struct snapshot *s, bool interval);
+/* Where much is charged to nobody, the group to blame may be another one:
+ * says so after `before`, or prints nothing. */
+void summary_nobody(struct out *o, const struct ledger *l, const char *before);
 /* What is bad about one group: a sentence that begins after its name. */
 void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
 		   bool interval);

@@ -60,7 +60,8 @@ function headline() {
 	const text = `${who} ran ${plural(e.count, "turn")} in ${ns(r.source.duration_ns)}.`;
 	if (row < 0)
 		return [text + (e.count ? "" : " There is nothing to blame.")];
-	return [text + " ", el("b", {}, clean(data.worst)), " " + clean(data.group_texts[row]) + "."];
+	return [text + " ", el("b", {}, clean(data.worst)), " " + clean(data.group_texts[row]) + ".",
+		data.nobody_text ? " " + sentence(data.nobody_text) : ""];
 }
 
 function drawSummary() {
