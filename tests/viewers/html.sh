@@ -52,6 +52,10 @@ pages() {
 	size=$(stat -c %s "$T/large.html")
 	echo "# the page of 1 M spans has $size bytes"
 	check "large: the page stays below 10 MB" test "$size" -lt 10000000
+	head -c 2000000 "$T/large.vmspan" >"$T/cut.vmspan"
+	check "cut: export" "$VMSPAN" export "$T/cut.vmspan" -q -f html -o "$T/cut.html"
+	"$VMSPAN" report "$T/cut.vmspan" --json >"$T/cut.json" 2>"$T/cut.err"
+	json_eq "cut: it is known to be" "$T/cut.json" '.source.note != null' true
 	check "no name stands in the markup" eval "! sed 's/<script type=\"application.json\".*//' '$T/hostile.html' | grep -q quoted"
 }
 
@@ -136,7 +140,7 @@ fi
 pages
 links
 if [ -n "$chromium" ]; then
-	for scenario in basic lossy empty one; do
+	for scenario in basic lossy empty one cut; do
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"

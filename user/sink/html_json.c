@@ -64,6 +64,9 @@ static void put_words(struct writer *w, const struct snapshot *s)
 
 	out_open_memory(&text);
 	json_key_string(j, "worst", worst ? worst->name : "");
+	summary_target(&text, s);
+	key_words(j, "target_text", &text);
+	buf_clear(&text.buf);
 	summary_complete(&text, s);
 	key_words(j, "complete_text", &text);
 	buf_clear(&text.buf);

@@ -53,11 +53,9 @@ function drawCards() {
 }
 
 function headline() {
-	const r = data.report, e = r.events, p = r.processes;
-	const who = !p.length ? "Nothing" : clean(p[0].name || "process") + ` (${p[0].pid})` +
-		(p.length > 1 ? ` and ${plural(p.length - 1, "more process").replace("processs", "processes")}` : "");
+	const r = data.report, e = r.events;
 	const row = r.groups.findIndex((g) => g.name === data.worst);
-	const text = `${who} ran ${plural(e.count, "turn")} in ${ns(r.source.duration_ns)}.`;
+	const text = `${r.processes.length ? clean(data.target_text) : "Nothing"} ran ${plural(e.count, "turn")} in ${ns(r.source.duration_ns)}.`;
 	if (row < 0)
 		return [text + (e.count ? "" : " There is nothing to blame.")];
 	return [text + " ", el("b", {}, clean(data.worst)), " " + clean(data.group_texts[row]) + ".",
