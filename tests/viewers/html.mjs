@@ -87,6 +87,8 @@ async function figures() {
 		return s;
 	});
 	is("turns in the timeline", sums.events, report.events.count);
+	if (report.events.count < 4000)
+		yes("nothing is left out of a small trace", sums.whole);
 	if (sums.whole) {
 		is("time of the turns", [sums.wall, sums.cpu], [report.events.wall_ns, report.events.cpu_ns]);
 		is("the parts of every turn", sums.parts, report.ledger.event_wall_ns);
