@@ -42,6 +42,12 @@ void model_observe(struct model *m, const struct model_observer *ops, void *ctx)
 	m->observer_ctx = ctx;
 }
 
+const struct model_observer *model_observer(const struct model *m, void **ctx)
+{
+	*ctx = m->observer_ctx;
+	return m->observer;
+}
+
 bool model_in_range(const struct model *m, u64 ns)
 {
 	u64 at = ns > m->begin_ns ? ns - m->begin_ns : 0;

@@ -107,5 +107,7 @@ struct model_observer {
 	int (*thread)(void *ctx, const struct model_thread *t);
 };
 void model_observe(struct model *m, const struct model_observer *ops, void *ctx);
+/* What observes it now, or NULL. */
+const struct model_observer *model_observer(const struct model *m, void **ctx);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "sink/complete.h"
 #include "sink/nesting.h"
+#include "sink/slices.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,17 +43,6 @@ static u64 hash_name(const char *s)
 	for (; *s; s++)
 		h = (h ^ (u8)*s) * 0x100000001b3ull;
 	return h ? h : 1;
-}
-
-static const char *group_kind(const char *group, char kind[16])
-{
-	size_t n = group ? strcspn(group, ":") : 0;
-
-	if (!n || n >= 16 || !group[n])
-		return "span";
-	memcpy(kind, group, n);
-	kind[n] = 0;
-	return kind;
 }
 
 static void key_time(struct json *j, const char *key, u64 ns)
@@ -208,18 +198,6 @@ static int begin_interval(struct chrome *c, const struct model_thread *t, const 
 	return 0;
 }
 
-static const char *fate_name(enum span_fate fate)
-{
-	static const char *const names[] = {
-		[SPAN_MOVED] = "moved",
-		[SPAN_STALE] = "stale",
-		[SPAN_LOST] = "lost",
-		[SPAN_BAD] = "bad",
-	};
-
-	return fate < ARRAY_SIZE(names) && names[fate] ? names[fate] : "unknown";
-}
-
 static int chrome_span(void *ctx, const struct model_span *s)
 {
 	const char *name = s->name && s->name[0] ? s->name : NULL, *cat;
@@ -228,8 +206,6 @@ static int chrome_span(void *ctx, const struct model_span *s)
 	char kind[16];
 	int rc;
 
-	if (c->config.glob && !group_matches(s->group ? s->group : "", c->config.glob))
-		return 0;
 	if (s->type == VMSPAN_GC) {
 		cat = "gc";
 		name = name ? name : "collection";
@@ -374,7 +350,7 @@ static void put_about(struct chrome *c, const char *key, const struct snapshot *
 	json_end_object(j);
 }
 
-static void chrome_end(void *x, const struct snapshot *s, const struct report_source *src)
+static int chrome_end(void *x, const struct snapshot *s, const struct report_source *src)
 {
 	struct chrome *c = x;
 
@@ -384,6 +360,7 @@ static void chrome_end(void *x, const struct snapshot *s, const struct report_so
 	put_about(c, "metadata", s, src);
 	json_end_object(&c->json);
 	json_line(&c->json);
+	return 0;
 }
 
 static void chrome_free(void *x)
@@ -404,7 +381,7 @@ static void chrome_free(void *x)
 
 const struct exporter chrome_exporter = {
 	.name = "chrome",
-	.suffix = ".json",
+	.suffix = ".trace.json",
 	.about = "Chrome Trace Event JSON, for Perfetto and chrome://tracing",
 	.begin = chrome_begin,
 	.end = chrome_end,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Collapsed stacks: a line a stack, `process;thread;event;group;group NS`.
+ * Stacks are of groups; a group that calls itself is one frame. The ns of all
+ * lines add up to the wall time of the events.
+ */
+#ifndef SINK_COLLAPSED_H
+#define SINK_COLLAPSED_H
+
+#include "sink/slices.h"
+
+extern const struct exporter collapsed_exporter;
+
+#endif
