@@ -9,7 +9,10 @@
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
-CC ?= gcc
+# make has a CC of its own: cc.
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 B ?= $(if $(SAN),build-san,build)
@@ -41,9 +44,10 @@ HOST_SRC := $(wildcard tools/host/*.c)
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/%.o)
 VM_SRC := $(wildcard tests/vm/*.c)
 VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
+GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz
+.PHONY: all test test-live check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -62,7 +66,7 @@ $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	$(call say,BPF )
 	$(Q)$(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall -Werror $(DEP) \
-		-Ivmlinux/$(ARCH) -I. -c $< -o $@
+		-Ivmlinux/$(ARCH) -I. -idirafter /usr/include/$(ARCH)-linux-gnu -c $< -o $@
 
 $(B)/vmspan.bpf.o: $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 	$(call say,GEN )
@@ -72,27 +76,27 @@ $(B)/vmspan.skel.h: $(B)/vmspan.bpf.o
 	$(call say,GEN )
 	$(Q)$(BPFTOOL) gen skeleton $< name vmspan_bpf > $@
 
-$(B)/user/attach/%.o $(B)/user/source/%.o: $(if $(BPF_SRC),$(B)/vmspan.skel.h)
+# Not pattern rules: one without a recipe would cancel the rule below.
+$(filter $(B)/user/attach/%,$(LIB_OBJ)): $(if $(BPF_SRC),$(B)/vmspan.skel.h)
 
 # The profiles as one C file: name and text of each.
 $(B)/profiles.inc: $(PROFILES) tools/embed
 	@mkdir -p $(@D)
 	$(call say,GEN )
 	$(Q)tools/embed $(PROFILES) > $@
-$(B)/user/probe/%.o: $(if $(PROFILES),$(B)/profiles.inc)
+$(filter $(B)/user/probe/%,$(LIB_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
-# The host's scripts as one C table: name and text of each.
+# The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)
-$(B)/host_js.inc: $(HOST_JS)
+$(B)/host_js.inc: $(HOST_JS) tools/embed
 	@mkdir -p $(@D)
-	{ echo 'static const struct { const char *name, *text; } host_js[] = {'; \
-	for f in $^; do echo "{ \"$$(basename $$f .js)\","; \
-	sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '};'; } > $@
+	$(call say,GEN )
+	$(Q)tools/embed $(HOST_JS) > $@
 $(B)/tools/host/vm.o: $(B)/host_js.inc
 
 host: $(B)/demohost
@@ -110,7 +114,8 @@ unit: $(UNIT)
 $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -pthread $(LDFLAGS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm \
+		-pthread $(LDFLAGS)
 
 fuzz: $(FUZZ)
 $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
@@ -120,11 +125,14 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(B)/golden/make_recording
+golden: $(GOLDEN)
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+# Every program the tests run, the fuzzers apart: those need clang.
+tests: all unit golden vm
 
 test: all unit golden
 	tests/run unit golden
@@ -136,6 +144,6 @@ check:
 	tools/check
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-clang
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

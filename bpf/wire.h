@@ -36,6 +36,12 @@ struct wire_life {
 	char comm[16];
 };
 
+/* Values of the map of traced processes. */
+enum traced_flag {
+	TRACED_PROCESS = 1, /* always set */
+	TRACED_CHILDREN = 2, /* those it forks are traced too */
+};
+
 /* A batch is copied once, into the smallest of these that holds it. */
 enum {
 	WIRE_SMALL = VMSPAN_BATCH_HEADER + 14 * VMSPAN_SLOT,
@@ -60,6 +66,7 @@ enum wire_counter {
 	COUNT_UNTRACED, /* batches of processes nobody asked for */
 	COUNT_WAKEUPS, /* times the reader was woken */
 	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
+	COUNT_MARK_LOST, /* direct method: marks without state or clock */
 	COUNT_MAX,
 };
 

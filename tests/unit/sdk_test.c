@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The SDK on one thread: which records its marks make, to the record. */
+#ifndef __x86_64__
+#include <stdio.h>
+int main(void)
+{
+	return puts("skip sdk - the stand-in for a tracer knows x86-64 only") < 0;
+}
+#else
 #include "sdk_tracer.h"
 
 enum {
@@ -628,3 +635,4 @@ int main(void)
 
 	return cmocka_run_group_tests_name("sdk", tests, tracer_setup, NULL);
 }
+#endif

@@ -125,7 +125,6 @@ static void close_top(struct ledger *l, u64 freed)
 /* Closes what lies above `depth`: its leaves never came. */
 static void unwind(struct ledger *l, u32 depth)
 {
-	l->too_deep_open = 0;
 	while (l->depth > depth) {
 		close_top(l, 0);
 		l->counts.repaired++;
@@ -137,7 +136,8 @@ static bool rematch(struct ledger *l, const struct compartment *c, u32 mark)
 {
 	u32 base = innermost(l)->base, d = l->depth;
 
-	if (l->too_deep_open) {
+	/* Those that were open when the event began are not this event's to close. */
+	if (l->too_deep_open > innermost(l)->too_deep_open) {
 		l->too_deep_open--;
 		return false;
 	}
@@ -190,12 +190,14 @@ void ledger_event_begin(struct ledger *l)
 	}
 	l->levels[l->level].serial = ++l->serial;
 	l->levels[l->level].base = l->depth;
+	l->levels[l->level].too_deep_open = l->too_deep_open;
 	l->level++;
 }
 
 void ledger_event_end(struct ledger *l)
 {
 	unwind(l, innermost(l)->base);
+	l->too_deep_open = innermost(l)->too_deep_open;
 	l->level--;
 	l->counts.events++;
 	l->counts.nested += l->level > 0;

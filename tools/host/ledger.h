@@ -69,6 +69,7 @@ struct ledger_state {
 struct ledger_level {
 	u64 serial; /* of the event open here */
 	u32 base; /* stays open when it began */
+	u32 too_deep_open; /* stays beyond the limit open when it began */
 	struct ledger_state *state; /* by group index */
 	u32 states;
 };

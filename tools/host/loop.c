@@ -128,11 +128,13 @@ static void run_frame(struct world *w)
 static void run_deep(struct world *w)
 {
 	struct compartment *chain[3] = { w->pages[0].frames[0], w->pages[0].frames[1] };
+	/* Now and then with a nested loop at the very bottom. */
+	bool dialog = w->options->modal && random_below(&w->vm.random, 4) == 0;
 	u32 count = 2;
 
 	if (w->vm.service_count)
 		chain[count++] = w->vm.services[w->turn % w->vm.service_count];
-	vm_chain(chain, count, w->options->depth);
+	vm_chain(chain, count, w->options->depth, dialog ? "bottom" : "touch");
 }
 
 static void run_task(struct world *w, const struct task *t, double answer)

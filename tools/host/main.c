@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	w->marks.before += definitions;
 	world_start(w);
 	processes_ready();
-	if (o.wait || o.mode == MODE_DEMO)
+	if (o.wait || o.mode != MODE_RUN)
 		say_ready();
 	if (!o.wait || await_go()) {
 		processes_go();

@@ -46,7 +46,8 @@ static const struct {
 	{ "processes", OPT_PROCESSES, "N", "processes, the main one included (default 1)" },
 	{ "groups", OPT_GROUPS, "N",
 	  "define N tenants besides and touch each at least once (default 0)" },
-	{ "modal", OPT_MODAL, "N", "every N-th turn opens a dialog, 0: none (default 17)" },
+	{ "modal", OPT_MODAL, "N",
+	  "every N-th turn opens a dialog, 0: none (default 17; 181 with --demo)" },
 	{ "depth", OPT_DEPTH, "N", "every tenth turn nests N compartments (default 0)" },
 	{ "expect", OPT_EXPECT, "FILE", "where the expected report goes (default -: stdout)" },
 	{ "wait", OPT_WAIT, NULL,
@@ -181,7 +182,7 @@ static void take_flag(struct options *o, int code)
 void options_parse(struct options *o, int argc, char **argv)
 {
 	struct option opts[ARRAY_SIZE(table) + 1] = { 0 };
-	bool expect_given = false, turns_given = false;
+	bool expect_given = false, turns_given = false, modal_given = false;
 	size_t i;
 	int c;
 
@@ -209,6 +210,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		}
 		expect_given |= c == OPT_EXPECT;
 		turns_given |= c == OPT_TURNS;
+		modal_given |= c == OPT_MODAL;
 		take(o, c, optarg);
 		take_flag(o, c);
 	}
@@ -225,4 +227,7 @@ void options_parse(struct options *o, int argc, char **argv)
 		o->turns = UINT64_MAX;
 	if (o->mode == MODE_DEMO && !expect_given)
 		o->expect = NULL;
+	/* A dialog stays open for some turns of real time: not three a second. */
+	if (o->mode == MODE_DEMO && !modal_given)
+		o->modal = 181;
 }

@@ -55,9 +55,9 @@ const char *vm_script(const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(host_js); i++)
-		if (!strcmp(host_js[i].name, name))
-			return host_js[i].text;
+	for (i = 0; i < ARRAY_SIZE(embedded); i++)
+		if (!strcmp(embedded[i].name, name))
+			return embedded[i].text;
 	bug("no script '%s'", name);
 }
 
@@ -255,14 +255,14 @@ void vm_keep(duk_context *ctx, duk_idx_t idx, u32 number)
 	duk_pop_2(ctx);
 }
 
-void vm_chain(struct compartment *const *c, u32 count, u32 depth)
+void vm_chain(struct compartment *const *c, u32 count, u32 depth, const char *method)
 {
 	struct ledger *l = c[0]->realm->vm->ledger;
 	u32 i;
 
 	for (i = 0; i + 1 < depth; i++)
 		mark_enter(l, c[i % count]);
-	vm_call(c[i % count], "touch", depth);
+	vm_call(c[i % count], method, depth);
 	while (i-- > 0)
 		mark_leave(l, c[i % count]);
 }

@@ -77,8 +77,8 @@ void vm_call_kept(struct compartment *c, u32 number);
 /* Keeps the function at idx under a number of the current compartment's realm. */
 void vm_keep(duk_context *ctx, duk_idx_t idx, u32 number);
 
-/* Enters `depth` compartments, in turn those of c[], calls exports.touch(n) in the last one. */
-void vm_chain(struct compartment *const *c, u32 count, u32 depth);
+/* Enters `depth` compartments, in turn those of c[]; calls exports.method of the last one. */
+void vm_chain(struct compartment *const *c, u32 count, u32 depth, const char *method);
 
 /* One marked collection, and the heap's size as a value. */
 void vm_collect(struct vm *vm, enum label why);

@@ -39,7 +39,7 @@ int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /* Prints the error and its hint on stderr. Returns the exit status. */
-int print_error(const struct err *e);
+int say_error(const struct err *e);
 /*
  * Ends output on a descriptor: flushes, frees. Returns `status`, or
  * EXIT_FAILED when writing failed; then it says why, unless the reader of a

@@ -115,5 +115,5 @@ int cmd_export(int argc, char **argv)
 	x = choose(o.output.format, c, &e);
 	input = x ? options_file(&o, c, &e) : NULL;
 	status = input && !run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
-	return e.code ? print_error(&e) : status;
+	return e.code ? say_error(&e) : status;
 }

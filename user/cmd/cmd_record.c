@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -26,7 +27,7 @@ struct record {
 	struct rec_writer *writer;
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
-	u64 start_ns;
+	u64 start_ns, end_ns; /* CLOCK_MONOTONIC; of the capture */
 };
 
 /* Every item goes to the recording and to the model of the summary. */
@@ -132,26 +133,39 @@ static int capture(struct record *r, struct err *e)
 		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
 			rc = r->write_error;
 	}
+	r->end_ns = now_ns();
 	if (rc < 0)
 		return rc;
 	rc = source_stop(s->source, record_item, r, e);
 	return rc ? rc : model_finish(s->model);
 }
 
+/* What the file takes, now that it is complete. */
+static u64 file_bytes(const struct record *r, const struct rec_totals *t)
+{
+	struct stat st;
+
+	return !stat(r->path, &st) && S_ISREG(st.st_mode) ? (u64)st.st_size : t->bytes;
+}
+
 static void put_summary(struct out *o, const struct record *r, const struct snapshot *s,
-			const struct rec_totals *t)
+			const struct rec_totals *t, bool whole)
 {
 	char file[512], duration[TEXT_NS_MAX], bytes[TEXT_BYTES_MAX];
 	bool quiet = r->options->output.quiet;
+	u64 size = file_bytes(r, t);
 
 	text_clean(file, sizeof(file), r->path, strlen(r->path));
 	if (!quiet) {
 		out_printf(o, "%s: %s, %" PRIu64 " events, %" PRIu64 " spans, %s", file,
-			   text_ns(duration, now_ns() - r->start_ns), t->events, t->spans,
-			   text_bytes(bytes, t->bytes));
+			   text_ns(duration, r->end_ns - r->start_ns), t->events, t->spans,
+			   text_bytes(bytes, size));
 		if (t->spans)
-			out_printf(o, " (%.2f bytes a span)", (double)t->bytes / (double)t->spans);
+			out_printf(o, " (%.2f bytes a span)", (double)size / (double)t->spans);
 		out_puts(o, "\n");
+	}
+	/* Of a file that ends early nothing of the kind can be said. */
+	if (!quiet && whole) {
 		summary_complete(o, s);
 		out_puts(o, lost_any(&s->losses) ? "\n" : ", nothing lost\n");
 	}
@@ -173,24 +187,24 @@ static int complete(struct record *r, struct err *e)
 	rec_totals(r->writer, &totals);
 	rc = rec_close(r->writer, &close_error);
 	r->writer = NULL;
-	if (rc && !e->code)
+	/* A failed write ends the trace, but not what is in the file already.
+	 * The writer has the words for it. */
+	if (close_error.code && !e->code)
 		*e = close_error;
+	if (!rc)
+		rc = r->write_error;
+	if (rc && !e->code) {
+		err_set(e, rc, "cannot write %s: %s", r->path, strerror(-rc));
+		err_hint(e, "what was written before stays readable: vmspan report %s", r->path);
+	}
+	if (r->write_error)
+		e->status = EXIT_FAILED;
 	out_open_fd(&o, STDERR_FILENO);
 	if (s)
-		put_summary(&o, r, s, &totals);
+		put_summary(&o, r, s, &totals, !e->code);
 	out_close(&o);
 	snapshot_free(s);
 	return rc;
-}
-
-/* A failed write ends the trace, but not what is in the file already. */
-static void explain_write_error(const struct record *r, struct err *e)
-{
-	if (!r->write_error)
-		return;
-	err_set(e, r->write_error, "cannot write %s: %s", r->path, strerror(-r->write_error));
-	e->status = EXIT_FAILED;
-	err_hint(e, "what was written before stays readable: vmspan report %s", r->path);
 }
 
 static int run(struct record *r, struct err *e)
@@ -212,8 +226,7 @@ static int run(struct record *r, struct err *e)
 	r->created = false;
 	announce(r);
 	rc = capture(r, e);
-	explain_write_error(r, e);
-	if (rc && !e->code)
+	if (rc && !r->write_error && !e->code)
 		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
 	return complete(r, e);
 }
@@ -246,5 +259,5 @@ int cmd_record(int argc, char **argv)
 	if (r.created)
 		unlink(r.path);
 	session_close(&r.session);
-	return e.code ? print_error(&e) : EXIT_DONE;
+	return e.code ? say_error(&e) : EXIT_DONE;
 }

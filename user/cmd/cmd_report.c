@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,7 +30,8 @@ static int run(struct session *s, const struct options *o, const char *path, str
 	if (!rc)
 		rc = session_drain(s, false, e);
 	if (rc)
-		return err_set(e, rc, "cannot report %s: %s", path, strerror(-rc));
+		return err_set(e, rc, "cannot report %s: %s", path,
+			       rc == -EINTR ? "interrupted" : strerror(-rc));
 	if (s->head.note)
 		fprintf(stderr, "vmspan: note: %s: %s\n", path, s->head.note);
 	snap = session_snapshot(s, e);
@@ -55,5 +57,5 @@ int cmd_report(int argc, char **argv)
 	path = options_file(&o, c, &e);
 	status = path ? run(&s, &o, path, &e) : EXIT_USAGE;
 	session_close(&s);
-	return e.code ? print_error(&e) : status;
+	return e.code ? say_error(&e) : status;
 }

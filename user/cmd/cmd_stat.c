@@ -50,6 +50,6 @@ int cmd_stat(int argc, char **argv)
 		session_run(&r.session, &o, &ops, &r, &e);
 	session_close(&r.session);
 	if (e.code)
-		status = print_error(&e);
+		status = say_error(&e);
 	return finish_output(&r.out, "standard output", status);
 }

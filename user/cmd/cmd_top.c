@@ -137,6 +137,31 @@ static int show_json(void *ctx, const struct live_frame *f, struct err *e)
 	return out_flush(&r->out) ? 1 : 0;
 }
 
+static int open_screen(struct top_run *r, struct err *e)
+{
+	struct live_frame first = { .interval_ns = 0 };
+	struct snapshot *none;
+	int rc;
+
+	r->screen = top_screen_open(terminal_color(), e);
+	if (!r->screen)
+		return e->code;
+	rc = wake_on_keys(&r->session.wake, e);
+	if (rc)
+		return rc;
+	/* Until the first interval is over: what is traced, and no figures. */
+	rc = source_poll(r->session.source, 0, -1, model_item, r->session.model, e);
+	if (rc < 0)
+		return rc;
+	none = session_snapshot(&r->session, e);
+	if (!none)
+		return e->code;
+	first.total = first.delta = none;
+	rc = keep(r, &first);
+	snapshot_free(none);
+	return rc ? err_set(e, rc, "out of memory") : redraw(r);
+}
+
 static int run(struct top_run *r, struct err *e)
 {
 	const struct options *o = r->options;
@@ -150,10 +175,8 @@ static int run(struct top_run *r, struct err *e)
 	};
 	int rc = session_live(&r->session, o, false, e);
 
-	if (!rc && screen) {
-		r->screen = top_screen_open(terminal_color(), e);
-		rc = r->screen ? wake_on_keys(&r->session.wake, e) : e->code;
-	}
+	if (!rc && screen)
+		rc = open_screen(r, e);
 	if (!rc)
 		rc = session_run(&r->session, o, &ops, r, e);
 	top_screen_close(r->screen);
@@ -175,7 +198,7 @@ int cmd_top(int argc, char **argv)
 	out_open_fd(&r.out, STDOUT_FILENO);
 	json_open(&r.json, &r.out);
 	run(&r, &e);
-	status = e.code ? print_error(&e) : EXIT_DONE;
+	status = e.code ? say_error(&e) : EXIT_DONE;
 	session_close(&r.session);
 	snapshot_free(r.total);
 	snapshot_free(r.delta);

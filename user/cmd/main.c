@@ -83,7 +83,7 @@ static int unknown_command(const char *word)
 	if (near.best)
 		err_hint(&e, "did you mean '%s'?", near.best);
 	err_hint(&e, "'vmspan --help' lists the commands");
-	return print_error(&e);
+	return say_error(&e);
 }
 
 int main(int argc, char **argv)

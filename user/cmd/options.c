@@ -408,21 +408,21 @@ int options_parse(const struct command *c, int argc, char **argv, struct options
 
 		if (value == '?' || value == ':') {
 			getopt_error(c, value, argv, &e);
-			return print_error(&e);
+			return say_error(&e);
 		}
 		row = find_row(c, value);
 		if (!row)
 			return print_help(c);
 		if (row->set((char *)o + row->offset, row, optarg, &e)) {
 			err_hint(&e, "'vmspan %s --help' says more", c->name);
-			return print_error(&e);
+			return say_error(&e);
 		}
 	}
 	o->rest = argv + optind;
 	o->rest_count = argc - optind;
 	o->after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
 	if (check(c, o, &e))
-		return print_error(&e);
+		return say_error(&e);
 	return OPTIONS_RUN;
 }
 

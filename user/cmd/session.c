@@ -11,8 +11,10 @@
 static int make_model(struct session *s, const struct options *o, struct err *e)
 {
 	const struct source_info *info = &s->source->info;
+	struct model_config config = o->model;
 
-	s->model = model_new(&o->model);
+	config.cycles_hz = info->cycles_hz;
+	s->model = model_new(&config);
 	if (!s->model)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->head.method = info->sampled ? "sampled" : "exact";

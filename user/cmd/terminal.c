@@ -33,6 +33,8 @@ void terminal_init(void)
 	if (fd >= 0)
 		close(fd);
 	sigaction(SIGPIPE, &action, NULL);
+	/* A file size limit is a failed write, as a full disk is. */
+	sigaction(SIGXFSZ, &action, NULL);
 	setlocale(LC_CTYPE, "");
 	/* A pipe carries UTF-8 whatever the terminal can show. */
 	if (strcmp(nl_langinfo(CODESET), "UTF-8") && !isatty(STDOUT_FILENO))
@@ -59,7 +61,7 @@ bool terminal_color(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-int print_error(const struct err *e)
+int say_error(const struct err *e)
 {
 	fprintf(stderr, "vmspan: %s\n", e->what[0] ? e->what : strerror(-e->code));
 	if (e->hint[0])

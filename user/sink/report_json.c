@@ -111,8 +111,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	json_key_u64(j, "blocked_ns", t->blocked_ns);
 	json_key_u64(j, "gc_ns", t->gc_ns);
 	json_key_u64(j, "max_ns", t->max_ns);
-	json_key_u64(j, "p50_ns", hist_quantile(&t->hist, 500));
-	json_key_u64(j, "p99_ns", hist_quantile(&t->hist, 990));
+	json_key_u64(j, "p50_ns", group_quantile(t, 500));
+	json_key_u64(j, "p99_ns", group_quantile(t, 990));
 	put_durations(j, t->durations);
 	json_key_u64(j, "stayed", t->stayed);
 	json_key_u64(j, "moved", t->moved);
@@ -159,12 +159,10 @@ static void put_losses(struct json *j, const struct loss_stats *l)
 
 static void put_received(struct json *j, const struct snapshot *s)
 {
-	json_key_object(j, "received");
 	json_key_u64(j, "records", s->records);
 	json_key_u64(j, "spans", s->spans);
 	json_key_u64(j, "inputs", s->inputs);
 	json_key_u64(j, "frames", s->frames);
-	json_end_object(j);
 	json_key_object(j, "repairs");
 	json_key_u64(j, "repaired", s->repairs.repaired);
 	json_key_u64(j, "before_attach", s->repairs.before_attach);

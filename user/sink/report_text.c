@@ -154,24 +154,38 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 	page_line(p, NULL);
 }
 
+static void put_repairs(struct page *p, const struct repair_stats *r)
+{
+	const struct {
+		u64 count;
+		const char *what;
+	} parts[] = {
+		{ r->repaired, "closed because their leave never came" },
+		{ r->before_attach, "begun before the trace" },
+		{ r->discarded_shares, "with times that make no sense" },
+	};
+	const char *separator = "spans left out or repaired: ";
+	char count[COUNT_MAX];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (!parts[i].count)
+			continue;
+		out_printf(&p->line, "%s%s %s", separator, count_text(count, parts[i].count),
+			   parts[i].what);
+		separator = ", ";
+	}
+	if (p->line.buf.len)
+		page_line(p, NULL);
+}
+
 static void put_losses(struct page *p, const struct snapshot *s)
 {
-	const struct repair_stats *r = &s->repairs;
-	char a[COUNT_MAX], b[COUNT_MAX], c[COUNT_MAX];
-
-	if (lost_any(&s->losses)) {
-		out_puts(&p->line, "lost: ");
-		summary_losses(&p->line, &s->losses);
-		page_line(p, SGR_RED);
-	}
-	if (r->repaired || r->before_attach || r->discarded_shares) {
-		out_printf(&p->line,
-			   "odd marks: %s closed because their leave never came, %s begun before "
-			   "the trace, %s with impossible times",
-			   count_text(a, r->repaired), count_text(b, r->before_attach),
-			   count_text(c, r->discarded_shares));
-		page_line(p, NULL);
-	}
+	if (!lost_any(&s->losses))
+		return;
+	out_puts(&p->line, "lost: ");
+	summary_losses(&p->line, &s->losses);
+	page_line(p, SGR_RED);
 }
 
 void report_text(struct out *o, const struct snapshot *s, const struct report_source *src,
@@ -185,5 +199,6 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_ledger(&p, &s->ledger);
 	put_gc(&p, &s->gc);
 	put_losses(&p, s);
+	put_repairs(&p, &s->repairs);
 	out_close(&p.line);
 }

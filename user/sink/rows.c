@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+u64 group_quantile(const struct group_stats *s, unsigned int permille)
+{
+	return min_u64(hist_quantile(&s->hist, permille), s->max_ns);
+}
+
 /*
  * Janky first, as the original's monitor ordered its rows: by the longest
  * bucket that holds anything, then by how much it holds.
@@ -20,21 +25,21 @@ static u64 jank_key(const struct group_stats *s)
 }
 
 /* Largest first; "name" alone is in the order of the alphabet. */
-#define SORT_KEYS(X)                         \
-	X(self, s->self_ns)                  \
-	X(wall, s->wall_ns)                  \
-	X(cpu, s->cpu_ns)                    \
-	X(blocked, s->blocked_ns)            \
-	X(gc, s->gc_ns)                      \
-	X(max, s->max_ns)                    \
-	X(p50, hist_quantile(&s->hist, 500)) \
-	X(p99, hist_quantile(&s->hist, 990)) \
-	X(jank, jank_key(s))                 \
-	X(ticks, s->ticks)                   \
-	X(events, s->events)                 \
-	X(spans, s->spans)                   \
-	X(moved, s->moved)                   \
-	X(stale, s->stale)                   \
+#define SORT_KEYS(X)                   \
+	X(self, s->self_ns)            \
+	X(wall, s->wall_ns)            \
+	X(cpu, s->cpu_ns)              \
+	X(blocked, s->blocked_ns)      \
+	X(gc, s->gc_ns)                \
+	X(max, s->max_ns)              \
+	X(p50, group_quantile(s, 500)) \
+	X(p99, group_quantile(s, 990)) \
+	X(jank, jank_key(s))           \
+	X(ticks, s->ticks)             \
+	X(events, s->events)           \
+	X(spans, s->spans)             \
+	X(moved, s->moved)             \
+	X(stale, s->stale)             \
 	X(name, 0 * s->ticks)
 
 #define AS_FUNCTION(key, value)                           \

@@ -37,6 +37,9 @@ extern const char *const sort_keys[];
 bool sort_key_valid(const char *key);
 /* Does the group "kind:name" pass the filter? NULL lets all pass. */
 bool group_matches(const char *name, const char *glob);
+/* A quantile of a group's wall by event; never above its maximum, as the edge
+ * of a histogram's bucket may be. */
+u64 group_quantile(const struct group_stats *s, unsigned int permille);
 /* Groups of s selected and sorted: an array of pointers to free(), *n long. */
 const struct snapshot_group **view_rows(const struct snapshot *s, const struct view *v, u32 *n);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/summary.h"
 #include "sink/complete.h"
-#include "sink/sink.h"
 #include "sink/table.h"
 #include "sink/words.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void summary_target(struct out *o, const struct snapshot *s)
@@ -77,19 +75,61 @@ static bool general(const struct snapshot_group *g)
 	       !strcmp(g->kind, kind_name(VMSPAN_COMPARTMENT));
 }
 
+/* Buckets that are told apart: longer than 256, 64, 16, 4, 1 ms. */
+static const unsigned int limits[] = { 8, 6, 4, 2, 0 };
+
+/* Groups that may be blamed: general ones only when there are no others. */
+static bool blamable(const struct snapshot *s, const struct snapshot_group *g)
+{
+	u32 i;
+
+	if (!g->stats.wall_ns || !general(g))
+		return g->stats.wall_ns;
+	for (i = 0; i < s->group_count; i++)
+		if (s->groups[i].stats.wall_ns && !general(&s->groups[i]))
+			return false;
+	return true;
+}
+
+/* The first of limits[] that such a group exceeds; their number: none. */
+static size_t worst_limit(const struct snapshot *s)
+{
+	size_t i, first = ARRAY_SIZE(limits);
+	u32 g;
+
+	for (g = 0; g < s->group_count; g++)
+		for (i = 0; i < first; i++)
+			if (s->groups[g].stats.durations[limits[i]] && blamable(s, &s->groups[g]))
+				first = i;
+	return first;
+}
+
+/*
+ * Callers are charged for what they call, so the largest wall would blame
+ * whoever stands outermost. What counts is a group's own time, and how much
+ * of its wall that is.
+ */
+static double blame(const struct group_stats *g)
+{
+	double own = (double)min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns);
+
+	return g->wall_ns ? own * own / (double)g->wall_ns : 0;
+}
+
 const struct snapshot_group *worst_group(const struct snapshot *s)
 {
-	static const struct view view = { .sort = "jank" };
-	const struct snapshot_group **rows, *worst = NULL;
-	u32 i, n;
+	const struct snapshot_group *worst = NULL;
+	size_t limit = worst_limit(s);
+	u32 i;
 
-	rows = view_rows(s, &view, &n);
-	for (i = 0; rows && i < n && !worst; i++)
-		if (rows[i]->stats.wall_ns && !general(rows[i]))
-			worst = rows[i];
-	if (rows && n && !worst && rows[0]->stats.wall_ns)
-		worst = rows[0];
-	free(rows);
+	for (i = 0; i < s->group_count; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+
+		if (limit < ARRAY_SIZE(limits) && !g->stats.durations[limits[limit]])
+			continue;
+		if (blamable(s, g) && (!worst || blame(&g->stats) > blame(&worst->stats)))
+			worst = g;
+	}
 	return worst;
 }
 
@@ -118,12 +158,9 @@ static void put_reason(struct out *o, const struct group_stats *g)
 
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
-	/* The widest limit that still says something: buckets of 256, 64, 16, 4
-	 * and 1 ms. */
-	static const unsigned int buckets[] = { 8, 6, 4, 2, 0 };
+	size_t limit = worst_limit(s);
 	const struct snapshot_group *g = worst_group(s);
 	char name[512], a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
-	size_t i;
 
 	if (!g) {
 		out_puts(o, "no group was entered");
@@ -131,17 +168,14 @@ void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 	}
 	name_text(name, sizeof(name), g->name);
 	text_ns(max, row_max_ns(&g->stats, interval));
-	for (i = 0; i < ARRAY_SIZE(buckets); i++)
-		if (g->stats.durations[buckets[i]])
-			break;
-	if (i == ARRAY_SIZE(buckets)) {
+	if (limit == ARRAY_SIZE(limits)) {
 		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
 			   max, name);
 	} else {
 		out_printf(o, "%s held %s of %s turn%s longer than %u ms, %s at worst", name,
-			   count_text(a, g->stats.durations[buckets[i]]),
+			   count_text(a, g->stats.durations[limits[limit]]),
 			   count_text(b, s->events.count), plural(s->events.count),
-			   1u << buckets[i], max);
+			   1u << limits[limit], max);
 	}
 	put_reason(o, &g->stats);
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOOTER_HEIGHT 12 /* lines of a screen that spares one for it */
+
 /* A page under way: `line` collects one line. */
 struct composer {
 	struct top_page *page;
@@ -181,12 +183,22 @@ static int put_table(struct composer *c, const struct top_state *st, const struc
 	return 0;
 }
 
+/* The last line of a screen that has room for it. */
+static void put_footer(struct composer *c, unsigned int height)
+{
+	while (top_page_count(c->page) + 1 < height)
+		end_line(c, LINE_PLAIN);
+	out_puts(&c->line, "q quit  s sort  r reverse  c since start  / filter  p pause  h help");
+	end_line(c, LINE_HEAD);
+}
+
 int top_compose(struct top_page *p, const struct top_state *st, const struct top_figures *f,
 		unsigned int width, unsigned int height)
 {
 	bool interval = f->delta && !st->cumulative;
 	const struct snapshot *s = interval ? f->delta : f->total;
 	struct composer c = { .page = p, .width = height ? width : 0 };
+	bool footer = height >= FOOTER_HEIGHT;
 	unsigned int used;
 	int rc = 0;
 
@@ -198,7 +210,7 @@ int top_compose(struct top_page *p, const struct top_state *st, const struct top
 		out_printf(&c.line, "filter: %s_", st->filter);
 		end_line(&c, LINE_HEAD);
 	}
-	used = top_page_count(p) + 1;
+	used = top_page_count(p) + 1 + footer;
 	if (st->help)
 		put_help(&c);
 	else
@@ -206,6 +218,8 @@ int top_compose(struct top_page *p, const struct top_state *st, const struct top
 			       !height         ? 0
 			       : height > used ? height - used
 					       : 1);
+	if (footer)
+		put_footer(&c, height);
 	out_close(&c.line);
 	return rc ? rc : p->text.error;
 }

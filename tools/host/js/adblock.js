@@ -29,6 +29,9 @@ function (host) {
 				return bad.length + again(request.depth - 1);
 			return bad.length;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return blocked('word' + n) ? 1 : 0;
 		}

@@ -28,6 +28,9 @@ function (host) {
 				again(request.depth - 2);
 			return Math.floor(worst);
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return Math.floor(contrast('x' + n));
 		}

@@ -22,6 +22,9 @@ function (host) {
 			}
 			return rank().length;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return rank().length + n;
 		}

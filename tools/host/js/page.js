@@ -92,6 +92,9 @@ function (host) {
 				n += several('confirmed');
 			return n;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return total(cart) + n;
 		}

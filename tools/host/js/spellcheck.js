@@ -36,6 +36,9 @@ function (host) {
 				throw new Error('spellcheck: cannot say ' + request.text);
 			return errors;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return nearest('word' + n);
 		}

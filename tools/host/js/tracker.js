@@ -15,12 +15,16 @@ function (host) {
 	}
 
 	function hold(text) {
-		var begin = host.clock(), until = begin + 55 + host.random(110);
+		var begin = host.clock(), until = begin + 62 + host.random(110);
 		if (begin < next)
 			return;
 		next = begin + 800 + host.random(400);
-		for (var i = 0; host.clock() < until; i++)
-			profile[i % 20000] = { seen: text + i, hash: hash(text, i), parts: [i, i + 1] };
+		var report = [];
+		for (var i = 0; host.clock() < until; i++) {
+			report[i] = { at: i, parts: [i, { hash: i % 64 ? i : hash(text, i) }] };
+			if (i % 20000 === 19999)
+				host.collect('allocation'); /* while all of the report is alive */
+		}
 		host.collect('allocation');
 	}
 
@@ -28,13 +32,16 @@ function (host) {
 		handle: function (request, again) {
 			var h = hash(request.text, 5381);
 			profile.push({ kind: request.kind, hash: h });
+			if (profile.length > 200)
+				profile = profile.slice(100);
 			if (host.real && request.kind !== 'work')
 				hold(request.text);
-			else if (profile.length > 200)
-				profile = profile.slice(100);
 			if (request.depth > 0)
 				h += again(request.depth - 1);
 			return h % 1000;
+		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
 		},
 		touch: function (n) {
 			return hash('touch', n) % 1000;

@@ -26,6 +26,9 @@ function (host) {
 			}
 			return sum;
 		},
+		bottom: function (n) {
+			return host.dialog() ? n : 0;
+		},
 		touch: function (n) {
 			return translate('river ' + n).length;
 		}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The carrier: vmspan:flush(batch, bytes, seq) of an instrumented process.
+ * One trap, one copy of the batch from the target into the ring buffer.
+ *
+ * There is no per-CPU buffer in between. Programs on uprobes run with
+ * migration off but may be preempted, so a second task on the same CPU could
+ * write into a buffer that the first one has half filled. A reservation in the
+ * ring belongs to one program run, and saves a copy.
+ *
+ * Nothing from the target is trusted: not the pointer, not the size.
+ */
+#include "bpf/emit.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile __u64 wake_bytes = 2 << 20;
+const volatile __u32 ns_inum = 0;
+__u64 last_wake = 0;
+
+/* Records of a batch that found no room: its head is believed if it can be
+ * read and makes sense, else every slot is one. */
+static __always_inline __u32 records_of(const void *batch, __u32 bytes)
+{
+	__u32 slots = (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT;
+	struct vmspan_batch head;
+
+	if (bpf_probe_read_user(&head, sizeof(head), batch))
+		return slots;
+	return head.magic == VMSPAN_BATCH_MAGIC && head.records <= slots ? head.records : slots;
+}
+
+/* `room` is a constant at every call: the verifier wants one. */
+static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes, const __u32 room)
+{
+	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
+	__u32 slots = (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT, records;
+
+	if (!h) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, records_of(batch, bytes));
+		return 0;
+	}
+	/* clang must not drop the check because the caller has made it. */
+	barrier_var(bytes);
+	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
+		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		count(COUNT_READ_FAULT_RECORDS, slots);
+		return 0;
+	}
+	h->kind = WIRE_BATCH;
+	h->bytes = bytes;
+	h->pid = ids.tgid;
+	h->tid = ids.tid;
+	records = ((struct vmspan_batch *)(h + 1))->records;
+	count(COUNT_BATCHES, 1);
+	count(COUNT_RECORDS, records < slots ? records : slots);
+	count(COUNT_BYTES, bytes);
+	bpf_ringbuf_submit(h, wake_flags(false));
+	return 0;
+}
+
+SEC("uprobe")
+int flush(struct pt_regs *ctx)
+{
+	struct ids ids = current_ids();
+	const void *batch = (const void *)PT_REGS_PARM1(ctx);
+	__u64 size = PT_REGS_PARM2(ctx);
+	__u32 bytes;
+
+	if (!bpf_map_lookup_elem(&traced, &ids.tgid)) {
+		count(COUNT_UNTRACED, 1);
+		return 0;
+	}
+	if (size < VMSPAN_BATCH_HEADER || size > VMSPAN_BATCH_BYTES || size % VMSPAN_SLOT) {
+		count(COUNT_MALFORMED, 1);
+		return 0;
+	}
+	bytes = size;
+	if (bytes <= WIRE_SMALL)
+		return carry(ids, batch, bytes, WIRE_SMALL);
+	if (bytes <= WIRE_MIDDLE)
+		return carry(ids, batch, bytes, WIRE_MIDDLE);
+	return carry(ids, batch, bytes, WIRE_LARGE);
+}
+
+/*
+ * vmspan:armed is never executed. The breakpoint there is what makes the
+ * kernel raise the process's semaphore, and lower it when the tracer is gone.
+ */
+SEC("uprobe")
+int armed(struct pt_regs *ctx)
+{
+	return 0;
+}

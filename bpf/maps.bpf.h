@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The maps and knobs all objects share. The static linker folds the weak maps
+ * into one; the knobs are defined in flush.bpf.c.
+ */
+#ifndef BPF_MAPS_H
+#define BPF_MAPS_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/wire.h"
+
+/* Of processes traced at one time, children included. */
+#define TRACED_MAX 16384
+
+/* Sized by user space before load. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} ring SEC(".maps") __weak;
+
+/* tgid -> TRACED_* */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACED_MAX);
+	__type(key, __u32);
+	__type(value, __u32);
+} traced SEC(".maps") __weak;
+
+/* By enum wire_counter. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNT_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} counters SEC(".maps") __weak;
+
+/* Data in the ring that is worth waking the reader for: bytes. */
+extern const volatile __u64 wake_bytes;
+/* Inode of the reader's PID namespace: ids are as seen there. 0: the initial
+ * namespace, whose ids are at hand. */
+extern const volatile __u32 ns_inum;
+/* When the reader was last woken, ns. Written without order: two wake-ups
+ * instead of one do no harm. */
+extern __u64 last_wake;
+
+#endif

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The direct stopwatch: one trap a mark, for VMs that have conventional
+ * probes (enter, leave, event__begin, ...) but not the SDK's carrier. It keeps
+ * a thread's stack and batch in task storage and makes the same records by
+ * the same rules as the SDK does in the process.
+ *
+ * Functions that are not static are verified once, by themselves, which keeps
+ * the loops over the stack cheap to verify. Their arguments may be NULL as far
+ * as the verifier knows.
+ *
+ * Optional ("?"): loaded when a target needs them.
+ */
+#include "bpf/watch.bpf.h"
+#include <bpf/usdt.bpf.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Cycles are the TSC, read through per-CPU perf events; else they are ns of
+ * CLOCK_MONOTONIC. */
+const volatile bool use_tsc = false;
+/* A batch older than this is handed over by the next mark: cycles. */
+const volatile __u64 flush_cycles = 50000000;
+/* Threads number from here, apart from those the SDK numbers. */
+__u32 watch_last = 0x80000000u;
+
+/* One msr/tsc event a CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(int));
+	__uint(value_size, sizeof(int));
+} tsc_events SEC(".maps");
+
+/* By CPU: what to add to the event's count, which starts at 0, for the TSC. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} tsc_offsets SEC(".maps");
+
+/* 0: the clock cannot be read (the CPU came up after the trace began). */
+static __always_inline __u64 cycles_now(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct bpf_perf_event_value v = {};
+	__u64 *offset;
+
+	if (!use_tsc)
+		return bpf_ktime_get_ns();
+	offset = bpf_map_lookup_elem(&tsc_offsets, &cpu);
+	/* _read() cannot tell an error from a value. */
+	if (offset && *offset &&
+	    !bpf_perf_event_read_value(&tsc_events, BPF_F_CURRENT_CPU, &v, sizeof(v)))
+		return v.counter + *offset;
+	count(COUNT_MARK_LOST, 1);
+	return 0;
+}
+
+static __always_inline void reset(struct watch *w)
+{
+	w->depth = w->turns = w->deep_open = w->turns_over = 0;
+	w->iteration = w->iteration_last = w->used = w->extra = 0;
+}
+
+/* A new batch would not differ from the old but in what follows its head. */
+static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
+{
+	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
+	__u32 bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
+
+	if (!h) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, w->batch.records);
+		return 0;
+	}
+	/* clang must not know that the check below always passes: the verifier
+	 * cannot see why it does. */
+	barrier_var(bytes);
+	if (bytes > room || bpf_probe_read_kernel(h + 1, bytes, &w->batch)) {
+		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		count(COUNT_READ_FAULT_RECORDS, w->batch.records);
+		return 0;
+	}
+	h->kind = WIRE_BATCH;
+	h->bytes = bytes;
+	h->pid = w->ids.tgid;
+	h->tid = w->ids.tid;
+	count(COUNT_BATCHES, 1);
+	count(COUNT_RECORDS, w->batch.records);
+	count(COUNT_BYTES, bytes);
+	bpf_ringbuf_submit(h, wake_flags(false));
+	return 0;
+}
+
+/* Hands over what the thread has gathered. */
+__noinline int watch_flush(struct watch *w)
+{
+	__u32 slots;
+
+	if (!w)
+		return 0;
+	slots = w->used;
+	if (!slots || slots > WATCH_SLOTS)
+		return 0;
+	w->batch.records = slots - w->extra;
+	w->batch.bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
+	if (w->batch.bytes <= WIRE_SMALL)
+		send(w, slots, WIRE_SMALL);
+	else
+		send(w, slots, WIRE_MIDDLE);
+	w->batch.seq += w->batch.records;
+	w->used = w->extra = 0;
+	return 0;
+}
+
+/* Zeroed space for a record. NULL only for the verifier's sake. */
+static __always_inline void *append(struct watch *w, const __u32 slots)
+{
+	__u64 *p;
+	__u32 at, i;
+
+	if (w->used > WATCH_SLOTS - slots)
+		watch_flush(w);
+	at = w->used;
+	if (at > WATCH_SLOTS - slots)
+		return NULL;
+	w->used = at + slots;
+	w->extra += slots - 1;
+	p = (__u64 *)((char *)w->records + at * VMSPAN_SLOT);
+	for (i = 0; i < slots * VMSPAN_SLOT / 8; i++)
+		p[i] = 0;
+	return p;
+}
+
+/* After a record: a full or an old batch goes out. */
+static __always_inline void settle(struct watch *w, __u64 now)
+{
+	if (w->used < WATCH_SLOTS && now < w->flush_at)
+		return;
+	watch_flush(w);
+	w->flush_at = now + flush_cycles;
+}
+
+/* Closes the top stay. */
+__noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags)
+{
+	struct vmspan_open *o;
+	struct vmspan_span *s;
+	__u32 depth;
+	bool mark;
+
+	if (!w)
+		return 0;
+	depth = w->depth;
+	if (!depth || depth > WATCH_DEPTH)
+		return 0;
+	o = &w->open[depth];
+	w->depth = depth - 1;
+	mark = o->id >= VMSPAN_ID_MARKS;
+	s = mark ? append(w, 2) : append(w, 1);
+	if (!s)
+		return 0;
+	s->h.type = o->id == VMSPAN_ID_GC      ? VMSPAN_GC
+		    : o->id == VMSPAN_ID_BLOCK ? VMSPAN_BLOCK
+					       : VMSPAN_SPAN;
+	s->h.slots = mark ? 2 : 1;
+	s->h.depth = (depth - 1) | flags;
+	s->h.id = mark ? o->label : o->id;
+	s->begin = o->begin;
+	s->end = end;
+	s->cpu_begin = o->cpu;
+	s->cpu_end = bpf_get_smp_processor_id();
+	s->iteration = w->iteration;
+	if (o->id == VMSPAN_ID_GC && w->used >= 2 && w->used <= WATCH_SLOTS) {
+		struct vmspan_gc *gc = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
+
+		gc->bytes_before = o->aux;
+		gc->bytes_after = result;
+	} else if (o->id == VMSPAN_ID_BLOCK && w->used >= 2 && w->used <= WATCH_SLOTS) {
+		struct vmspan_block *b = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
+
+		b->peer = o->aux;
+	}
+	if (flags & VMSPAN_F_REPAIRED)
+		w->batch.repaired++;
+	return 0;
+}
+
+/* Closes what was never left above `depth`. */
+__noinline int watch_unwind(struct watch *w, __u32 depth, __u64 end)
+{
+	int i;
+
+	if (!w)
+		return 0;
+	w->deep_open = 0;
+	for (i = 0; i < WATCH_DEPTH; i++) {
+		if (w->depth <= depth)
+			break;
+		watch_close(w, end, 0, VMSPAN_F_REPAIRED);
+	}
+	return 0;
+}
+
+static __always_inline __u32 base_of(struct watch *w)
+{
+	__u32 i = w->turns - 1;
+
+	return i < WATCH_TURNS ? w->turn[i].base : 0;
+}
+
+static __always_inline bool is_top(struct watch *w, __u32 id)
+{
+	__u32 d = w->depth;
+
+	return d && d <= WATCH_DEPTH && !w->deep_open && w->open[d].id == id;
+}
+
+/*
+ * A leave that does not fit the top: what lies above the newest stay of `id`
+ * in this event was left without a mark. 1 when the top is now `id`.
+ */
+__noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
+{
+	__u32 base, d;
+	int i;
+
+	if (!w)
+		return 0;
+	if (w->deep_open) {
+		w->deep_open--;
+		return 0;
+	}
+	base = base_of(w);
+	d = w->depth;
+	for (i = 0; i < WATCH_DEPTH; i++) {
+		if (d <= base || d > WATCH_DEPTH || w->open[d].id == id)
+			break;
+		d--;
+	}
+	if (d <= base) {
+		if (!w->late || w->depth)
+			w->batch.unmatched++;
+		return 0;
+	}
+	watch_unwind(w, d, end);
+	return 1;
+}
+
+static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 aux)
+{
+	__u32 d = w->depth + 1;
+	struct vmspan_open *o;
+
+	if (d > WATCH_DEPTH) {
+		w->deep_open++;
+		w->batch.too_deep++;
+		return;
+	}
+	o = &w->open[d];
+	o->id = id;
+	o->label = label;
+	o->aux = aux;
+	o->reentered = 0;
+	o->cpu = bpf_get_smp_processor_id();
+	o->begin = cycles_now();
+	if (o->begin)
+		w->depth = d;
+}
+
+/*
+ * The state of this thread; NULL when the process is not traced or no state
+ * can be had. `registry`: the cookie of the probe.
+ */
+static __always_inline struct watch *watch_of(__u64 registry)
+{
+	struct ids ids = current_ids();
+	struct watch *w;
+
+	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
+		return NULL;
+	w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL,
+				 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!w) {
+		count(COUNT_MARK_LOST, 1);
+		return NULL;
+	}
+	if (!w->started) {
+		__builtin_memset(&w->batch, 0, sizeof(w->batch));
+		w->batch.magic = VMSPAN_BATCH_MAGIC;
+		w->batch.abi = VMSPAN_ABI;
+		w->batch.registry = registry;
+		w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
+		w->batch.tid = ids.tid;
+		w->ids = ids;
+		w->late = w->started = 1;
+		reset(w);
+		w->flush_at = cycles_now() + flush_cycles;
+	}
+	return w;
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_enter, __u64 id)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	__u32 d;
+
+	if (!w)
+		return 0;
+	d = w->depth;
+	if (is_top(w, id) && d <= WATCH_DEPTH && w->open[d].reentered != 0xffff)
+		w->open[d].reentered++;
+	else
+		push(w, id, 0, 0);
+	return 0;
+}
+
+/* The end of a stay: of a compartment, a collection or a blocking call. */
+static __always_inline void leave(struct watch *w, __u32 id, __u64 result)
+{
+	__u64 end = cycles_now();
+	__u32 d;
+
+	if (!end || (!is_top(w, id) && !watch_rematch(w, id, end)))
+		return;
+	d = w->depth;
+	if (d > WATCH_DEPTH)
+		return;
+	if (id < VMSPAN_ID_MARKS && w->open[d].reentered) {
+		w->open[d].reentered--;
+		return;
+	}
+	watch_close(w, end, result, 0);
+	settle(w, end);
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_leave, __u64 id)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+
+	if (w)
+		leave(w, id, 0);
+	return 0;
+}
+
+/*
+ * Up to a tick behind: the scheduler adds to it at ticks and switches, and no
+ * helper brings it up to date.
+ */
+static __always_inline __u64 thread_ns(void)
+{
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(t, se.sum_exec_runtime);
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_ev_begin, __u64 label)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct vmspan_turn *e;
+	__u32 i;
+
+	if (!w)
+		return 0;
+	w->late = 0;
+	i = w->turns;
+	if (i >= WATCH_TURNS) {
+		w->turns_over++;
+		w->batch.too_deep++;
+		return 0;
+	}
+	e = &w->turn[i];
+	e->iteration = w->iteration = ++w->iteration_last;
+	e->label = label;
+	e->base = w->depth;
+	e->first = w->batch.seq + w->used - w->extra;
+	e->cpu_ns = thread_ns();
+	e->mono = bpf_ktime_get_ns();
+	e->cpu = bpf_get_smp_processor_id();
+	e->begin = cycles_now();
+	if (e->begin)
+		w->turns = i + 1;
+	return 0;
+}
+
+static __always_inline void event_record(struct watch *w, struct vmspan_turn *e, __u64 end,
+					 __u64 mono)
+{
+	struct vmspan_event *r = append(w, sizeof(*r) / VMSPAN_SLOT);
+
+	if (!r)
+		return;
+	r->h.type = VMSPAN_EVENT;
+	r->h.slots = sizeof(*r) / VMSPAN_SLOT;
+	r->h.depth = e->base;
+	r->h.id = e->iteration;
+	r->begin = e->begin;
+	r->end = end;
+	r->mono_begin = e->mono;
+	r->mono_end = mono;
+	r->cpu_ns_begin = e->cpu_ns;
+	r->cpu_ns_end = thread_ns();
+	r->cpu_begin = e->cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->label = e->label;
+	r->parent = w->iteration;
+	r->records = w->batch.seq + w->used - w->extra - 1 - e->first;
+}
+
+SEC("?usdt")
+int watch_ev_end(struct pt_regs *ctx)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	__u64 mono = bpf_ktime_get_ns(), end;
+	__u32 i, outer;
+
+	if (!w)
+		return 0;
+	if (w->turns_over) {
+		w->turns_over--;
+		return 0;
+	}
+	i = w->turns - 1;
+	if (i >= WATCH_TURNS) {
+		if (!w->late)
+			w->batch.unmatched++;
+		return 0;
+	}
+	end = cycles_now();
+	if (!end)
+		return 0;
+	watch_unwind(w, w->turn[i].base, end);
+	w->turns = i;
+	outer = i - 1;
+	/* clang must check this value, not the one it was made from. */
+	barrier_var(outer);
+	w->iteration = outer < WATCH_TURNS ? w->turn[outer].iteration : 0;
+	event_record(w, &w->turn[i], end, mono);
+	watch_flush(w);
+	w->flush_at = end + flush_cycles;
+	return 0;
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+
+	if (w)
+		push(w, VMSPAN_ID_GC, label, bytes);
+	return 0;
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_gc_end, __u64 bytes)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+
+	if (w)
+		leave(w, VMSPAN_ID_GC, bytes);
+	return 0;
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+
+	if (w)
+		push(w, VMSPAN_ID_BLOCK, label, peer);
+	return 0;
+}
+
+SEC("?usdt")
+int watch_bl_end(struct pt_regs *ctx)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+
+	if (w)
+		leave(w, VMSPAN_ID_BLOCK, 0);
+	return 0;
+}
+
+SEC("?usdt")
+int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
+{
+	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct vmspan_mark *m;
+	__u64 now;
+
+	if (!w || type < VMSPAN_INPUT || type > VMSPAN_VALUE)
+		return 0;
+	now = cycles_now();
+	if (!now)
+		return 0;
+	m = append(w, 1);
+	if (!m)
+		return 0;
+	m->h.type = type;
+	m->h.slots = 1;
+	m->h.depth = w->depth;
+	m->h.id = label;
+	m->value = value;
+	m->time = now;
+	m->cpu = bpf_get_smp_processor_id();
+	m->iteration = w->iteration;
+	settle(w, now);
+	return 0;
+}
+
+/* What a thread still holds goes out before the news of its end: user space
+ * attaches these before the programs of life.bpf.c. */
+static __always_inline int hand_over(struct task_struct *task)
+{
+	struct watch *w = bpf_task_storage_get(&watches, task, NULL, 0);
+
+	if (w && w->started) {
+		watch_flush(w);
+		w->started = 0;
+	}
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(watch_exit, struct task_struct *task)
+{
+	return hand_over(task);
+}
+
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(watch_exec, struct task_struct *task)
+{
+	return hand_over(task);
+}
+
+/* Run by user space once the probes are gone: no thread writes any more. */
+SEC("?iter/task")
+int watch_tail(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	return task ? hand_over(task) : 0;
+}

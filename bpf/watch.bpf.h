@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* State of the direct stopwatch, one a thread, in task storage. */
+#ifndef BPF_WATCH_H
+#define BPF_WATCH_H
+
+#include "bpf/emit.bpf.h"
+
+enum {
+	WATCH_SLOTS = 46, /* a full batch is a WIRE_MIDDLE */
+	WATCH_DEPTH = 64,
+	WATCH_TURNS = 8,
+};
+
+/*
+ * A thread is in one program at a time (its own trap, or its exit), so its
+ * storage needs no lock, where a per-CPU buffer would: see flush.bpf.c.
+ */
+struct watch {
+	struct vmspan_batch batch; /* the records follow it at once */
+	__u64 records[WATCH_SLOTS * VMSPAN_SLOT / 8];
+	__u32 used, extra; /* slots used; of those, beyond one a record */
+	__u32 depth, turns; /* open[1 ... depth] are open */
+	__u32 deep_open, turns_over; /* opens that found no place */
+	__u32 iteration, iteration_last;
+	__u32 late; /* leaves of enters that were not seen may come */
+	__u32 started; /* 0: all else is void */
+	struct ids ids;
+	__u64 flush_at; /* cycles */
+	struct vmspan_turn turn[WATCH_TURNS];
+	struct vmspan_open open[WATCH_DEPTH + 1];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct watch);
+} watches SEC(".maps") __weak;
+
+#endif

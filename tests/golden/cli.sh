@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The command line: what is wrong is said in words, with the documented status.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+said() { # NAME WORDS: the last check_status printed them on stderr
+	if grep -qF -- "$2" "$T/err"; then
+		ok "$1: says so"
+	else
+		not_ok "$1: says so" "'$2' is not in: $(tr '\n' ' ' <"$T/err")"
+	fi
+}
+
+# How many files match.
+files() { # GLOB
+	compgen -G "$1" | wc -l
+}
+
+fails() { # STATUS WORDS ARGUMENTS...
+	local status=$1 words=$2
+	shift 2
+	check_status "vmspan $*" "$status" "$VMSPAN" "$@"
+	said "vmspan $*" "$words"
+}
+
+# ---- Help ----
+
+check_status "no arguments" 2 "$VMSPAN"
+said "no arguments" "usage: vmspan COMMAND"
+check_status "--version" 0 "$VMSPAN" --version
+eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
+check_status "--help" 0 "$VMSPAN" --help
+commands=$(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$T/out")
+eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat list doctor "
+for command in $commands; do
+	check_status "$command --help" 0 "$VMSPAN" "$command" --help
+	eq "$command --help: on stdout alone" "$(head -n 1 "$T/out" | cut -d ' ' -f 1-3) $(wc -c <"$T/err")" \
+		"usage: vmspan $command 0"
+	eq "$command --help: at most 80 columns" "$(awk 'length > 80' "$T/out")" ""
+done
+
+# ---- Bad usage ----
+
+fails 2 "did you mean 'report'?" repotr
+fails 2 "unknown option --frobnicate" --frobnicate
+fails 2 "did you mean --duration?" record -p 1 --duraton 3
+fails 2 "that is an option of record" top -p 1 --ring 1M
+fails 2 "needs a value" record -o
+fails 2 "is not a list of process ids" top -p 12,abc
+fails 2 "is not a time" record -p 1 --duration soon
+fails 2 "is not a size" record -p 1 --ring big
+fails 2 "did you mean wall?" report x.vmspan --sort wal
+fails 2 "no process given" top
+fails 2 "no process given" stat
+fails 2 "nothing to record" record
+fails 2 "a command comes after --" record true
+fails 2 "not both" record -p 1 -- true
+fails 2 "no recording given" report
+fails 2 "one recording at a time" report a b
+fails 2 "unknown format 'firfox'; known: chrome" export x.vmspan -f firfox
+fails 2 "--to is not after --from" report x.vmspan --from 2 --to 1
+
+# ---- Files ----
+
+fails 1 "$T/none.vmspan" report "$T/none.vmspan"
+fails 1 "$T/none.vmspan" export "$T/none.vmspan" -o "$T/none.json"
+eq "a failed export leaves nothing" "$(files "$T/none*")" 0
+echo "this is not a recording" >"$T/text"
+fails 1 "$T/text" report "$T/text"
+: >"$T/empty"
+fails 1 "$T/empty" report "$T/empty"
+fails 1 "$T" report "$T"
+fails 1 "is not a recording" record -p $$ -o "$T/text"
+eq "what is no recording is not overwritten" "$(cat "$T/text")" "this is not a recording"
+fails 1 "cannot write $T/no/such/dir/x" record -p $$ -o "$T/no/such/dir/x"
+fails 1 "cannot write $T" record -p $$ -o "$T"
+fails 1 "does not exist" record -p 999999999 -o "$T/new.vmspan"
+eq "it leaves no file" "$(files "$T/new*")" 0
+
+# ---- Output that cannot be written ----
+
+# To a full device, to a reader that is gone, to a closed descriptor.
+rc=0
+"$VMSPAN" --help >/dev/full 2>"$T/err" || rc=$?
+eq "/dev/full: status" $rc 1
+said "/dev/full" "cannot write standard output: No space left on device"
+rc=0
+"$VMSPAN" --help 2>"$T/err" >&- || rc=$?
+eq "stdout closed: status" $rc 1
+said "stdout closed" "cannot write standard output"
+mkfifo "$T/pipe"
+# A pipe whose reader is gone before the first byte is written.
+exec 8<>"$T/pipe"
+exec 9>"$T/pipe"
+exec 8>&-
+rc=0
+"$VMSPAN" top --help >&9 2>"$T/err" || rc=$?
+exec 9>&-
+eq "a reader that is gone: status" $rc 1
+eq "a reader that is gone: no words" "$(cat "$T/err")" ""
+
+# ---- With a recording ----
+
+maker=$B/golden/make_recording
+if [ -x "$maker" ]; then
+	"$maker" basic "$T/basic.vmspan" || exit 1
+	check_status "report" 0 "$VMSPAN" report "$T/basic.vmspan"
+	eq "no colour in a pipe" "$(grep -c "$(printf '\033')" "$T/out")" 0
+	check_status "COLUMNS=40" 0 env COLUMNS=40 "$VMSPAN" report "$T/basic.vmspan"
+	eq "COLUMNS=40 is kept" "$(awk 'length > 40' "$T/out")" ""
+	rc=0
+	"$VMSPAN" report "$T/basic.vmspan" --json >/dev/full 2>"$T/err" || rc=$?
+	eq "report to /dev/full: status" $rc 1
+	said "report to /dev/full" "No space left on device"
+	rc=0
+	"$VMSPAN" export -q "$T/basic.vmspan" -o - >/dev/full 2>"$T/err" || rc=$?
+	eq "export to /dev/full: status" $rc 1
+	said "export to /dev/full" "No space left on device"
+	check_status "export to a device" 0 "$VMSPAN" export "$T/basic.vmspan" -o /dev/null
+	eq "a device stays one" "$(stat -c %F /dev/null)" "character special file"
+	fails 2 "is the recording that is read" export "$T/basic.vmspan" -o "$T/basic.vmspan"
+	check_status "export, default name" 0 "$VMSPAN" export "$T/basic.vmspan"
+	json_eq "export, default name: the file" "$T/basic.json" '.traceEvents | length > 0' true
+	eq "export leaves no other file" "$(files "$T/*json.*")" 0
+	fails 1 "cannot write" export "$T/basic.vmspan" -o "$T/no/such/dir/x"
+	check_status "--top 1" 0 "$VMSPAN" report "$T/basic.vmspan" --top 1 --json
+	json_eq "--top 1: one group" "$T/out" '.groups | length' 1
+	check_status "--group" 0 "$VMSPAN" report "$T/basic.vmspan" --group 'addon:*' --json
+	json_eq "--group: that kind" "$T/out" '[.groups[].kind] | unique' '["addon"]'
+	size=$(stat -c %s "$T/basic.vmspan")
+	head -c $((size - 1)) "$T/basic.vmspan" >"$T/cut.vmspan"
+	check_status "a cut recording" 0 "$VMSPAN" report "$T/cut.vmspan" --json
+	said "a cut recording" "note: $T/cut.vmspan: "
+	json_eq "a cut recording: note in JSON" "$T/out" '.source.note | type' '"string"'
+else
+	skip "recordings" "make_recording is not built"
+fi

@@ -1,0 +1,422 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Attaching and letting go, on the real kernel: what is counted is what was
+# done, and a target is left as it was found.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CC=${CC:-cc}
+FLAGS=(-std=gnu11 -g -O2 -D_GNU_SOURCE "-DVMSPAN_VERSION=\"test\"" -I. -Iuser "-I$B")
+SAN=()
+case $B in *san*) SAN=(-fsanitize="address,undefined") ;; esac
+# Set by target and attach, by name.
+vm_pid='' child_pid='' child_in='' probes_pid='' liar_pid='' v_pid='' sleeper_pid=''
+family_pid='' family_in=''
+PROBE=$T/live_probe
+
+build() { # OUTPUT SOURCE FLAG...
+	local out=$1 src=$2
+	shift 2
+	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
+}
+
+# Runs a command without the descriptors that keep others going: a pipe ends
+# for its reader when its last writer is gone.
+fds=()
+alone() {
+	local fd
+	for fd in ${fds+"${fds[@]}"}; do
+		exec {fd}>&-
+	done
+	exec "$@"
+}
+
+# A program that takes tasks: NAME_in and NAME_from are its descriptors.
+target() { # NAME COMMAND...
+	local name=$1
+	shift
+	rm -f "$T/$name.fifo" "$T/$name.answers"
+	mkfifo "$T/$name.fifo" "$T/$name.answers"
+	(alone "$@" <"$T/$name.fifo" >"$T/$name.answers" 2>"$T/$name.err") &
+	printf -v "${name}_pid" %d $!
+	lib_pids+=($!)
+	exec {fd}>"$T/$name.fifo"
+	printf -v "${name}_in" %d "$fd"
+	fds+=("$fd")
+	exec {fd}<"$T/$name.answers"
+	printf -v "${name}_from" %d "$fd"
+	fds+=("$fd")
+	answer "$name" >/dev/null
+}
+
+answer() { # NAME: the next line it prints
+	local from="${1}_from" line
+	IFS= read -r -t "$LIMIT" -u "${!from}" line || return 1
+	printf '%s\n' "$line"
+}
+
+tell() { # NAME TASK...
+	local name=$1 in="${1}_in" task
+	shift
+	for task; do
+		echo "$task" >&"${!in}"
+		answer "$name" >/dev/null || return 1
+	done
+}
+
+dismiss() { # NAME
+	local in="${1}_in" from="${1}_from" fd
+	fd=${!in}
+	exec {fd}>&-
+	fd=${!from}
+	exec {fd}<&-
+	finish "$1"
+}
+
+# live_probe in the background, attached; PROBE-NAME_in keeps it going.
+attach() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	rm -f "$T/$name.fifo"
+	mkfifo "$T/$name.fifo"
+	: >"$T/$name.out"
+	: >"$T/$name.err"
+	(alone "$PROBE" "$@" <"$T/$name.fifo" >"$T/$name.out" 2>"$T/$name.err") &
+	printf -v "${name}_pid" %d $!
+	lib_pids+=($!)
+	exec {fd}>"$T/$name.fifo"
+	printf -v "${name}_in" %d "$fd"
+	fds+=("$fd")
+	wait_line "$name" '^attached' >/dev/null
+}
+
+detach() { # NAME: its counts are then in $T/NAME.json
+	local fd in="${1}_in"
+	fd=${!in}
+	exec {fd}>&-
+	finish "$1"
+	local rc=$?
+	grep '^{' "$T/$1.out" >"$T/$1.json"
+	[ $rc = 0 ] || cat "$T/$1.err"
+	return $rc
+}
+
+counts() { # NAME FILTER: of its JSON
+	jq -c "$2" "$T/$1.json" 2>&1
+}
+
+state() { # PID: semaphore, armed byte, flush byte
+	"$PROBE" -i "$1" | tr '\n' ' '
+}
+
+clean='[.gaps, .ring_full, .read_fault, .truncated, .undefined, .backwards]'
+none='[0,0,0,0,0,0]'
+untouched='0 90 90 '
+traced='1 cc cc '
+[ "$(uname -m)" = x86_64 ] || {
+	skip "attach" "reads x86-64 instruction bytes"
+	exit 0
+}
+
+if ! build "$PROBE" tests/live/live_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz \
+	-linih || ! build "$T/steady" tests/vm/steady.c -pthread ||
+	! build "$T/probes" tests/vm/steady.c -pthread -DVMSPAN_PROBES ||
+	! build "$T/hostile" tests/vm/hostile.c -pthread; then
+	not_ok "build" "the programs of this test do not build"
+	exit 1
+fi
+
+# ---- One process, by PID ----
+
+target vm "$T/steady"
+eq "a target is untouched before" "$(state "$vm_pid")" "$untouched"
+tell vm "spans 12345" "group late"
+attach a -p "$vm_pid"
+eq "attached: its semaphore is up" "$(state "$vm_pid")" "$traced"
+tell vm "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11"
+detach a
+eq "by PID: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \
+	"[$((1009 + 31 + 4 * 211)),1,3,5,7,11]"
+eq "by PID: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "by PID: threads are told of" "$(counts a '[.threads, .thread_ends]')" '[5,4]'
+eq "detached: the target is as it was" "$(state "$vm_pid")" "$untouched"
+tell vm "spans 501"
+attach a -p "$vm_pid"
+tell vm "spans 13"
+detach a
+eq "a second trace sees only its own time" "$(counts a .spans)" 13
+
+# ---- What the SDK repairs ----
+
+attach a -p "$vm_pid"
+tell vm "skip 4" "deep 260" "group new" "spans 3"
+detach a
+eq "repaired and too deep are counted" "$(counts a '[.spans, .events]')" "[$((4 + 256 + 3)),1]"
+eq "a group defined under the trace is known" "$(counts a "$clean")" "$none"
+
+# ---- Two tracers ----
+
+attach a -p "$vm_pid"
+tell vm "spans 100"
+attach b -p "$vm_pid"
+tell vm "spans 1000"
+detach a
+eq "one of two gone: the other is still there" "$(state "$vm_pid")" "$traced"
+tell vm "spans 10"
+detach b
+eq "two tracers: the first" "$(counts a .spans)" 1100
+eq "two tracers: the second" "$(counts b .spans)" 1010
+eq "two tracers: nothing lost" "$(counts a "$clean")$(counts b "$clean")" "$none$none"
+# What a thread had gathered when the second came, is handed to both.
+eq "two tracers: what the second got from before its time can be told apart" \
+	"$(counts b '.before_start > 0')" true
+eq "both gone: the target is as it was" "$(state "$vm_pid")" "$untouched"
+
+# ---- A tracer that dies ----
+
+attach a -p "$vm_pid"
+tell vm "spans 200"
+target child "$T/steady"
+attach b -p "$child_pid"
+echo "keep 77" >&"$child_in"
+forked=$(answer child | sed 's/child //')
+answer child >/dev/null
+eq "a forked child is armed" "$(state "$forked")" "$traced"
+finish a KILL
+finish b KILL
+eq "tracer killed: the target is as it was" "$(state "$vm_pid")" "$untouched"
+eq "tracer killed: so is its parent" "$(state "$child_pid")" "$untouched"
+eq "tracer killed: and the forked child" "$(state "$forked")" "$untouched"
+attach a -p "$vm_pid"
+tell vm "spans 17" "event 2"
+detach a
+eq "after a killed tracer the next one counts right" "$(counts a '[.spans, .events]')" '[19,1]'
+dismiss child
+
+# ---- Children ----
+
+attach a -p "$vm_pid"
+tell vm "spans 5" "fork 77" "fork 1009" "spans 6"
+detach a
+eq "forked children: every span from the first" \
+	"$(counts a '[.spans, .forks, .exits, ([.pids[]] | sort)]')" "[1097,2,2,[11,77,1009]]"
+eq "forked children: nothing lost, all defined" "$(counts a "$clean")" "$none"
+attach a -n -p "$vm_pid"
+tell vm "spans 5" "fork 77"
+detach a
+eq "children are left alone on demand" "$(counts a '[.spans, .forks]')" '[5,0]'
+target child "$T/steady"
+attach a -p "$child_pid" -p "$vm_pid"
+echo "keep 5" >&"$child_in"
+forked=$(answer child | sed 's/child //')
+answer child >/dev/null
+attach b -p "$child_pid"
+detach b
+tell child "spans 1000"
+eq "another tracer's detaching does not disarm a child" "$(state "$forked")" "$traced"
+tell vm "spans 9"
+detach a
+eq "a child outlives it" "$(counts a '[.spans, ([.pids[]] | sort)]')" '[1014,[9,1005]]'
+dismiss child
+
+target family "$T/steady"
+echo "keep 5" >&"$family_in"
+forked=$(answer family | sed 's/child //')
+answer family >/dev/null
+attach a -p "$family_pid"
+eq "a child that was there before is attached to" "$(state "$forked")" "$traced"
+tell family "spans 31" "fork 7"
+detach a
+eq "a child that was there before: exact counts" "$(counts a '[.spans, .seen, .forks]')" '[38,2,1]'
+eq "a child that was there before is as it was" "$(state "$forked")" "$untouched"
+dismiss family
+
+# ---- exec ----
+
+target child "$T/steady"
+attach a -p "$child_pid"
+tell child "event 5" "exec"
+answer child >/dev/null
+tell child "spans 1009"
+detach a
+eq "exec of itself: traced from the first mark" "$(counts a '[.spans, .execs]')" '[1014,1]'
+eq "exec of itself: nothing lost, all defined" "$(counts a "$clean")" "$none"
+dismiss child
+
+# ---- A command ----
+
+run_command() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	"$PROBE" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null
+	grep '^{' "$T/$name.out" >"$T/$name.json"
+}
+
+run_command a -- "$T/steady" "spans 1009"
+eq "a command: every span from the first" "$(counts a '[.spans, .status, .execs, .exits]')" \
+	'[1009,0,0,1]'
+eq "a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
+run_command a -- "$T/steady" "spans 3" "fork 7" "event 5" "threads 3 11"
+eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
+PATH=$T:$PATH run_command a -- steady "spans 3"
+eq "a command found on PATH" "$(counts a .spans)" 3
+check_status "a command that is not there" 1 "$PROBE" -- "$T/nowhere"
+grep -q 'nowhere: cannot be started: No such file' "$T/err"
+eq "a command that is not there: words" $? 0
+check_status "a command without probes" 4 "$PROBE" -- true
+run_command a -- sh -c "exit 3"
+eq "a command's exit status" "$(counts a .status)" 3
+
+# ---- The direct method ----
+
+target probes "$T/probes"
+attach a -m direct -p "$probes_pid"
+tell probes "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11" "skip 4" \
+	"deep 70"
+detach a
+eq "direct: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \
+	"[$((1009 + 31 + 4 * 211 + 4 + 64)),2,3,5,7,11]"
+eq "direct: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "direct: the target is as it was" "$(state "$probes_pid")" "$untouched"
+attach a -p "$probes_pid"
+tell probes "spans 1009"
+detach a
+eq "batches are preferred where there are both" "$(counts a '[.spans, .batches]')" '[1009,8]'
+dismiss probes
+check_status "direct: a target without such probes" 4 "$PROBE" -m direct -p "$vm_pid"
+
+# ---- A ring that is too small ----
+
+attach a -s -r 8192 -p "$vm_pid"
+tell vm "spans 100000" "event 7" "group lost" "spans 200000"
+detach a
+eq "tiny ring: received + lost = made, to the record" \
+	"$(counts a '.ring_full > 0 and .records + .ring_full == 300007 + 1 + 3')" true
+eq "tiny ring: the gaps are the losses" "$(counts a '.ring_full - .gaps >= 0')" true
+eq "tiny ring: definitions that were lost are read from the target" "$(counts a .undefined)" 0
+
+# ---- Targets that lie ----
+
+target liar "$T/hostile" wait bad_calls bad_batches honest wait
+attach a -p "$liar_pid"
+tell liar go
+detach a
+eq "hostile batches: counted, the rest intact" "$(counts a '[.spans, .truncated, .read_fault]')" \
+	"[10,24,11]"
+dismiss liar
+for lie in circle garbage endless; do
+	target liar "$T/hostile" "$lie" wait honest wait
+	attach a -p "$liar_pid"
+	tell liar go
+	detach a
+	eq "hostile registry ($lie): counted, the rest intact" \
+		"$(counts a '[.spans, .truncated > 0, .gaps]')" '[10,true,0]'
+	dismiss liar
+done
+target liar "$T/hostile" wait wild honest threads wait
+attach a -p "$liar_pid"
+tell liar go
+check "hostile ids, registries and threads: no harm" detach a
+eq "hostile ids, registries and threads: nothing uncounted" "$(counts a '.records + .truncated')" \
+	20010
+dismiss liar
+
+# ---- How a program is linked and where it lives ----
+
+variant() { # NAME BUILD-FLAG...
+	local name=$1
+	shift
+	if ! build "$T/variant" tests/vm/steady.c -pthread "$@" 2>"$T/cc.err"; then
+		skip "$name" "this compiler cannot link so: $(head -n 1 "$T/cc.err")"
+		return
+	fi
+	target v "$T/variant"
+	attach a -p "$v_pid"
+	tell v "spans 1009" "fork 3"
+	detach a
+	eq "$name: exact counts" "$(counts a .spans)" 1012
+	eq "$name: as it was" "$(state "$v_pid")" "$untouched"
+	dismiss v
+}
+variant "static" -static
+variant "no PIE" -no-pie
+variant "PIE, unoptimized" -O0 -pie -fPIE
+variant "stripped" -s
+build "$T/lib.so" tests/vm/steady.c -pthread -shared -fPIC -Dmain=library_main
+echo 'int library_main(int, char **); int main(int c, char **v) { return library_main(c, v); }' \
+	>"$T/main.c"
+variant_main() {
+	"$CC" -o "$T/with_lib" "$T/main.c" "$T/lib.so" -Wl,-rpath,"$T"
+}
+check "a library builds" variant_main
+target v "$T/with_lib"
+attach a -p "$v_pid"
+tell v "spans 1009" "fork 3"
+detach a
+eq "in a shared library: exact counts" "$(counts a .spans)" 1012
+dismiss v
+
+cp "$T/steady" "$T/gone"
+target v "$T/gone"
+rm "$T/gone"
+attach a -p "$v_pid"
+tell v "spans 1009"
+detach a
+eq "a deleted program: exact counts" "$(counts a .spans)" 1009
+dismiss v
+if unshare -m true 2>/dev/null; then
+	mkdir "$T/mnt"
+	target v unshare -m sh -c "mount -t tmpfs none '$T/mnt' && cp '$T/steady' '$T/mnt/' &&
+		exec '$T/mnt/steady'"
+	attach a -p "$v_pid"
+	tell v "spans 1009"
+	detach a
+	eq "in another mount namespace: exact counts" "$(counts a .spans)" 1009
+	dismiss v
+	unshare -pf --mount-proc "$PROBE" -- "$T/steady" "spans 31" "fork 7" >"$T/a.out" 2>"$T/a.err"
+	grep '^{' "$T/a.out" >"$T/a.json"
+	eq "inside a PID namespace: exact counts" "$(counts a '[.spans, .forks, .exits]')" '[38,1,2]'
+else
+	skip "namespaces" "unshare is not allowed here"
+fi
+
+# ---- Targets that cannot be traced ----
+
+start sleeper tail -f /dev/null
+check_status "no probes" 4 "$PROBE" -p "$sleeper_pid"
+eq "no probes: what was looked for" "$(grep -c 'vmspan:armed and vmspan:flush' "$T/err")" 1
+eq "no probes: what to do" "$(grep -c 'vmspan.h' "$T/err")" 1
+finish sleeper KILL 2>/dev/null
+check_status "no such process" 1 "$PROBE" -p 4194304
+eq "no such process: words" "$(grep -c 'process 4194304 does not exist' "$T/err")" 1
+check_status "a kernel thread" 4 "$PROBE" -p 2
+eq "a kernel thread: words" "$(grep -c 'kernel thread' "$T/err")" 1
+if setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+	chmod 755 "$T" "$PROBE"
+	check_status "no permission" 3 setpriv --reuid 65534 --clear-groups "$PROBE" -p "$vm_pid"
+	eq "no permission: how to get it" "$(grep -c 'sudo' "$T/err")" 1
+	check_status "no permission for a command" 3 setpriv --reuid 65534 --clear-groups "$PROBE" -- \
+		"$T/steady" "spans 1"
+	eq "no permission for a command: what is missing" "$(grep -c 'CAP_BPF' "$T/err")" 1
+else
+	skip "no permission" "setpriv is not allowed here"
+fi
+
+# A process that ends while it is being attached to (or that is not yet what it
+# is going to be): a status of the table, and an end.
+bad=0
+for i in $(seq 20); do
+	"$T/steady" "spans $((i * 20000))" &
+	pid=$!
+	"$PROBE" -p "$pid" >"$T/out" 2>"$T/err" </dev/null
+	case $? in
+	0 | 1 | 4) ;;
+	*)
+		bad=$((bad + 1))
+		cat "$T/err"
+		;;
+	esac
+	wait "$pid"
+done
+eq "targets that end during attach" $bad 0
+check "the target of all this still ends well" dismiss vm

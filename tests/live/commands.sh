@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The live commands on a real target: what they print, and how they end.
+# shellcheck disable=SC2154 # start_host sets host_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+said() { # NAME WORDS
+	if grep -qF -- "$2" "$T/err"; then
+		ok "$1"
+	else
+		not_ok "$1" "'$2' is not in: $(tr '\n' ' ' <"$T/err")"
+	fi
+}
+
+# A host that works until it is stopped.
+start_host --busy 20000
+
+# ---- top ----
+
+check_status "top --batch ends after -n" 0 "$VMSPAN" top -p "$host_pid" -n 3 -d 0.1 --batch
+eq "top --batch: a table a refresh" "$(grep -c '^GROUP ' "$T/out")" 3
+eq "top --batch: names the target" "$(grep -c "^demohost ($host_pid), last " "$T/out")" 3
+eq "top --batch: no escapes" "$(grep -c "$(printf '\033')" "$T/out")" 0
+check_status "top: batch when piped" 0 "$VMSPAN" top -p "$host_pid" -n 1 -d 0.1
+eq "top: batch when piped: a table" "$(grep -c '^GROUP ' "$T/out")" 1
+check_status "top --json" 0 "$VMSPAN" top -p "$host_pid" -n 3 -d 0.1 --json
+json_eq "top --json: an object a line, growing" <(jq -s . "$T/out") \
+	'[length, all(.[]; .schema == 1 and .source.kind == "live" and .interval_ns > 0),
+	([.[].events.count] | . == sort and .[0] < .[2])]' '[3,true,true]'
+json_eq "top --json: every ledger sums" <(jq -s . "$T/out") \
+	'[.[].ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns] | unique' '[0]'
+check_status "top --sort name --top 2" 0 "$VMSPAN" top -p "$host_pid" -n 1 -d 0.1 --json --sort name --top 2
+json_eq "top --sort name --top 2: rows" "$T/out" '[.groups[].name] | length == 2 and . == sort' true
+
+# On a terminal; script(1) makes one.
+rc=0
+TERM=xterm timeout "$LIMIT" script -qec "stty rows 24 cols 80; $VMSPAN top -p $host_pid -n 2 -d 0.1" /dev/null \
+	</dev/null >"$T/screen" 2>&1 || rc=$?
+eq "top on a terminal: status" $rc 0
+check "top on a terminal: draws the table" grep -q "GROUP.*SELF" "$T/screen"
+check "top on a terminal: leaves the alternate screen" grep -qF "$(printf '\033[?1049l')" "$T/screen"
+rc=0
+TERM=nonsense timeout "$LIMIT" script -qec "$VMSPAN top -p $host_pid -n 2" /dev/null </dev/null >"$T/screen" 2>&1 || rc=$?
+eq "top on an unknown terminal: status" $rc 1
+check "top on an unknown terminal: says what to do" grep -q -- "--batch" "$T/screen"
+
+# ---- stat ----
+
+check_status "stat" 0 "$VMSPAN" stat -p "$host_pid" -n 3 -i 0.1
+eq "stat: a head and a line an interval" "$(wc -l <"$T/out")" 4
+check_status "stat --json" 0 "$VMSPAN" stat -p "$host_pid" -n 2 -i 0.1 --json
+json_eq "stat --json: totals never decrease" <(jq -s . "$T/out") '.[0].spans < .[1].spans' true
+
+# ---- A reader that goes away, an output that is full ----
+
+rc=0
+"$VMSPAN" stat -p "$host_pid" -i 0.05 --json 2>"$T/err" | head -n 1 >"$T/out"
+rc=${PIPESTATUS[0]}
+eq "stat: a reader that goes away: status, words" "$rc$(cat "$T/err")" 1
+rc=0
+"$VMSPAN" top -p "$host_pid" -n 2 -d 0.05 >/dev/full 2>"$T/err" || rc=$?
+eq "top to /dev/full: status" $rc 1
+said "top to /dev/full: words" "cannot write standard output: No space left on device"
+
+# ---- record ----
+
+start rec "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan"
+wait_line rec '^recording ' err >/dev/null
+finish rec TERM
+eq "record: SIGTERM ends it" $? 0
+eq "record: one line says that it records" "$(grep -c '^recording ' "$T/rec.err")" 1
+check "record: a summary" grep -Eq '^[^ ]*a\.vmspan: .* events, [0-9]+ spans, ' "$T/rec.err"
+check_status "record: the file is whole" 0 "$VMSPAN" report "$T/a.vmspan" --json
+json_eq "record: no note" "$T/out" '.source.note' null
+check_status "record --duration, over a recording" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 0.2
+check_status "record -q" 0 "$VMSPAN" record -q -p "$host_pid" -o "$T/a.vmspan" --duration 0.1
+eq "record -q: no words" "$(cat "$T/err")" ""
+
+mkdir "$T/here"
+vmspan=$(realpath "$VMSPAN")
+(cd "$T/here" && "$vmspan" record -q -p "$host_pid" --duration 0.1)
+check "record: default name" test -s "$T/here/demohost-$host_pid.vmspan"
+
+# A disk that fills up: here a limit on the size of files.
+rc=0
+(ulimit -f 16 && exec "$VMSPAN" record -p "$host_pid" -o "$T/full.vmspan" --duration 20) 2>"$T/err" || rc=$?
+eq "full disk: status" $rc 1
+said "full disk: words" "$T/full.vmspan"
+said "full disk: why" "File too large"
+said "full disk: what stays" "readable"
+check_status "full disk: the file can be read" 0 "$VMSPAN" report "$T/full.vmspan" --json
+json_eq "full disk: the report notes it" "$T/out" '.source.note | type' '"string"'
+
+# ---- A command, and targets that end ----
+
+check_status "record -- CMD" 0 "$VMSPAN" record -o "$T/cmd.vmspan" -- "$HOST" --seed 5 --turns 23 --expect "$T/expect.json"
+check_status "record -- CMD: report" 0 "$VMSPAN" report "$T/cmd.vmspan" --json
+json_eq "record -- CMD: every span of it" "$T/out" .spans "$(jq .spans "$T/expect.json")"
+check_status "record -- CMD that does not exist" 1 "$VMSPAN" record -o "$T/no.vmspan" -- "$T/no/such"
+check "record -- CMD that does not exist: no file" test ! -e "$T/no.vmspan"
+
+start stat "$VMSPAN" stat -p "$host_pid" -i 0.1
+wait_line stat "(page|addon):" >/dev/null
+kill -INT "$host_pid"
+finish stat
+eq "stat ends with its target" $? 0

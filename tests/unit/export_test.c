@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Exports of known marks. With VMSPAN_DUMP=DIR they are left there too, for a
+ * reader that is not ours (tests/golden/json.sh).
+ */
+#include "sink_fixture.h"
+#include "sim.h"
+#include "sink/export.h"
+#include "sink/nesting.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+/* ---- Nesting ---- */
+
+static int add(struct nesting *n, u64 begin, u64 end, u64 want)
+{
+	int verdict = nesting_add(n, &begin, end);
+
+	if (verdict != NESTING_REFUSED)
+		assert_int_equal(begin, want);
+	return verdict;
+}
+
+static void nested_and_touching_intervals_fit(void **state)
+{
+	struct nesting n = { 0 };
+
+	(void)state;
+	assert_int_equal(add(&n, 10, 20, 10), NESTING_FITS);
+	assert_int_equal(add(&n, 20, 30, 20), NESTING_FITS);
+	assert_int_equal(add(&n, 30, 30, 30), NESTING_FITS);
+	assert_int_equal(add(&n, 10, 30, 10), NESTING_FITS);
+	assert_int_equal(add(&n, 5, 40, 5), NESTING_FITS);
+	assert_int_equal(n.count, 1);
+	nesting_release(&n);
+}
+
+static void overlaps_are_cut_and_disorder_is_refused(void **state)
+{
+	struct nesting n = { 0 };
+
+	(void)state;
+	assert_int_equal(add(&n, 10, 20, 10), NESTING_FITS);
+	assert_int_equal(add(&n, 15, 30, 20), NESTING_CUT);
+	assert_int_equal(add(&n, 12, 25, 0), NESTING_REFUSED);
+	assert_int_equal(add(&n, 50, 40, 0), NESTING_REFUSED);
+	assert_int_equal(add(&n, 12, 60, 20), NESTING_CUT);
+	nesting_release(&n);
+}
+
+static void nesting_needs_no_more_memory_for_a_longer_trace(void **state)
+{
+	struct nesting n = { 0 };
+	u64 i, begin = 0;
+
+	(void)state;
+	for (i = 0; i < 100000; i++)
+		assert_int_equal(add(&n, i * 10, i * 10 + 5, i * 10), NESTING_FITS);
+	assert_in_range(n.cap, 1, 4096);
+	assert_int_equal(nesting_add(&n, &begin, 2000000), NESTING_FITS);
+	assert_int_equal(n.count, 1);
+	nesting_release(&n);
+}
+
+/* ---- Chrome ---- */
+
+static unsigned int count_of(const char *text, const char *what)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, what)); text += strlen(what))
+		n++;
+	return n;
+}
+
+/* An event with a, a nested in it b and a collection; then marks. */
+static void run_marks(struct sim *s)
+{
+	sim_event(s, 2000);
+	sim_enter(s, 2100, 1, VMSPAN_SPAN);
+	sim_enter(s, 2200, 2, VMSPAN_SPAN);
+	sim_leave(s, 2300);
+	sim_enter(s, 2300, 3, VMSPAN_GC);
+	sim_leave(s, 2450);
+	sim_leave(s, 2500);
+	sim_event_end(s, 3001);
+	/* Outside of any event: implicit, and so not an event in the file. */
+	sim_enter(s, 4000, 1, VMSPAN_SPAN);
+	sim_leave(s, 4100);
+}
+
+static char *chrome_of(const char *glob)
+{
+	static const struct model_config config = { 0 };
+	const struct exporter *x = exporter_find("chrome");
+	struct export_config c = { .start_ns = 1, .glob = glob };
+	const struct report_source source = {
+		.kind = "recording", .method = "exact", .nested = "drop", .note = "cut"
+	};
+	static const u32 group[] = { 1, 2 };
+	struct model *m = model_new(&config);
+	struct sim *s = sim_new(SIM_PID);
+	struct snapshot *snap;
+	struct out o;
+	void *state;
+
+	assert_non_null(x);
+	out_open_memory(&o);
+	state = x->begin(&o, &c, m);
+	assert_non_null(state);
+	sim_start(m, "ho\"st");
+	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, 1, VMSPAN_ADDON, "tracker", NULL, 0);
+	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, 2, VMSPAN_PAGE, HOSTILE, NULL, 0);
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 1, 0, "frame", &group[0], 1);
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 2, 0, HOSTILE, &group[1], 1);
+	run_marks(s);
+	sim_feed(s, m, 3);
+	assert_int_equal(model_finish(m), 0);
+	snap = snapshot_take(m);
+	assert_non_null(snap);
+	x->end(state, snap, &source);
+	x->free(state);
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+	return fixture_text(&o);
+}
+
+static void chrome_has_every_span_once(void **state)
+{
+	char *text = chrome_of(NULL);
+
+	(void)state;
+	dump("chrome", text);
+	assert_int_equal(count_of(text, "\"ph\":\"X\""), 5);
+	assert_int_equal(count_of(text, "\"cat\":\"addon\""), 2);
+	assert_int_equal(count_of(text, "\"cat\":\"page\""), 1);
+	assert_int_equal(count_of(text, "\"cat\":\"gc\""), 1);
+	assert_int_equal(count_of(text, "\"cat\":\"event\""), 1);
+	/* ns to the last digit, from the start of the trace at 1 us. */
+	assert_non_null(strstr(text, "\"ts\":2.999,\"dur\":1.001,\"args\":{\"iteration\":1,"));
+	assert_int_equal(count_of(text, "\"process_name\""), 1);
+	assert_int_equal(count_of(text, "\"thread_name\""), 1);
+	assert_int_equal(count_of(text, "\"intervals_cut\":0,\"intervals_async\":0,"
+					"\"times_clamped\":0,\"note\":\"cut\""),
+			 2);
+	assert_int_equal(count_of(text, "\"t0_ns\":-999"), 2);
+	free(text);
+}
+
+static void chrome_keeps_the_groups_that_are_asked_for(void **state)
+{
+	char *text = chrome_of("addon:*");
+
+	(void)state;
+	assert_int_equal(count_of(text, "\"cat\":\"addon\""), 2);
+	assert_int_equal(count_of(text, "\"cat\":\"page\""), 0);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nested_and_touching_intervals_fit),
+		cmocka_unit_test(overlaps_are_cut_and_disorder_is_refused),
+		cmocka_unit_test(nesting_needs_no_more_memory_for_a_longer_trace),
+		cmocka_unit_test(chrome_has_every_span_once),
+		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options mean the same everywhere, and what is wrong is said in words. */
+#include "user/cmd/options.c"
+#include "user/cmd/terminal.c"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+const struct command commands[] = {
+	{ "record", NULL, IN_RECORD, "-p PID", "writes" },
+	{ "report", NULL, IN_REPORT, "FILE", "shows" },
+	{ "top", NULL, IN_TOP, "-p PID", "shows live" },
+	{ "stat", NULL, IN_STAT, "-p PID", "prints" },
+	{ "export", NULL, IN_EXPORT, "FILE", "translates" },
+	{ "list", NULL, IN_LIST, "[FILE]", "lists" },
+	{ "doctor", NULL, IN_DOCTOR, "", "says" },
+	{ 0 },
+};
+
+const struct command *command_find(const char *name)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+static struct options opts;
+static char said[4096]; /* on stderr, by the last parse() */
+
+/* A command line, words separated by spaces. Its words live until the next. */
+static int parse(const char *line)
+{
+	static char words[1024];
+	static char *argv[64];
+	int argc = 0, fd, keep = dup(2), status;
+	char path[] = "/tmp/options_test.XXXXXX", *save = NULL, *word;
+	ssize_t n;
+
+	snprintf(words, sizeof(words), "%s", line);
+	for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	fd = mkstemp(path);
+	assert_true(fd >= 0 && keep >= 0);
+	unlink(path);
+	fflush(stderr);
+	dup2(fd, 2);
+	status = options_parse(command_find(argv[0]), argc, argv, &opts);
+	fflush(stderr);
+	dup2(keep, 2);
+	close(keep);
+	n = pread(fd, said, sizeof(said) - 1, 0);
+	said[n > 0 ? n : 0] = 0;
+	close(fd);
+	return status;
+}
+
+static void wrong(const char *line, const char *words)
+{
+	assert_int_equal(parse(line), EXIT_USAGE);
+	if (!strstr(said, words))
+		fail_msg("%s: '%s' is not in: %s", line, words, said);
+	assert_int_equal(strncmp(said, "vmspan: ", 8), 0);
+}
+
+static void lists_of_pids_repeat_and_hold_each_once(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record -p 12,7 --pid 7 --pid=9"), OPTIONS_RUN);
+	assert_int_equal(opts.target.count, 3);
+	assert_int_equal(opts.target.pids[0], 12);
+	assert_int_equal(opts.target.pids[1], 7);
+	assert_int_equal(opts.target.pids[2], 9);
+	wrong("record -p 0", "--pid: '0' is not a list of process ids");
+	wrong("record -p 1,", "is not a list of process ids\n  1,\n    ^ here");
+	wrong("record -p 1,22,x3", "\n  1,22,x3\n       ^ here");
+	wrong("record -p 99999999999", "is not a list");
+	wrong("record -p -5", "is not a list");
+	wrong("record -p", "option -p needs a value");
+}
+
+static void values_have_units(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record -p 1 --duration 1.5s --ring 16M --buffer 64k"), OPTIONS_RUN);
+	assert_int_equal(opts.pace.duration_ns, 1500 * NSEC_PER_MSEC);
+	assert_int_equal(opts.output.ring_bytes, 16 << 20);
+	assert_int_equal(opts.target.buffer_bytes, 64 << 10);
+	assert_int_equal(parse("top -p 1 -d 0.25 -n 3 --top 5"), OPTIONS_RUN);
+	assert_int_equal(opts.pace.interval_ns, 250 * NSEC_PER_MSEC);
+	assert_int_equal(opts.pace.count, 3);
+	assert_int_equal(opts.view.limit, 5);
+	wrong("top -p 1 -d 0", "at least 1ms");
+	wrong("top -p 1 -d 1y", "times are numbers of seconds");
+	wrong("top -p 1 -n 0", "a number of 1 or more");
+	wrong("record -p 1 --ring 0", "sizes are");
+	wrong("report x --to 1 --from 2", "--to is not after --from");
+	wrong("top -p 1 --json --batch", "exclude each other");
+}
+
+static void names_are_checked(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("report f --sort p99 --nested suspend --own -r -g addon:*"),
+			 OPTIONS_RUN);
+	assert_string_equal(opts.view.sort, "p99");
+	assert_int_equal(opts.model.nested, NESTED_SUSPEND);
+	assert_true(opts.model.own_groups && opts.view.reverse);
+	assert_string_equal(opts.view.glob, "addon:*");
+	assert_int_equal(parse("record -p 1 --method direct"), OPTIONS_RUN);
+	assert_int_equal(opts.target.method, METHOD_DIRECT);
+	wrong("report f --sort walll", "did you mean wall?");
+	wrong("report f --nested x", "not drop or suspend");
+	wrong("record -p 1 --method x", "not auto, flush or direct");
+}
+
+static void unknown_options_get_a_suggestion(void **state)
+{
+	(void)state;
+	wrong("record --duraton 3", "unknown option --duraton\n  did you mean --duration?");
+	wrong("report f --jsn", "did you mean --json?");
+	wrong("report f --sorted=x", "did you mean --sort?");
+	wrong("top --ring 3", "that is an option of record");
+	wrong("top -x", "unknown option -x\n  'vmspan top --help' lists all");
+	wrong("top --json=1", "option --json takes no value");
+	wrong("report --\033[2J", "unknown option --\xef\xbf\xbd[2J");
+}
+
+static void arguments_are_counted(void **state)
+{
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(parse("report a.vmspan --json"), OPTIONS_RUN);
+	assert_string_equal(options_file(&opts, command_find("report"), &e), "a.vmspan");
+	assert_int_equal(parse("report"), OPTIONS_RUN);
+	assert_null(options_file(&opts, command_find("report"), &e));
+	assert_int_equal(err_status(&e), EXIT_USAGE);
+	wrong("top", "no process given");
+	wrong("top -p 1 more", "unexpected argument 'more'");
+}
+
+static void a_command_keeps_its_own_options(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record -o f -- prog -p 3 --json"), OPTIONS_RUN);
+	assert_true(opts.after_dashes);
+	assert_int_equal(opts.rest_count, 4);
+	assert_string_equal(opts.rest[0], "prog");
+	assert_string_equal(opts.rest[3], "--json");
+	assert_null(opts.rest[4]);
+	assert_int_equal(opts.target.count, 0);
+	assert_int_equal(parse("record prog"), OPTIONS_RUN);
+	assert_false(opts.after_dashes);
+}
+
+static void help_mentions_every_option_of_the_table(void **state)
+{
+	const struct command *c;
+	size_t i;
+
+	(void)state;
+	for (c = commands; c->name; c++) {
+		char *text, needle[32];
+		struct out o;
+
+		out_open_memory(&o);
+		options_help(c, &o);
+		out_write(&o, "", 1);
+		text = (char *)o.buf.data;
+		for (i = 0; i < ARRAY_SIZE(table); i++) {
+			snprintf(needle, sizeof(needle), " --%s%s", table[i].name,
+				 table[i].arg ? " " : "");
+			assert_int_equal(!!(table[i].commands & c->bit),
+					 strstr(text, needle) != NULL);
+		}
+		out_close(&o);
+	}
+}
+
+static void no_letter_and_no_name_means_two_things(void **state)
+{
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		assert_int_not_equal(table[i].letter, 'h');
+		for (j = 0; j < i; j++) {
+			assert_string_not_equal(table[i].name, table[j].name);
+			assert_true(!table[i].letter || table[i].letter != table[j].letter);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_of_pids_repeat_and_hold_each_once),
+		cmocka_unit_test(values_have_units),
+		cmocka_unit_test(names_are_checked),
+		cmocka_unit_test(unknown_options_get_a_suggestion),
+		cmocka_unit_test(arguments_are_counted),
+		cmocka_unit_test(a_command_keeps_its_own_options),
+		cmocka_unit_test(help_mentions_every_option_of_the_table),
+		cmocka_unit_test(no_letter_and_no_name_means_two_things),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

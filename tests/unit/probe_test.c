@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Notes, profiles and maps: what is found, and that nonsense does no harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "probe/elf_notes.h"
+#include "probe/maps.h"
+#include "probe/plan.h"
+#include "probe/profile.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TEXT 0x401000ull
+#define DATA 0x404000ull
+#define NOTES_AT 0x2000
+
+/* A file with code at TEXT (offset 0x1000), data at DATA (offset 0x1800), and
+ * a note section without a name. */
+static int elf_with(const struct buf *notes)
+{
+	Elf64_Ehdr h = { .e_type = ET_EXEC,
+			 .e_machine = EM_X86_64,
+			 .e_version = EV_CURRENT,
+			 .e_phoff = sizeof(h),
+			 .e_ehsize = sizeof(h),
+			 .e_phentsize = sizeof(Elf64_Phdr),
+			 .e_phnum = 2,
+			 .e_shentsize = sizeof(Elf64_Shdr),
+			 .e_shnum = 2 };
+	Elf64_Phdr load[2] = {
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R | PF_X,
+		  .p_offset = 0x1000,
+		  .p_vaddr = TEXT,
+		  .p_filesz = 0x800,
+		  .p_memsz = 0x800 },
+		{ .p_type = PT_LOAD,
+		  .p_flags = PF_R | PF_W,
+		  .p_offset = 0x1800,
+		  .p_vaddr = DATA,
+		  .p_filesz = 0x100,
+		  .p_memsz = 0x1000 },
+	};
+	Elf64_Shdr section[2] = { { 0 },
+				  { .sh_type = SHT_NOTE,
+				    .sh_offset = NOTES_AT,
+				    .sh_size = notes->len,
+				    .sh_addralign = 4 } };
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	h.e_ident[EI_CLASS] = ELFCLASS64;
+	h.e_ident[EI_DATA] = ELFDATA2LSB;
+	h.e_ident[EI_VERSION] = EV_CURRENT;
+	h.e_shoff = NOTES_AT + ((notes->len + 7) & ~7ull);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(h.e_shoff + sizeof(section))), 0);
+	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
+	assert_int_equal(pwrite(fd, load, sizeof(load), sizeof(h)), sizeof(load));
+	assert_int_equal(pwrite(fd, notes->data, notes->len, NOTES_AT), notes->len);
+	assert_int_equal(pwrite(fd, section, sizeof(section), (off_t)h.e_shoff), sizeof(section));
+	return fd;
+}
+
+static void add_raw(struct buf *b, const char *owner, u32 type, const void *desc, u32 size)
+{
+	u32 head[3] = { (u32)strlen(owner) + 1, size, type };
+
+	buf_put(b, head, sizeof(head));
+	buf_put(b, owner, head[0]);
+	while (b->len % 4)
+		buf_put_u8(b, 0);
+	buf_put(b, desc, size);
+	while (b->len % 4)
+		buf_put_u8(b, 0);
+}
+
+/* strings: provider, name and arguments, `size` bytes with their zeroes. */
+static void add_note(struct buf *b, u64 site, u64 semaphore, const char *strings, size_t size)
+{
+	u64 at[3] = { site, 0, semaphore };
+	struct buf d = { 0 };
+
+	buf_put(&d, at, sizeof(at));
+	buf_put(&d, strings, size);
+	add_raw(b, "stapsdt", 3, d.data, (u32)d.len);
+	buf_free(&d);
+}
+
+#define STRINGS(s) s, sizeof(s)
+
+struct seen {
+	char text[512];
+	u32 count;
+};
+
+static int see(void *ctx, const struct elf_note *n)
+{
+	struct seen *s = ctx;
+	size_t at = strlen(s->text);
+
+	s->count++;
+	if (s->count < 8)
+		snprintf(s->text + at, sizeof(s->text) - at, "%s:%s(%s)@%" PRIx64 "/%" PRIx64 " ",
+			 n->provider, n->name, n->args, n->offset, n->semaphore_offset);
+	return 0;
+}
+
+static void notes_are_found_without_section_names(void **state)
+{
+	struct elf_summary sum;
+	struct seen s = { 0 };
+	struct buf b = { 0 };
+	int fd;
+
+	(void)state;
+	add_raw(&b, "GNU", 3, "\x12\x34\xab\xcd", 4);
+	add_note(&b, TEXT + 0x10, DATA + 4, STRINGS("p\0n\0008@%rdi"));
+	add_note(&b, TEXT + 0x20, 0, STRINGS("p\0other\0"));
+	fd = elf_with(&b);
+	assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+	assert_string_equal(s.text, "p:n(8@%rdi)@1010/1804 p:other()@1020/0 ");
+	assert_string_equal(sum.build_id, "1234abcd");
+	assert_int_equal(sum.notes, 2);
+	assert_int_equal(sum.skipped, 0);
+	buf_free(&b);
+	close(fd);
+}
+
+static void malformed_notes_are_skipped(void **state)
+{
+	struct elf_summary sum;
+	struct seen s = { 0 };
+	struct buf b = { 0 };
+	int fd;
+
+	(void)state;
+	add_raw(&b, "stapsdt", 3, "short", 5);
+	add_note(&b, TEXT, 0, "p", 1); /* no end */
+	add_note(&b, TEXT, 0, STRINGS("p\0n")); /* no arguments */
+	add_note(&b, 0x10, 0, STRINGS("p\0outside\0")); /* not in the code */
+	add_note(&b, DATA, 0, STRINGS("p\0data\0")); /* not code */
+	add_note(&b, TEXT, DATA + 0x800, STRINGS("p\0bss\0")); /* not in the file */
+	add_note(&b, TEXT, TEXT, STRINGS("p\0text\0")); /* not writable */
+	add_raw(&b, "other", 3, "ignored", 8);
+	add_note(&b, TEXT + 1, 0, STRINGS("p\0good\0"));
+	fd = elf_with(&b);
+	assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+	assert_string_equal(s.text, "p:good()@1001/0 ");
+	assert_int_equal(sum.skipped, 7);
+	close(fd);
+
+	/* A note longer than its section ends the walk. */
+	b.data[4] = 0xff;
+	b.data[7] = 0x7f;
+	memset(&s, 0, sizeof(s));
+	fd = elf_with(&b);
+	assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+	assert_int_equal(s.count, 0);
+	buf_free(&b);
+	close(fd);
+}
+
+static void every_cut_of_a_file_is_survived(void **state)
+{
+	struct buf b = { 0 };
+	off_t size, n;
+	int fd;
+
+	(void)state;
+	add_note(&b, TEXT, DATA, STRINGS("p\0n\0"));
+	fd = elf_with(&b);
+	size = lseek(fd, 0, SEEK_END);
+	for (n = size - 1; n >= 0; n -= n > 0x2100 || n < 200 ? 1 : 97) {
+		struct seen s = { 0 };
+
+		assert_int_equal(ftruncate(fd, n), 0);
+		elf_notes_read(fd, see, &s, NULL);
+		assert_true(s.count <= 1);
+	}
+	buf_free(&b);
+	close(fd);
+}
+
+static void four_hundred_thousand_notes_are_read(void **state)
+{
+	struct elf_summary sum;
+	struct seen s = { 0 };
+	struct buf b = { 0 };
+	int fd, i;
+
+	(void)state;
+	for (i = 0; i < 400000; i++)
+		add_note(&b, TEXT + (u64)i % 0x800, DATA, STRINGS("provider\0name\0008@%rdi"));
+	fd = elf_with(&b);
+	assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+	assert_int_equal(s.count, 400000);
+	buf_free(&b);
+	close(fd);
+}
+
+static void other_files_are_refused(void **state)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+	struct seen s = { 0 };
+
+	(void)state;
+	assert_int_equal(elf_notes_read(fd, see, &s, NULL), -ENOEXEC);
+	assert_int_equal(pwrite(fd, "#!/bin/sh\n", 10, 0), 10);
+	assert_int_equal(elf_notes_read(fd, see, &s, NULL), -ENOEXEC);
+	close(fd);
+}
+
+static void a_plan_wants_a_whole_method(void **state)
+{
+	struct err e = { 0 };
+	struct buf b = { 0 };
+	struct plan p;
+	int fd;
+
+	(void)state;
+	add_note(&b, TEXT, 0, STRINGS("vmspan\0flush\0"));
+	fd = elf_with(&b);
+	assert_int_equal(plan_file(fd, "half", NULL, &p, &e), -ENOENT);
+	assert_int_equal(err_status(&e), EXIT_NOTHING);
+	close(fd);
+	add_note(&b, TEXT + 16, DATA, STRINGS("vmspan\0armed\0"));
+	fd = elf_with(&b);
+	assert_int_equal(plan_file(fd, "whole", NULL, &p, NULL), 0);
+	assert_int_equal(p.count, 1);
+	assert_true(plan_has_flush(&p.dsos[0]));
+	assert_false(plan_has_direct(&p.dsos[0]));
+	assert_int_equal(p.dsos[0].probes.sites[ROLE_ARMED].semaphore_offset, 0x1800);
+	plan_free(&p);
+	buf_free(&b);
+	close(fd);
+}
+
+static void the_built_in_profiles_parse(void **state)
+{
+	const struct profile *list;
+	struct err e = { 0 };
+
+	(void)state;
+	assert_true(profile_builtin(&list, &e) >= 1);
+	assert_string_equal(list[0].provider, "vmspan");
+	assert_int_equal(profile_role(&list[0], "vmspan", "event__begin"), ROLE_EVENT_BEGIN);
+	assert_int_equal(profile_role(&list[0], "other", "enter"), -ENOENT);
+}
+
+static void a_bad_profile_is_shown_with_a_caret(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[profile]\nname = x\n[probes]\n  entr = a\n",
+		  "f:4: no such role in [probes]\n    entr = a\n    ^" },
+		{ "[profile]\nname = x\nname = y\n", "f:3: set twice\n  name = y\n         ^" },
+		{ "[profile]\nnonsense\nfoo = 1\n",
+		  "f:2: not a line of a profile\n  nonsense\n  ^" },
+		{ "[profile]\nregistry = perhaps\n",
+		  "f:2: yes or no is wanted\n  registry = perhaps\n             ^" },
+		{ "[prof]\na = 1\n", "f:2: no such section\n  a = 1\n  ^" },
+		{ "[profile]\nname = x\n", "f: [profile] needs a name and a provider" },
+		{ "[profile]\nname = x\nprovider = y\n[probes]\nflush = z\n",
+		  "f: [probes] has flush or armed without the other" },
+	};
+	struct profile p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct err e = { 0 };
+
+		assert_int_equal(profile_parse(bad[i].text, "f", &p, &e), -EINVAL);
+		assert_string_equal(e.what, bad[i].says);
+	}
+}
+
+static void own_maps_have_the_program_and_open_it(void **state)
+{
+	char exe[4096];
+	struct maps m;
+	bool found = false;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	u32 i;
+
+	(void)state;
+	assert_true(n > 0);
+	exe[n] = 0;
+	assert_int_equal(maps_read((u32)getpid(), &m), 0);
+	for (i = 0; i < m.count; i++) {
+		char magic[4];
+		int fd;
+
+		if (strcmp(m.entries[i].path, exe))
+			continue;
+		found = true;
+		fd = maps_open((u32)getpid(), &m.entries[i]);
+		assert_true(fd >= 0);
+		assert_int_equal(pread(fd, magic, 4, 0), 4);
+		assert_memory_equal(magic, ELFMAG, 4);
+		close(fd);
+	}
+	assert_true(found);
+	maps_free(&m);
+	assert_int_equal(maps_read(4194305, &m), -ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(notes_are_found_without_section_names),
+		cmocka_unit_test(malformed_notes_are_skipped),
+		cmocka_unit_test(every_cut_of_a_file_is_survived),
+		cmocka_unit_test(four_hundred_thousand_notes_are_read),
+		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(a_plan_wants_a_whole_method),
+		cmocka_unit_test(the_built_in_profiles_parse),
+		cmocka_unit_test(a_bad_profile_is_shown_with_a_caret),
+		cmocka_unit_test(own_maps_have_the_program_and_open_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the sinks print of known figures. With VMSPAN_DUMP=DIR the JSON is
+ * left there too, for a reader that is not ours (tests/golden/json.sh).
+ */
+#include "sink_fixture.h"
+#include "sink/complete.h"
+#include "sink/stat.h"
+#include "sink/summary.h"
+#include "sink/table.h"
+#include "sink/top.h"
+#include "sink/words.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static char *json_of(const struct fixture *f, const struct view *v)
+{
+	struct json j;
+	struct out o;
+
+	out_open_memory(&o);
+	json_open(&j, &o);
+	report_json(&j, &f->s, &f->source, v);
+	json_line(&j);
+	return fixture_text(&o);
+}
+
+static char *text_of(const struct fixture *f, const struct view *v, unsigned int width, bool color)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	report_text(&o, &f->s, &f->source, v, width, color);
+	return fixture_text(&o);
+}
+
+/* ---- JSON ---- */
+
+static void json_has_the_keys_of_schema_1_in_their_order(void **state)
+{
+	static const char want[] =
+		"{\"schema\":1,\"tool\":\"vmspan\","
+		"\"source\":{\"kind\":\"recording\",\"file\":\"demo.vmspan\","
+		"\"duration_ns\":2000000000,\"method\":\"exact\",\"tsc_hz\":2100000000,"
+		"\"migrated\":\"discard\",\"nested\":\"drop\",\"note\":null,\"begin_ns\":5000},"
+		"\"processes\":[{\"pid\":42,\"name\":\"host\",\"vm\":\"sdk\",\"ppid\":1,"
+		"\"ended\":false},{\"pid\":43,\"name\":\"kid\",\"vm\":\"\",\"ppid\":42,"
+		"\"ended\":true}],"
+		"\"events\":{\"count\":200,\"wall_ns\":1200000000,\"cpu_ns\":600000000,"
+		"\"incomplete\":0,\"implicit\":3,\"max_ns\":214000000,"
+		"\"durations\":[200,0,0,0,0,0,3,0,0,0]},"
+		"\"groups\":[{\"name\":\"addon:tracker\",\"kind\":\"addon\",\"pids\":[42],"
+		"\"ticks\":6,\"events\":3,\"spans\":6,\"wall_ns\":600000000,"
+		"\"self_ns\":200000000,\"cpu_ns\":150000000,\"blocked_ns\":1,"
+		"\"gc_ns\":366000000,\"max_ns\":200000000,\"p50_ns\":%" PRIu64
+		",\"p99_ns\":%" PRIu64 ",\"durations\":[3,3,3,3,3,3,3,3,0,0],\"stayed\":6,"
+		"\"moved\":0,\"stale\":0,\"complete\":true,"
+		"\"processes\":[{\"pid\":42,\"wall_ns\":600000000,\"self_ns\":300000000,"
+		"\"ticks\":6}],\"incomplete\":0}],"
+		"\"gc\":{\"count\":4,\"total_ns\":100000000,\"max_ns\":50000000,"
+		"\"freed_bytes\":3145728},"
+		"\"ledger\":{\"self_ns\":900000000,\"gc_ns\":100000000,\"blocked_ns\":0,"
+		"\"native_ns\":200000000,\"moved_ns\":0,\"stale_ns\":0,\"lost_ns\":0,"
+		"\"event_wall_ns\":1200000000},"
+		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
+		"\"unmatched\":0,\"truncated\":0},"
+		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
+		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0}}\n";
+	struct fixture *f = fixture_demo();
+	const struct view view = { .limit = 1 };
+	/* The bucket's edge lies above: a quantile is never more than the maximum. */
+	u64 p = 200 * MS;
+	char expected[4096], *text;
+
+	(void)state;
+	snprintf(expected, sizeof(expected), want, p, p);
+	text = json_of(f, &view);
+	assert_string_equal(text, expected);
+	dump("demo", text);
+	free(text);
+	fixture_free(f);
+}
+
+static void a_stream_says_the_interval(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	f->source.interval_ns = 1000000007;
+	f->source.file = NULL;
+	text = json_of(f, &view);
+	assert_non_null(strstr(text, ",\"interval_ns\":1000000007}\n"));
+	assert_non_null(strstr(text, "\"file\":null,"));
+	free(text);
+	fixture_free(f);
+}
+
+static void hostile_names_stay_inside_their_string(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+	size_t i;
+
+	(void)state;
+	f->s.groups[0].name = HOSTILE;
+	f->s.processes[0].name = "\"},\x01";
+	f->source.note = "cut \033[2J";
+	text = json_of(f, &view);
+	for (i = 0; text[i] && text[i + 1]; i++)
+		assert_true((u8)text[i] >= 0x20);
+	assert_non_null(strstr(text, "\xef\xbf\xbd\\u003cb>"));
+	dump("hostile", text);
+	free(text);
+	fixture_free(f);
+}
+
+/* ---- Completeness ---- */
+
+static void one_lost_record_makes_every_group_incomplete(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	assert_true(group_complete(&f->s, &f->s.groups[0].stats));
+	f->s.groups[0].stats.incomplete = 1;
+	assert_false(group_complete(&f->s, &f->s.groups[0].stats));
+	assert_true(group_complete(&f->s, &f->s.groups[1].stats));
+	f->s.losses.records[LOSS_RING_FULL] = 1;
+	f->s.losses.batches[LOSS_RING_FULL] = 1;
+	text = json_of(f, &view);
+	assert_null(strstr(text, "\"complete\":true"));
+	assert_non_null(strstr(text, "\"losses\":{\"ring_full\":1,"));
+	free(text);
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "INCOMPLETE: 1 record lost"));
+	assert_non_null(strstr(text, "1 record in 1 batch lost because the ring buffer was full"));
+	free(text);
+	fixture_free(f);
+}
+
+/* ---- Rows ---- */
+
+static void every_key_sorts_and_reverses(void **state)
+{
+	struct fixture *f = fixture_demo();
+	size_t i;
+
+	(void)state;
+	assert_false(sort_key_valid("nonsense"));
+	for (i = 0; sort_keys[i]; i++) {
+		struct view view = { .sort = sort_keys[i] };
+		const struct snapshot_group **rows, **reversed;
+		u32 n, m;
+
+		assert_true(sort_key_valid(sort_keys[i]));
+		rows = view_rows(&f->s, &view, &n);
+		view.reverse = true;
+		reversed = view_rows(&f->s, &view, &m);
+		assert_int_equal(n, 2);
+		assert_int_equal(m, 2);
+		assert_ptr_equal(rows[0], reversed[1]);
+		assert_ptr_equal(rows[1], reversed[0]);
+		/* The tracker is larger in everything but its counts. */
+		if (strcmp(sort_keys[i], "ticks") && strcmp(sort_keys[i], "events") &&
+		    strcmp(sort_keys[i], "spans"))
+			assert_string_equal(rows[0]->name, "addon:tracker");
+		else
+			assert_string_equal(rows[0]->name, "page:shop");
+		free(rows);
+		free(reversed);
+	}
+	fixture_free(f);
+}
+
+static void a_filter_takes_whole_names_or_names_without_kind(void **state)
+{
+	(void)state;
+	assert_true(group_matches("addon:tracker", NULL));
+	assert_true(group_matches("addon:tracker", "addon:*"));
+	assert_true(group_matches("addon:tracker", "track*"));
+	assert_true(group_matches("(native)", "(native)"));
+	assert_false(group_matches("addon:tracker", "page:*"));
+	assert_false(group_matches("addon:tracker", "addon"));
+	assert_false(group_matches("page:a:b", "a:*"));
+}
+
+static struct fixture *many_groups(u32 n)
+{
+	struct fixture *f = fixture_new(n);
+	u32 i;
+
+	f->s.process_count = 1;
+	f->s.processes[0] = (struct snapshot_process){ .pid = 7, .name = "many", .vm = "sdk" };
+	for (i = 0; i < n; i++) {
+		snprintf(f->names[i], sizeof(f->names[i]), "tenant:%u", i * 7919 % n);
+		fixture_group(f, f->names[i], "tenant", 1, 1000 + i * 104729 % n);
+	}
+	f->s.events.count = n;
+	return f;
+}
+
+static void ten_thousand_groups_are_sorted_and_printed(void **state)
+{
+	const struct view by_wall = { .sort = "wall" }, ten = { .limit = 10 };
+	struct fixture *f = many_groups(10000);
+	const struct snapshot_group **rows;
+	char *text;
+	u32 n, i;
+
+	(void)state;
+	rows = view_rows(&f->s, &by_wall, &n);
+	assert_int_equal(n, 10000);
+	for (i = 1; i < n; i++)
+		assert_true(rows[i - 1]->stats.wall_ns >= rows[i]->stats.wall_ns);
+	free(rows);
+	text = json_of(f, &by_wall);
+	dump("many", text);
+	free(text);
+	text = text_of(f, &ten, 80, false);
+	assert_non_null(strstr(text, "10 of 10,000 groups shown"));
+	free(text);
+	fixture_free(f);
+}
+
+/* ---- Text ---- */
+
+static void what_lacks_data_has_a_column_at_any_width(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { .sort = "name" };
+	unsigned int width;
+
+	(void)state;
+	f->s.groups[1].stats.incomplete = 2;
+	for (width = 40; width <= 120; width++) {
+		char *text = text_of(f, &view, width, false);
+
+		assert_non_null(strstr(text, " LACKS\n"));
+		assert_non_null(strstr(text, "      2\n"));
+		free(text);
+	}
+	fixture_free(f);
+}
+
+static void the_report_reads_like_this(void **state)
+{
+	static const char want[] =
+		"host (42) and 1 more process, 2.00 s of demo.vmspan\n"
+		"200 events (3 implicit), 1.20 s in all, longest 214 ms; 16 spans; complete\n"
+		"addon:tracker held 3 of 200 turns longer than 64 ms, 200 ms at worst; 61 % of\n"
+		"  its time in collections\n"
+		"\n"
+		"GROUP          SELF%     SELF     WALL  EVENTS   TICKS      MAX   >16ms   >64ms\n"
+		"addon:tracker   16.7   200 ms   600 ms       3       6   200 ms       3       3\n"
+		"page:shop        0.4  5.00 ms  10.0 ms       5      10  2.00 ms       0       0\n"
+		"\n"
+		"ledger: 900,000,000 self + 100,000,000 gc + 200,000,000 native = 1,200,000,000\n"
+		"  ns of event time\n"
+		"gc: 4 collections, 100 ms in all, longest 50.0 ms, 3.00 MB freed\n";
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text = text_of(f, &view, 80, false);
+
+	(void)state;
+	assert_string_equal(text, want);
+	free(text);
+	fixture_free(f);
+}
+
+static void a_ledger_that_does_not_sum_is_shown_as_such(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	f->s.ledger.self_ns--;
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "200,000,000 native != 1,200,000,000 ns"));
+	free(text);
+	fixture_free(f);
+}
+
+/* Columns of the widest line; escapes and controls must not be there. */
+static unsigned int widest(const char *text)
+{
+	unsigned int most = 0;
+	char line[2048];
+
+	while (*text) {
+		size_t len = strcspn(text, "\n"), i;
+
+		for (i = 0; i < len; i++)
+			assert_true((u8)text[i] >= 0x20 && text[i] != 0x7f);
+		assert_true(len < sizeof(line));
+		memcpy(line, text, len);
+		line[len] = 0;
+		if (name_columns(line) > most)
+			most = name_columns(line);
+		text += len + (text[len] == '\n');
+	}
+	return most;
+}
+
+static void no_line_is_wider_than_the_terminal(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct view view = { 0 };
+	struct top_figures figures = { .total = &f->s, .delta = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state top = { 0 };
+	struct top_page page;
+	unsigned int width;
+
+	(void)state;
+	f->s.groups[0].name = HOSTILE;
+	f->s.groups[1].name = "page:\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2\xe5\xad\x97 wide and so "
+			      "long that it cannot ever fit into any column of this table";
+	f->s.losses.records[LOSS_TRUNCATED] = 123456;
+	top_page_init(&page);
+	for (width = 40; width <= 300; width++) {
+		char *text = text_of(f, &view, width, false);
+
+		view.sort = top.view.sort = sort_keys[width % 15];
+		assert_in_range(widest(text), 30, width);
+		free(text);
+		assert_int_equal(top_compose(&page, &top, &figures, width, 24), 0);
+		buf_put(&page.text.buf, "", 1);
+		assert_in_range(widest((char *)page.text.buf.data), 30, width);
+	}
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void color_only_when_asked_for(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *plain = text_of(f, &view, 80, false), *color = text_of(f, &view, 80, true);
+
+	(void)state;
+	assert_null(strchr(plain, '\033'));
+	assert_non_null(strstr(color, "\033[33maddon:tracker"));
+	free(plain);
+	free(color);
+	fixture_free(f);
+}
+
+static void numbers_as_people_read_them(void **state)
+{
+	char count[COUNT_MAX], percent[PERCENT_MAX];
+
+	(void)state;
+	assert_string_equal(count_text(count, 0), "0");
+	assert_string_equal(count_text(count, 999), "999");
+	assert_string_equal(count_text(count, 1000), "1,000");
+	assert_string_equal(count_text(count, UINT64_MAX), "18,446,744,073,709,551,615");
+	assert_string_equal(count_short(count, 9999999), "9999999");
+	assert_string_equal(count_short(count, 12345678), "12.3M");
+	assert_string_equal(count_short(count, 999999999), "1.00G");
+	assert_string_equal(count_short(count, UINT64_MAX), "18.4E");
+	assert_string_equal(percent_text(percent, 1, 3), "33.3");
+	assert_string_equal(percent_text(percent, 3, 3), "100");
+	assert_string_equal(percent_text(percent, 1, 0), "0");
+}
+
+/* ---- top and stat ---- */
+
+static void an_interval_has_its_own_maximum(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct group_stats *g = &f->s.groups[0].stats;
+
+	(void)state;
+	/* A delta keeps the maximum of the whole; its histogram is its own. */
+	g->max_ns = NSEC_PER_SEC;
+	assert_in_range(row_max_ns(g, true), 2 * MS, 2 * MS + 2 * MS / 16);
+	assert_int_equal(row_max_ns(g, false), NSEC_PER_SEC);
+	fixture_free(f);
+}
+
+static void the_live_table_fits_the_screen_and_scrolls(void **state)
+{
+	struct fixture *f = many_groups(100);
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 1000 * MS };
+	struct top_state top = { .view.sort = "name" };
+	struct top_page page;
+	const struct top_line *l;
+
+	(void)state;
+	top_page_init(&page);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
+	assert_int_equal(top_page_count(&page), 24);
+	l = top_page_line(&page, 6);
+	assert_memory_equal(page.text.buf.data + l->at, "tenant:0 ", 9);
+	top_key(&top, TOP_KEY_DOWN);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
+	l = top_page_line(&page, 6);
+	assert_memory_equal(page.text.buf.data + l->at, "tenant:1 ", 9);
+	top_key(&top, TOP_KEY_HOME);
+	assert_int_equal(top.scroll, 0);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 0), 0);
+	assert_int_equal(top_page_count(&page), 106);
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void keys_do_what_help_says(void **state)
+{
+	struct top_state t = { 0 };
+
+	(void)state;
+	top_key(&t, 's');
+	assert_string_equal(t.view.sort, sort_keys[1]);
+	top_key(&t, '<');
+	top_key(&t, '<');
+	assert_string_equal(t.view.sort, "name");
+	top_key(&t, '>');
+	assert_string_equal(t.view.sort, "self");
+	top_key(&t, 'r');
+	assert_true(t.view.reverse);
+	top_key(&t, 'c');
+	assert_true(t.cumulative);
+	top_key(&t, ' ');
+	assert_true(t.paused);
+	top_key(&t, 'p');
+	assert_false(t.paused);
+	top_key(&t, 'h');
+	assert_true(t.help);
+	assert_false(t.quit);
+	top_key(&t, 'q');
+	assert_true(t.quit);
+}
+
+static void a_filter_is_typed_and_erased(void **state)
+{
+	struct top_state t = { 0 };
+	u32 i;
+
+	(void)state;
+	top_key(&t, '/');
+	top_key(&t, 'q');
+	top_key(&t, 0x6f22);
+	assert_false(t.quit);
+	assert_string_equal(t.view.glob, "*q\xe6\xbc\xa2*");
+	top_key(&t, TOP_KEY_ERASE);
+	assert_string_equal(t.view.glob, "*q*");
+	top_key(&t, '?');
+	assert_string_equal(t.view.glob, "q?");
+	for (i = 0; i < 500; i++)
+		top_key(&t, 'x');
+	assert_in_range(strlen(t.filter), 100, sizeof(t.filter) - 1);
+	top_key(&t, '\n');
+	assert_false(t.editing);
+	top_key(&t, '/');
+	top_key(&t, 27);
+	assert_null(t.view.glob);
+}
+
+static void stat_is_a_line_of_the_interval(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct out o;
+	char *text;
+
+	(void)state;
+	out_open_memory(&o);
+	stat_head(&o);
+	stat_line(&o, &f->s, &f->s, 4 * NSEC_PER_SEC, 2 * NSEC_PER_SEC);
+	text = fixture_text(&o);
+	assert_string_equal(
+		text,
+		"    TIME   EVENTS    SPANS     MEAN   >1ms  >16ms  >64ms >256ms  BUSY%    LOST  "
+		"TOP GROUP\n"
+		"  4.00 s      200       16  6.00 ms    200      0      3      0   60.0       0  "
+		"addon:tracker 50.0 %\n");
+	free(text);
+	fixture_free(f);
+}
+
+static void the_worst_group_is_no_container(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct out o;
+	char *text;
+
+	(void)state;
+	f->s.groups[1].name = "top:host";
+	f->s.groups[1].kind = "top";
+	assert_string_equal(worst_group(&f->s)->name, "page:shop");
+	out_open_memory(&o);
+	summary_worst(&o, &f->s, false);
+	text = fixture_text(&o);
+	assert_string_equal(text, "page:shop held 5 of 200 turns longer than 1 ms, 2.00 ms at "
+				  "worst; 50 % of its time in code it called");
+	free(text);
+	/* A caller is charged for what it calls, but is not to blame for it. */
+	f->s.groups[1].name = "page:caller";
+	f->s.groups[1].kind = "page";
+	f->s.groups[1].stats.self_ns = f->s.groups[1].stats.gc_ns = 1000;
+	f->s.groups[0].stats.durations[6] = 1;
+	assert_string_equal(worst_group(&f->s)->name, "page:shop");
+	f->s.group_count = 0;
+	assert_null(worst_group(&f->s));
+	f->s.group_count = 2;
+	fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_has_the_keys_of_schema_1_in_their_order),
+		cmocka_unit_test(a_stream_says_the_interval),
+		cmocka_unit_test(hostile_names_stay_inside_their_string),
+		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
+		cmocka_unit_test(every_key_sorts_and_reverses),
+		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),
+		cmocka_unit_test(ten_thousand_groups_are_sorted_and_printed),
+		cmocka_unit_test(what_lacks_data_has_a_column_at_any_width),
+		cmocka_unit_test(the_report_reads_like_this),
+		cmocka_unit_test(a_ledger_that_does_not_sum_is_shown_as_such),
+		cmocka_unit_test(no_line_is_wider_than_the_terminal),
+		cmocka_unit_test(color_only_when_asked_for),
+		cmocka_unit_test(numbers_as_people_read_them),
+		cmocka_unit_test(an_interval_has_its_own_maximum),
+		cmocka_unit_test(the_live_table_fits_the_screen_and_scrolls),
+		cmocka_unit_test(keys_do_what_help_says),
+		cmocka_unit_test(a_filter_is_typed_and_erased),
+		cmocka_unit_test(stat_is_a_line_of_the_interval),
+		cmocka_unit_test(the_worst_group_is_no_container),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A target that does exactly what it is told, a line a task:
+ *
+ *   spans N      N spans, outside any event
+ *   event N      an event with N spans
+ *   fork N       a child that makes N spans and exits; waits for it
+ *   keep N       a child that makes N spans and then reads this program's
+ *                tasks in its place; prints "child PID" first
+ *   threads T N  T threads that make N spans each, and end
+ *   group NAME   a new group with a compartment of its own, used from then on
+ *   gc N, block N, input N, value N   N of them
+ *   deep N       recursion N compartments deep (A in B in A ...)
+ *   skip N       N enters whose leave never comes, in an event
+ *   exec         executes itself again
+ *   quit
+ *
+ * After each it prints "ok". With arguments these are the tasks, and it ends.
+ */
+#include "user/sdk/vmspan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+static vmspan_u32 comps[2], label;
+static char **self;
+
+static void define(const char *name)
+{
+	char other[80];
+	vmspan_u32 group = vmspan_group(VMSPAN_ADDON, name);
+
+	snprintf(other, sizeof(other), "%s/2", name);
+	comps[0] = vmspan_compartment(name, &group, 1);
+	comps[1] = vmspan_compartment(other, &group, 1);
+}
+
+static void spans(long n)
+{
+	while (n-- > 0) {
+		vmspan_enter(comps[0]);
+		vmspan_leave(comps[0]);
+	}
+}
+
+static void *thread_main(void *n)
+{
+	spans((long)n);
+	return NULL;
+}
+
+static void threads(long count, long n)
+{
+	pthread_t t[64];
+	long i;
+
+	for (i = 0; i < count && i < 64; i++)
+		pthread_create(&t[i], NULL, thread_main, (void *)n);
+	while (i-- > 0)
+		pthread_join(t[i], NULL);
+}
+
+static void deep(long n)
+{
+	if (!n)
+		return;
+	vmspan_enter(comps[n & 1]);
+	deep(n - 1);
+	vmspan_leave(comps[n & 1]);
+}
+
+static void skip(long n)
+{
+	vmspan_event_begin(label);
+	while (n--)
+		vmspan_enter(comps[n & 1]);
+	vmspan_event_end();
+}
+
+static void in_child(long n, int stay)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		spans(n);
+		if (!stay)
+			exit(0);
+		printf("child %d\n", (int)getpid());
+		return;
+	}
+	waitpid(pid, NULL, 0);
+	if (stay)
+		exit(0);
+}
+
+static void many(const char *what, long n)
+{
+	while (n-- > 0) {
+		if (!strcmp(what, "gc")) {
+			vmspan_gc_begin(label, 4096);
+			vmspan_gc_end(1024);
+		} else if (!strcmp(what, "block")) {
+			vmspan_block_begin(label, (vmspan_u32)getpid());
+			vmspan_block_end();
+		} else if (!strcmp(what, "input")) {
+			vmspan_input(label);
+		} else {
+			vmspan_value(label, n);
+		}
+	}
+}
+
+static void task(const char *line)
+{
+	char what[16] = "", name[64] = "";
+	long a = 0, b = 0;
+
+	sscanf(line, "%15s %ld %ld", what, &a, &b);
+	if (!strcmp(what, "spans")) {
+		spans(a);
+	} else if (!strcmp(what, "event")) {
+		vmspan_event_begin(label);
+		spans(a);
+		vmspan_event_end();
+	} else if (!strcmp(what, "fork") || !strcmp(what, "keep")) {
+		in_child(a, *what == 'k');
+	} else if (!strcmp(what, "threads")) {
+		threads(a, b);
+	} else if (!strcmp(what, "group") && sscanf(line, "%*s %63s", name) == 1) {
+		define(name);
+	} else if (!strcmp(what, "deep")) {
+		deep(a);
+	} else if (!strcmp(what, "skip")) {
+		skip(a);
+	} else if (!strcmp(what, "exec")) {
+		printf("ok\n");
+		fflush(stdout);
+		execv("/proc/self/exe", self);
+	} else if (!strcmp(what, "quit")) {
+		exit(0);
+	} else {
+		many(what, a);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char line[128];
+	int i;
+
+	self = argv;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	define("first");
+	label = vmspan_label("turn");
+	for (i = 1; i < argc; i++)
+		task(argv[i]);
+	if (argc > 1)
+		return 0;
+	/* Unbuffered: a child goes on where its parent stopped reading. */
+	setvbuf(stdin, NULL, _IONBF, 0);
+	printf("ready %d\n", (int)getpid());
+	while (fgets(line, sizeof(line), stdin)) {
+		task(line);
+		printf("ok\n");
+	}
+	return 0;
+}

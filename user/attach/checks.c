@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks of the machine. Features are probed, not derived from the kernel's
+ * version: distributions carry changes back and forth.
+ */
+#include "attach/checks.h"
+
+#include "attach/kernel.h"
+#include "attach/tracer.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+
+const char *check_result_name(enum check_result r)
+{
+	static const char *const names[] = { "ok", "warn", "fail" };
+
+	return names[r];
+}
+
+__attribute__((format(printf, 3, 4))) static void set(struct check *c, enum check_result r,
+						      const char *fmt, ...)
+{
+	va_list ap;
+
+	c->result = r;
+	va_start(ap, fmt);
+	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
+	va_end(ap);
+}
+
+static void advise(struct check *c, const char *text)
+{
+	snprintf(c->advice, sizeof(c->advice), "%s", text);
+}
+
+static void check_kernel(struct check *c)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname u;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2) {
+		set(c, CHECK_WARN, "unknown");
+		return;
+	}
+	set(c, major > 5 || (major == 5 && minor >= 8) ? CHECK_OK : CHECK_FAIL, "%.100s",
+	    u.release);
+	if (c->result == CHECK_FAIL)
+		advise(c, "vmspan needs Linux 5.8 (ring buffers); 5.12 for everything.");
+}
+
+static void check_btf(struct check *c)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	if (btf) {
+		set(c, CHECK_OK, "%u types", btf__type_cnt(btf));
+		btf__free(btf);
+		return;
+	}
+	set(c, CHECK_FAIL, "the kernel does not describe its types: %s", strerror(errno));
+	advise(c, "Run a kernel built with CONFIG_DEBUG_INFO_BTF=y; Debian's are.");
+}
+
+static void check_uprobes(struct check *c)
+{
+	s64 type = kernel_read_number("/sys/bus/event_source/devices/uprobe/type", -1);
+	bool counted = !access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK);
+
+	if (type >= 0 && counted) {
+		set(c, CHECK_OK, "perf event type %d, with semaphores", (int)type);
+		return;
+	}
+	set(c, CHECK_FAIL,
+	    type < 0 ? "this kernel has no perf events at user probes"
+		     : "this kernel does not keep semaphores");
+	advise(c, "Run a kernel from 4.20 on, built with CONFIG_UPROBE_EVENTS=y.");
+}
+
+/* As the kernel has it; the system's header may be older. */
+struct multi_attr {
+	u32 prog_fd, target_fd, attach_type, flags;
+	u64 path, offsets, ref_ctr_offsets, cookies;
+	u32 count, multi_flags, pid, pad;
+};
+
+/* A probe in a directory: EBADF from those who know what was asked for. */
+static bool has_uprobe_multi(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	const u32 type = 48; /* BPF_TRACE_UPROBE_MULTI */
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)type);
+	u64 offset = 0;
+	struct multi_attr a = { .attach_type = type,
+				.path = (u64)(uintptr_t) "/",
+				.offsets = (u64)(uintptr_t)&offset,
+				.count = 1 };
+	bool there;
+	int fd, link;
+
+	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
+	if (fd < 0)
+		return false;
+	a.prog_fd = (u32)fd;
+	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
+	there = link < 0 && errno == EBADF;
+	if (link >= 0)
+		close(link);
+	close(fd);
+	return there;
+}
+
+static void check_uprobe_multi(struct check *c)
+{
+	set(c, CHECK_OK, "%s; vmspan does without",
+	    has_uprobe_multi() ? "this kernel can" : "this kernel cannot, or not for us");
+}
+
+static void check_map(struct check *c, enum bpf_map_type type, const char *without,
+		      enum check_result result)
+{
+	int r = libbpf_probe_bpf_map_type(type, NULL);
+
+	if (r == 1) {
+		set(c, CHECK_OK, "there");
+	} else if (!kernel_has_cap(CAP_SYS_ADMIN) && !kernel_has_cap(CAP_BPF)) {
+		set(c, CHECK_WARN, "cannot be found out without CAP_BPF");
+	} else {
+		set(c, result, "%s", without);
+		advise(c, "Run a newer kernel.");
+	}
+}
+
+static void check_ring(struct check *c)
+{
+	check_map(c, BPF_MAP_TYPE_RINGBUF, "this kernel has none (5.8)", CHECK_FAIL);
+}
+
+static void check_storage(struct check *c)
+{
+	check_map(c, BPF_MAP_TYPE_TASK_STORAGE, "this kernel has none (5.11): no direct method",
+		  CHECK_WARN);
+}
+
+static void check_tracepoints(struct check *c)
+{
+	if (libbpf_find_vmlinux_btf_id("sched_process_fork", BPF_TRACE_RAW_TP) > 0) {
+		set(c, CHECK_OK, "fork, exec and exit can be followed");
+		return;
+	}
+	set(c, CHECK_WARN, "children of a target cannot be followed");
+	advise(c, "Run a kernel with BTF, or trace each process by its PID.");
+}
+
+/* Everything the trace needs, loaded for real. */
+static void check_load(struct check *c)
+{
+	struct tracer_config config = { .direct = true, .children = true };
+	struct err e = { 0 };
+	struct tracer *t = tracer_open(&config, &e);
+
+	if (t) {
+		set(c, tracer_has_life(t) ? CHECK_OK : CHECK_WARN, "loaded%s",
+		    tracer_has_life(t) ? "" : ", without those that follow children");
+		tracer_free(t);
+		return;
+	}
+	/* The direct method alone may be what this kernel cannot do. */
+	config.direct = false;
+	t = tracer_open(&config, NULL);
+	if (t) {
+		set(c, CHECK_WARN, "loaded, without the direct method: %.120s", e.what);
+		tracer_free(t);
+		return;
+	}
+	set(c, CHECK_FAIL, "%.190s", e.what);
+	c->status = err_status(&e);
+	advise(c, e.hint);
+}
+
+static void check_msr(struct check *c)
+{
+	if (!access("/sys/bus/event_source/devices/msr/events/tsc", R_OK))
+		set(c, CHECK_OK, "the direct method measures in TSC cycles");
+	else
+		set(c, CHECK_WARN, "not there: the direct method measures by CLOCK_MONOTONIC");
+}
+
+#if defined(__x86_64__)
+static void check_tsc(struct check *c)
+{
+	char source[32], line[4096], *p;
+	bool constant = false, nonstop = false;
+	FILE *f = fopen("/proc/cpuinfo", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "flags", 5)) {
+			p = strchr(line, ':');
+			constant = p && strstr(p, " constant_tsc");
+			nonstop = p && strstr(p, " nonstop_tsc");
+			break;
+		}
+	if (f)
+		fclose(f);
+	kernel_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+			 sizeof(source));
+	set(c, constant ? CHECK_OK : CHECK_WARN, "%s rate, %s in sleep; clocksource %s",
+	    constant ? "constant" : "varying", nonstop ? "runs on" : "may stop", source);
+	if (!constant)
+		advise(c, "Times may be off by as much as the CPU changes its rate within an "
+			  "event; shares of an event are not affected.");
+}
+#else
+static void check_tsc(struct check *c)
+{
+	set(c, CHECK_OK, "cntvct: constant by architecture");
+}
+#endif
+
+static void check_nops(struct check *c)
+{
+	switch (kernel_nops()) {
+	case NOPS_PLAIN:
+		set(c, CHECK_OK, "this kernel has none");
+		break;
+	case NOPS_SAFE:
+		set(c, CHECK_OK, "10-byte nops, which are safe");
+		break;
+	case NOPS_UNSAFE:
+		set(c, CHECK_WARN,
+		    "this kernel (6.18 to 7.1) breaks programs whose probes are 5-byte nops when "
+		    "they are traced; vmspan's are not, and it refuses those that are");
+		advise(c, "Mind other tools on programs with 5-byte nops; 7.2 is sound.");
+		break;
+	}
+}
+
+static void check_caps(struct check *c)
+{
+	static const struct {
+		unsigned int bit;
+		const char *name;
+	} wanted[] = {
+		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+		{ CAP_BPF, "CAP_BPF" },
+		{ CAP_PERFMON, "CAP_PERFMON" },
+		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+	};
+	u64 caps = kernel_capabilities();
+	char missing[128] = "";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+		/* CAP_SYS_ADMIN contains the two that were split off from it. */
+		if (caps >> wanted[i].bit & 1 ||
+		    (caps >> CAP_SYS_ADMIN & 1 && wanted[i].bit >= CAP_PERFMON))
+			continue;
+		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
+			 missing[0] ? ", " : "", wanted[i].name);
+	}
+	if (!missing[0]) {
+		set(c, CHECK_OK, "all that is needed");
+		return;
+	}
+	/* Without ptrace rights one's own processes can still be traced. */
+	set(c, caps >> CAP_SYS_ADMIN & 1 ? CHECK_WARN : CHECK_FAIL, "missing: %s", missing);
+	c->status = EXIT_PERMISSION;
+	advise(c, "Run vmspan with sudo, or: sudo setcap "
+		  "cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep $(command -v vmspan)");
+}
+
+static void check_paranoid(struct check *c)
+{
+	s64 v = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
+
+	set(c, CHECK_OK, "%d", (int)v);
+	if (v <= 2 || kernel_has_cap(CAP_SYS_ADMIN))
+		return;
+	set(c, CHECK_FAIL, "%d: perf events are for CAP_SYS_ADMIN only", (int)v);
+	c->status = EXIT_PERMISSION;
+	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2 and "
+		  "setcap as above.");
+}
+
+static void check_unprivileged(struct check *c)
+{
+	s64 v = kernel_read_number("/proc/sys/kernel/unprivileged_bpf_disabled", -1);
+
+	set(c, CHECK_OK, "%s",
+	    v < 0 ? "unknown"
+	    : v   ? "disabled for users without rights"
+		  : "enabled; vmspan needs more than that");
+}
+
+static void check_lockdown(struct check *c)
+{
+	char line[96];
+
+	if (kernel_read_line("/sys/kernel/security/lockdown", line, sizeof(line)) ||
+	    strstr(line, "[none]")) {
+		set(c, CHECK_OK, "none");
+		return;
+	}
+	set(c, strstr(line, "[confidentiality]") ? CHECK_FAIL : CHECK_WARN, "%s", line);
+	c->status = EXIT_PERMISSION;
+	advise(c, "Locked down for confidentiality, a kernel lets nobody trace: boot with "
+		  "lockdown=integrity or none.");
+}
+
+static void check_namespace(struct check *c)
+{
+	const ino_t initial = 0xeffffffcu;
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st)) {
+		set(c, CHECK_WARN, "unknown: is /proc mounted?");
+		return;
+	}
+	set(c, CHECK_OK,
+	    st.st_ino == initial ? "the initial one"
+				 : "not the initial one: PIDs are as seen in here");
+}
+
+u32 checks_machine(struct check list[CHECKS_MAX])
+{
+	static const struct {
+		const char *id, *what;
+		void (*run)(struct check *c);
+	} table[] = {
+		{ "kernel", "kernel version", check_kernel },
+		{ "capabilities", "capabilities", check_caps },
+		{ "perf_event_paranoid", "kernel.perf_event_paranoid", check_paranoid },
+		{ "unprivileged_bpf", "unprivileged BPF", check_unprivileged },
+		{ "lockdown", "kernel lockdown", check_lockdown },
+		{ "pid_namespace", "PID namespace", check_namespace },
+		{ "btf", "kernel types (BTF)", check_btf },
+		{ "uprobe", "probes in programs", check_uprobes },
+		{ "uprobe_multi", "many probes at once", check_uprobe_multi },
+		{ "ring_buffer", "BPF ring buffer", check_ring },
+		{ "tp_btf", "following children", check_tracepoints },
+		{ "task_storage", "BPF task storage", check_storage },
+		{ "msr_tsc", "TSC for BPF", check_msr },
+		{ "tsc", "time-stamp counter", check_tsc },
+		{ "optimized_probes", "optimized probes", check_nops },
+		{ "load", "vmspan's BPF programs", check_load },
+	};
+	u32 i;
+
+	kernel_catch_log();
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		list[i] = (struct check){ .id = table[i].id,
+					  .what = table[i].what,
+					  .status = EXIT_FAILED };
+		table[i].run(&list[i]);
+	}
+	return i;
+}

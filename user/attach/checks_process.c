@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks of one process. */
+#include "attach/checks.h"
+
+#include "probe/plan.h"
+#include "probe/target.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct list {
+	struct check *at, *end;
+};
+
+__attribute__((format(printf, 5, 6))) static struct check *
+put(struct list *l, const char *id, const char *what, enum check_result r, const char *fmt, ...)
+{
+	static struct check spare;
+	struct check *c = l->at < l->end ? l->at++ : &spare;
+	va_list ap;
+
+	*c = (struct check){ .id = id, .what = what, .result = r, .status = EXIT_FAILED };
+	va_start(ap, fmt);
+	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
+	va_end(ap);
+	return c;
+}
+
+static void put_namespace(struct list *l, u32 pid, const char *kind, const char *id,
+			  const char *what)
+{
+	struct stat own, other;
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	if (stat(path, &own))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/ns/%s", pid, kind);
+	if (stat(path, &other))
+		return;
+	put(l, id, what, CHECK_OK,
+	    own.st_ino == other.st_ino ? "the same as ours" : "another one; that is no obstacle");
+}
+
+/* The end of a path says more than its start. */
+static const char *tail(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 80 ? path + n - 80 : path;
+}
+
+static void put_registry(struct list *l, u32 pid, const struct plan_dso *d)
+{
+	struct vmspan_registry head;
+	struct check *c;
+	int r;
+
+	if (!d->registry)
+		return;
+	r = target_registry(pid, d->registry, &head);
+	if (r == -ENOTSUP) {
+		c = put(l, "registry", "registry", CHECK_FAIL, "ABI %u; this vmspan knows ABI %u",
+			head.abi, VMSPAN_ABI);
+		snprintf(c->advice, sizeof(c->advice),
+			 "Use the vmspan that belongs to the program's vmspan.h.");
+		return;
+	}
+	if (r) {
+		c = put(l, "registry", "registry", CHECK_FAIL, "cannot be read: %s",
+			r == -EBADMSG ? "there is none where it should be" : strerror(-r));
+		c->status = r == -EPERM ? EXIT_PERMISSION : EXIT_FAILED;
+		if (r == -EPERM)
+			snprintf(c->advice, sizeof(c->advice),
+				 "Run vmspan with sudo, or give it CAP_SYS_PTRACE.");
+		return;
+	}
+	put(l, "registry", "registry", CHECK_OK,
+	    "ABI %u; %u groups, %u compartments, %u labels defined", head.abi, head.group_last,
+	    head.compartment_last, head.label_last);
+	put(l, "semaphores", "tracers attached now", CHECK_OK, "batches %s, conventional probes %u",
+	    head.semaphore ? "yes" : "no", head.probes_semaphore);
+}
+
+static void put_dso(struct list *l, u32 pid, const struct plan_dso *d)
+{
+	bool unsafe = false;
+	struct check *c;
+	int i;
+
+	put(l, "probes", "probes", CHECK_OK, "%s: %s%s%s", tail(d->path),
+	    plan_has_flush(d) ? "batches" : "", plan_has_flush(d) && plan_has_direct(d) ? ", " : "",
+	    plan_has_direct(d) ? "conventional probes" : "");
+	for (i = 0; i < ROLE_COUNT; i++)
+		unsafe |= d->probes.sites[i].offset && d->probes.sites[i].kind == SITE_NOP5;
+	if (unsafe) {
+		c = put(l, "sites", "probe sites", CHECK_WARN, "5-byte nops");
+		snprintf(c->advice, sizeof(c->advice), "Rebuild it with the current vmspan.h.");
+	}
+	put_registry(l, pid, d);
+}
+
+u32 checks_process(u32 pid, struct check list[CHECKS_MAX])
+{
+	struct list l = { list, list + CHECKS_MAX };
+	struct err e = { 0 };
+	struct plan plan;
+	struct check *c;
+	u32 i;
+
+	if (plan_process(pid, NULL, &plan, &e)) {
+		c = put(&l, "probes", "probes", CHECK_FAIL, "%.190s", e.what);
+		c->status = err_status(&e);
+		snprintf(c->advice, sizeof(c->advice), "%.190s", e.hint);
+		return (u32)(l.at - list);
+	}
+	put_namespace(&l, pid, "pid", "target_pid_namespace", "its PID namespace");
+	put_namespace(&l, pid, "mnt", "target_mount_namespace", "its mount namespace");
+	for (i = 0; i < plan.count; i++)
+		put_dso(&l, pid, &plan.dsos[i]);
+	plan_free(&plan);
+	return (u32)(l.at - list);
+}

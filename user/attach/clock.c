@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attach/clock.h"
+
+#include <time.h>
+
+static u64 read_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
+}
+
+u64 clock_mono_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+void clock_read(enum source_clock clock, struct item_clock *c)
+{
+	u64 best = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		u64 before = clock_cycles(), mono = clock_mono_ns(), after = clock_cycles();
+		u64 real;
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		/* An error here shifts dates only. */
+		real = read_ns(CLOCK_REALTIME);
+		c->cycles = clock == CLOCK_MONO ? mono : before + (after - before) / 2;
+		c->mono_ns = mono;
+		c->real_ns = real;
+	}
+}
+
+u64 clock_hz(enum source_clock clock)
+{
+	struct item_clock a, b;
+
+	if (clock == CLOCK_MONO)
+		return NSEC_PER_SEC;
+	clock_read(clock, &a);
+	do {
+		clock_read(clock, &b);
+	} while (b.mono_ns - a.mono_ns < 20 * NSEC_PER_MSEC);
+	return (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
+		     (b.mono_ns - a.mono_ns));
+}

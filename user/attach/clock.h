@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Readings of several clocks at one moment. */
+#ifndef ATTACH_CLOCK_H
+#define ATTACH_CLOCK_H
+
+#include "source/source.h"
+
+/* The counter programs read: TSC on x86-64, cntvct on aarch64. */
+static inline u64 clock_cycles(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	u64 v;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+#endif
+}
+
+u64 clock_mono_ns(void);
+/* The tightest of several bracketed readings. */
+void clock_read(enum source_clock clock, struct item_clock *c);
+/* Cycles a second, measured for about 20 ms. */
+u64 clock_hz(enum source_clock clock);
+
+#endif

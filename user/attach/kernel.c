@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attach/kernel.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+
+/*
+ * The kernel's own entry for optimized probes tells the three apart: called
+ * from anywhere but a probe's trampoline it fails with ENXIO where the 5-byte
+ * form exists, and with EPROTO where it has been replaced.
+ */
+enum nop_state kernel_nops(void)
+{
+#if defined(__x86_64__)
+	const long sys_uprobe = 336;
+	long r = syscall(sys_uprobe);
+
+	if (r == -1 && errno == ENXIO)
+		return NOPS_UNSAFE;
+	return r == -1 && errno == EPROTO ? NOPS_SAFE : NOPS_PLAIN;
+#else
+	return NOPS_PLAIN;
+#endif
+}
+
+u64 kernel_capabilities(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[256];
+	u64 caps = 0;
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %" SCNx64, &caps) == 1)
+			break;
+	fclose(f);
+	return caps;
+}
+
+bool kernel_has_cap(unsigned int cap)
+{
+	return kernel_capabilities() >> cap & 1;
+}
+
+int kernel_read_line(const char *path, char *to, size_t cap)
+{
+	FILE *f = fopen(path, "re");
+	char *ok;
+
+	*to = 0;
+	if (!f)
+		return -errno;
+	ok = fgets(to, (int)cap, f);
+	fclose(f);
+	to[strcspn(to, "\n")] = 0;
+	return ok ? 0 : -EIO;
+}
+
+s64 kernel_read_number(const char *path, s64 otherwise)
+{
+	char line[64], *end;
+	s64 v;
+
+	if (kernel_read_line(path, line, sizeof(line)))
+		return otherwise;
+	errno = 0;
+	v = strtoll(line, &end, 10);
+	return errno || end == line ? otherwise : v;
+}
+
+/* The newest lines of libbpf's log: a ring of bytes would split them. */
+#define LOG_LINES 4
+static struct {
+	char lines[LOG_LINES][160];
+	unsigned int next;
+} kept;
+
+static int keep(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char *line = kept.lines[kept.next % LOG_LINES];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(kept.lines[0]), fmt, ap);
+	line[strcspn(line, "\n")] = 0;
+	kept.next++;
+	return 0;
+}
+
+void kernel_catch_log(void)
+{
+	memset(&kept, 0, sizeof(kept));
+	libbpf_set_print(keep);
+}
+
+static void permission_hint(struct err *err)
+{
+	s64 paranoid = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
+	u64 caps = kernel_capabilities();
+	char lockdown[96], missing[96] = "", level[64] = "";
+
+	if (!(caps >> CAP_SYS_ADMIN & 1)) {
+		if (!(caps >> CAP_BPF & 1))
+			strcat(missing, "CAP_BPF, ");
+		if (!(caps >> CAP_PERFMON & 1))
+			strcat(missing, "CAP_PERFMON, ");
+		strcat(missing, "CAP_SYS_ADMIN (probes in programs need it)");
+	}
+	if (paranoid > 2)
+		snprintf(level, sizeof(level), " kernel.perf_event_paranoid is %d.", (int)paranoid);
+	if (missing[0]) {
+		err_hint(err,
+			 "Missing: %s.%s Run vmspan with sudo, or give it the rights: sudo setcap "
+			 "cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep $(command -v vmspan)",
+			 missing, level);
+		return;
+	}
+	if (!kernel_read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
+	    !strstr(lockdown, "[none]"))
+		err_hint(err,
+			 "The kernel is locked down (%s). Boot with lockdown=none, or without "
+			 "Secure Boot.",
+			 lockdown);
+	else
+		err_hint(err,
+			 "All capabilities are there: a container's seccomp filter or a security "
+			 "module forbids it. Run vmspan outside the container.%s",
+			 level);
+}
+
+int kernel_error(struct err *err, int code, const char *what)
+{
+	unsigned int i;
+
+	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN))) {
+		err_set_status(err, code, EXIT_PERMISSION, "%s: no permission", what);
+		permission_hint(err);
+		return code;
+	}
+	/* With all rights, EACCES is how the verifier says no. */
+	err_set_status(err, code, EXIT_FAILED, "%s: %s", what,
+		       code == -EACCES ? "the kernel's verifier rejects them" : strerror(-code));
+	for (i = 0; err && i < LOG_LINES && !err->hint[0] && i < kept.next; i++) {
+		const char *line = kept.lines[(kept.next - 1 - i) % LOG_LINES];
+
+		if (line[0] && !strstr(line, "failed to load object"))
+			err_hint(err, "%s. `vmspan doctor` says what this machine can do.", line);
+	}
+	return code;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Probe sites -> links. */
+#include "attach/kernel.h"
+#include "attach/tracer_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A descriptor of the file, by a name the kernel can look up: it finds the
+ * right file when that is deleted, replaced, or in another mount namespace.
+ */
+static const char *name_of(const struct plan_dso *d, char to[32])
+{
+	snprintf(to, 32, "/proc/self/fd/%d", d->fd);
+	return to;
+}
+
+/*
+ * Sites are trapped at their first byte, always: a one-byte nop is the fast
+ * and safe case on every kernel. A 5-byte nop is refused where the kernel
+ * rewrites it into a call that destroys the red zone and kills children.
+ */
+static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
+{
+	const struct plan_site *s = &d->probes.sites[role];
+
+	if (s->kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
+		return 0;
+	err_set(err, -ENOTSUP,
+		"%s: probe %s:%s is a 5-byte nop, which this kernel (6.18 to 7.1) breaks "
+		"programs at when it is traced",
+		d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
+	err_hint(err, "Rebuild the program with the current vmspan.h, or run a kernel from 7.2 or "
+		      "up to 6.17.");
+	return -ENOTSUP;
+}
+
+static void attach_error(struct err *err, int code, u32 pid, const struct plan_dso *d,
+			 enum probe_role role)
+{
+	const struct profile *p = d->probes.profile;
+	char what[200], path[100];
+	size_t n = strlen(d->path);
+
+	if (code == -ESRCH) {
+		err_set(err, code, "process %u ended while it was being attached to", pid);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s", n < sizeof(path) ? d->path : d->path + n - 99);
+	if (code == -EINVAL && role != ROLE_FLUSH) {
+		err_set(err, code,
+			"%s: probe %s:%s is traced by another tool without its semaphore", path,
+			p->provider, p->probes[role]);
+		err_hint(err, "The kernel allows a probe with and without its semaphore not at the "
+			      "same time: end the other tool.");
+		return;
+	}
+	snprintf(what, sizeof(what), "attaching to probe %s:%s of %s", p->provider, p->probes[role],
+		 path);
+	kernel_error(err, code, what);
+}
+
+struct bpf_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	struct bpf_link *link;
+	char name[32];
+
+	if (check_site(d, ROLE_FLUSH, err))
+		return NULL;
+	link = bpf_program__attach_uprobe_opts(t->skel->progs.flush, -1, name_of(d, name),
+					       d->probes.sites[ROLE_FLUSH].offset, &opts);
+	if (!link)
+		attach_error(err, -errno, 0, d, ROLE_FLUSH);
+	return link;
+}
+
+/*
+ * A perf event belongs to a thread, the breakpoint it makes to the process.
+ * Where the first thread has ended, any other will do.
+ */
+static int next_thread(u32 pid, u32 after)
+{
+	char path[48];
+	struct dirent *e;
+	u32 best = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = opendir(path);
+	if (!d)
+		return -ESRCH;
+	while ((e = readdir(d))) {
+		u32 tid = (u32)strtoul(e->d_name, NULL, 10);
+
+		if (tid > after && (!best || tid < best))
+			best = tid;
+	}
+	closedir(d);
+	return best ? (int)best : -ESRCH;
+}
+
+#define THREADS_TRIED 16
+
+struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
+{
+	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = s->semaphore_offset);
+	int tid = (int)pid, after = 0, tries, r = -ESRCH;
+	struct bpf_link *link;
+	char name[32];
+
+	if (check_site(d, ROLE_ARMED, err))
+		return NULL;
+	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
+		link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, tid, name_of(d, name),
+						       s->offset, &opts);
+		if (link)
+			return link;
+		r = -errno;
+		if (r != -ESRCH)
+			break;
+		tid = after = next_thread(pid, (u32)after);
+	}
+	attach_error(err, r, pid, d, ROLE_ARMED);
+	return NULL;
+}
+
+struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
+			     enum probe_role role, struct err *err)
+{
+	struct bpf_program *const by_role[ROLE_COUNT] = {
+		[ROLE_ENTER] = t->skel->progs.watch_enter,
+		[ROLE_LEAVE] = t->skel->progs.watch_leave,
+		[ROLE_EVENT_BEGIN] = t->skel->progs.watch_ev_begin,
+		[ROLE_EVENT_END] = t->skel->progs.watch_ev_end,
+		[ROLE_GC_BEGIN] = t->skel->progs.watch_gc_begin,
+		[ROLE_GC_END] = t->skel->progs.watch_gc_end,
+		[ROLE_BLOCK_BEGIN] = t->skel->progs.watch_bl_begin,
+		[ROLE_BLOCK_END] = t->skel->progs.watch_bl_end,
+		[ROLE_MARK] = t->skel->progs.watch_mark,
+	};
+	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = d->registry);
+	struct bpf_link *link;
+	char name[32];
+
+	if (check_site(d, role, err))
+		return NULL;
+	link = bpf_program__attach_usdt(by_role[role], (pid_t)pid, name_of(d, name),
+					d->probes.profile->provider,
+					d->probes.profile->probes[role], &opts);
+	if (!link)
+		attach_error(err, -errno, pid, d, role);
+	return link;
+}
+
+void site_detach(struct bpf_link *link)
+{
+	bpf_link__destroy(link);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attach/tracer.h"
+
+#include "attach/clock.h"
+#include "attach/kernel.h"
+#include "attach/tracer_int.h"
+#include "attach/tsc.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A batch of the largest size needs this. */
+#define RING_MIN 8192u
+
+/* The inode of the initial PID namespace is a constant of the kernel's ABI. */
+#define INITIAL_PID_NS 0xeffffffcu
+
+static u32 pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NS)
+		return 0;
+	return (u32)st.st_ino;
+}
+
+static u64 ring_size(u64 wanted)
+{
+	u64 size = max_u64(RING_MIN, (u64)sysconf(_SC_PAGESIZE));
+
+	while (size < wanted && size < 1ull << 30)
+		size <<= 1;
+	return size;
+}
+
+/* Kernels before 5.11 charge maps to this limit. Where it may not be raised
+ * the load may still succeed, so its failure says nothing. */
+static void raise_memlock(void)
+{
+	struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+static const struct bpf_program *const *direct_programs(const struct vmspan_bpf *s, size_t *n)
+{
+	static const struct bpf_program *list[12];
+
+	list[0] = s->progs.watch_enter;
+	list[1] = s->progs.watch_leave;
+	list[2] = s->progs.watch_ev_begin;
+	list[3] = s->progs.watch_ev_end;
+	list[4] = s->progs.watch_gc_begin;
+	list[5] = s->progs.watch_gc_end;
+	list[6] = s->progs.watch_bl_begin;
+	list[7] = s->progs.watch_bl_end;
+	list[8] = s->progs.watch_mark;
+	list[9] = s->progs.watch_exit;
+	list[10] = s->progs.watch_exec;
+	list[11] = s->progs.watch_tail;
+	*n = ARRAY_SIZE(list);
+	return list;
+}
+
+static int configure_direct(struct tracer *t)
+{
+	int r = tsc_open(&t->tsc), cpus = libbpf_num_possible_cpus();
+	const struct bpf_program *const *list;
+	size_t i, n;
+
+	if (r == -ENOMEM)
+		return r;
+	t->has_tsc = !r;
+	list = direct_programs(t->skel, &n);
+	for (i = 0; i < n; i++)
+		bpf_program__set_autoload((struct bpf_program *)list[i], true);
+	t->skel->rodata->use_tsc = t->has_tsc;
+	t->skel->rodata->flush_cycles = clock_hz(t->has_tsc ? CLOCK_TSC : CLOCK_MONO) / 20;
+	if (cpus > 0 && (bpf_map__set_max_entries(t->skel->maps.tsc_events, (u32)cpus) ||
+			 bpf_map__set_max_entries(t->skel->maps.tsc_offsets, (u32)cpus)))
+		return -EINVAL;
+	return 0;
+}
+
+static int fill_direct(struct tracer *t)
+{
+	int cpu, r = 0;
+
+	for (cpu = 0; cpu < t->tsc.cpus && !r; cpu++) {
+		u32 key = (u32)cpu;
+
+		if (t->tsc.fds[cpu] < 0)
+			continue;
+		r = bpf_map_update_elem(bpf_map__fd(t->skel->maps.tsc_events), &key,
+					&t->tsc.fds[cpu], BPF_ANY);
+		if (!r)
+			r = bpf_map_update_elem(bpf_map__fd(t->skel->maps.tsc_offsets), &key,
+						&t->tsc.offsets[cpu], BPF_ANY);
+	}
+	return r;
+}
+
+static int open_and_load(struct tracer *t, const struct tracer_config *config, bool life)
+{
+	int r;
+
+	t->skel = vmspan_bpf__open();
+	if (!t->skel)
+		return -errno;
+	t->ring_bytes = ring_size(config->ring_bytes);
+	t->skel->rodata->wake_bytes = t->ring_bytes / 4;
+	t->skel->rodata->ns_inum = pid_namespace();
+	r = bpf_map__set_max_entries(t->skel->maps.ring, (u32)t->ring_bytes);
+	if (r)
+		return r;
+	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
+	bpf_program__set_autoload(t->skel->progs.life_exec, life);
+	bpf_program__set_autoload(t->skel->progs.life_exit, life);
+	/* Maps of programs that stay unloaded need no memory either. */
+	if (!config->direct)
+		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
+	else
+		r = configure_direct(t);
+	if (!r)
+		r = vmspan_bpf__load(t->skel);
+	if (!r && config->direct)
+		r = fill_direct(t);
+	t->has_life = !r && life;
+	t->direct = config->direct;
+	t->children = config->children;
+	return r;
+}
+
+struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
+{
+	struct tracer *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t) {
+		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	kernel_catch_log();
+	raise_memlock();
+	r = open_and_load(t, config, true);
+	if (r && r != -EPERM && r != -EACCES && r != -ENOMEM) {
+		/* Perhaps only the optional programs do not load here. */
+		vmspan_bpf__destroy(t->skel);
+		tsc_close(&t->tsc);
+		t->skel = NULL;
+		r = open_and_load(t, config, false);
+	}
+	if (!r)
+		return t;
+	kernel_error(err, r,
+		     config->direct ? "loading the BPF programs (direct method)"
+				    : "loading the BPF programs");
+	tracer_free(t);
+	return NULL;
+}
+
+void tracer_free(struct tracer *t)
+{
+	if (!t)
+		return;
+	vmspan_bpf__destroy(t->skel);
+	tsc_close(&t->tsc);
+	free(t);
+}
+
+bool tracer_has_life(const struct tracer *t)
+{
+	return t->has_life;
+}
+
+bool tracer_has_tsc(const struct tracer *t)
+{
+	return t->has_tsc;
+}
+
+int tracer_ring_fd(const struct tracer *t)
+{
+	return bpf_map__fd(t->skel->maps.ring);
+}
+
+u64 tracer_ring_bytes(const struct tracer *t)
+{
+	return t->ring_bytes;
+}
+
+static int attach(struct bpf_program *p, struct bpf_link **to, struct err *err)
+{
+	*to = bpf_program__attach(p);
+	return *to ? 0 : kernel_error(err, -errno, "watching processes start and end");
+}
+
+/* Order: a thread's last batch before the news of its end, see stopwatch.bpf.c. */
+int tracer_watch_life(struct tracer *t, struct err *err)
+{
+	struct vmspan_bpf *s = t->skel;
+	int r = 0;
+
+	if (!t->has_life)
+		return 0;
+	if (t->direct)
+		r = attach(s->progs.watch_exit, &s->links.watch_exit, err);
+	if (!r && t->direct)
+		r = attach(s->progs.watch_exec, &s->links.watch_exec, err);
+	if (!r)
+		r = attach(s->progs.life_exit, &s->links.life_exit, err);
+	if (!r)
+		r = attach(s->progs.life_exec, &s->links.life_exec, err);
+	if (!r && t->children)
+		r = attach(s->progs.life_fork, &s->links.life_fork, err);
+	return r;
+}
+
+int tracer_trace(struct tracer *t, u32 pid, struct err *err)
+{
+	u32 flags = TRACED_PROCESS | (t->children ? TRACED_CHILDREN : 0);
+
+	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &flags, BPF_ANY))
+		return 0;
+	return err_set(err, -errno, "process %u: %s", pid,
+		       errno == E2BIG ? "too many processes are traced already" : strerror(errno));
+}
+
+void tracer_untrace(struct tracer *t, u32 pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.traced), &pid);
+}
+
+int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
+{
+	int cpus = libbpf_num_possible_cpus(), cpu;
+	u64 *each;
+	u32 i;
+
+	if (cpus <= 0)
+		return cpus;
+	each = calloc((size_t)cpus, sizeof(*each));
+	if (!each)
+		return -ENOMEM;
+	memset(out, 0, COUNT_MAX * sizeof(*out));
+	for (i = 0; i < COUNT_MAX; i++) {
+		if (bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.counters), &i, each))
+			continue;
+		for (cpu = 0; cpu < cpus; cpu++)
+			out[i] += each[cpu];
+	}
+	free(each);
+	return 0;
+}
+
+int tracer_tail(struct tracer *t)
+{
+	struct bpf_link *link;
+	char byte[64];
+	int fd, r = 0;
+	ssize_t n;
+
+	if (!t->direct)
+		return 0;
+	link = bpf_program__attach_iter(t->skel->progs.watch_tail, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		r = -errno;
+	} else {
+		/* The program writes nothing: reading to the end runs it. */
+		while ((n = read(fd, byte, sizeof(byte))) > 0 || (n < 0 && errno == EAGAIN))
+			;
+		r = n < 0 ? -errno : 0;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return r;
+}

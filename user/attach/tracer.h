@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF programs of this trace: their life, their maps, their counters. The
+ * only user of the skeleton.
+ */
+#ifndef ATTACH_TRACER_H
+#define ATTACH_TRACER_H
+
+#include "base/err.h"
+#include "bpf/wire.h"
+#include "probe/plan.h"
+
+struct bpf_link;
+struct tracer;
+
+struct tracer_config {
+	u64 ring_bytes; /* rounded up to a power of two, at least 8 KB */
+	bool direct; /* load the direct stopwatch */
+	bool children; /* follow forks */
+};
+
+/* Loads the programs. NULL with *err filled. */
+struct tracer *tracer_open(const struct tracer_config *config, struct err *err);
+/* What links the caller made must be gone before. */
+void tracer_free(struct tracer *t);
+
+/* False when this kernel cannot tell of forks, execs and exits. */
+bool tracer_has_life(const struct tracer *t);
+/* The direct stopwatch measures in TSC cycles; else in ns of CLOCK_MONOTONIC. */
+bool tracer_has_tsc(const struct tracer *t);
+/* Attaches the programs that watch forks, execs and exits. */
+int tracer_watch_life(struct tracer *t, struct err *err);
+/* The ring buffer's map. */
+int tracer_ring_fd(const struct tracer *t);
+u64 tracer_ring_bytes(const struct tracer *t);
+
+/* Adds and removes a process. */
+int tracer_trace(struct tracer *t, u32 pid, struct err *err);
+void tracer_untrace(struct tracer *t, u32 pid);
+/* Totals since load, summed over the CPUs. 0 or negative errno. */
+int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX]);
+/* Makes the direct stopwatch hand over what all threads have gathered. Its
+ * probes must be gone. */
+int tracer_tail(struct tracer *t);
+
+/* ---- Links. NULL with *err filled; errno's in err->code. ---- */
+
+/* The carrier of one file, in all processes. */
+struct bpf_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err);
+/* Turns the marks of one file in one process on, while the link lives. */
+struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err);
+/* The conventional probe of a role in one file of one process. */
+struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
+			     enum probe_role role, struct err *err);
+void site_detach(struct bpf_link *link);
+
+#endif

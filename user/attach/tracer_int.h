@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tracer's inside, for user/attach/ alone. */
+#ifndef ATTACH_TRACER_INT_H
+#define ATTACH_TRACER_INT_H
+
+#include "attach/tracer.h"
+#include "attach/tsc.h"
+
+#include <bpf/libbpf.h>
+
+#include "vmspan.skel.h"
+
+struct tracer {
+	struct vmspan_bpf *skel;
+	struct tsc tsc;
+	u64 ring_bytes;
+	bool has_life, has_tsc, direct, children;
+};
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "probe/plan.h"
+
+#include "base/wire.h"
+#include "probe/elf_notes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct plan_cache_entry {
+	u64 dev, inode, size, mtime_ns;
+	struct plan_probes probes;
+};
+
+#define CACHE_MAX 65536
+
+void plan_cache_free(struct plan_cache *c)
+{
+	map_free(&c->known);
+	free(c->entries);
+	memset(c, 0, sizeof(*c));
+}
+
+const char *site_kind_name(enum site_kind kind)
+{
+	static const char *const names[] = {
+		[SITE_NONE] = "none",   [SITE_NOP] = "nop",     [SITE_NOP5] = "nop5",
+		[SITE_NOP10] = "nop10", [SITE_OTHER] = "other",
+	};
+
+	return names[kind];
+}
+
+enum site_kind site_kind_at(int fd, u64 offset)
+{
+#if defined(__x86_64__)
+	static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0, 0 };
+	static const u8 nop10[] = { 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 };
+	u8 b[10] = { 0 };
+
+	if (pread(fd, b, sizeof(b), (off_t)offset) < 1)
+		return SITE_NONE;
+	if (b[0] == 0x90)
+		return SITE_NOP;
+	if (!memcmp(b, nop5, sizeof(nop5)))
+		return SITE_NOP5;
+	return memcmp(b, nop10, sizeof(nop10)) ? SITE_OTHER : SITE_NOP10;
+#else
+	u32 insn = 0;
+
+	if (pread(fd, &insn, sizeof(insn), (off_t)offset) != sizeof(insn))
+		return SITE_NONE;
+	return insn == 0xd503201f ? SITE_NOP : SITE_OTHER;
+#endif
+}
+
+bool plan_has_flush(const struct plan_dso *d)
+{
+	return d->probes.sites[ROLE_FLUSH].offset && d->probes.sites[ROLE_ARMED].semaphore_offset;
+}
+
+bool plan_has_direct(const struct plan_dso *d)
+{
+	return d->probes.sites[ROLE_ENTER].offset && d->probes.sites[ROLE_LEAVE].offset;
+}
+
+struct collect {
+	const struct profile *profiles;
+	int count;
+	struct plan_probes *to;
+};
+
+/* Keeps the first site of each role, of the first profile that matches. */
+static int collect_note(void *ctx, const struct elf_note *n)
+{
+	struct collect *c = ctx;
+	struct plan_site *s;
+	int i, role;
+
+	for (i = 0; i < c->count; i++) {
+		const struct profile *p = &c->profiles[i];
+
+		if (c->to->profile && c->to->profile != p)
+			continue;
+		role = profile_role(p, n->provider, n->name);
+		if (role < 0)
+			continue;
+		c->to->profile = p;
+		s = &c->to->sites[role];
+		if (s->offset)
+			return 0;
+		s->address = n->address;
+		s->offset = n->offset;
+		s->semaphore = n->semaphore;
+		s->semaphore_offset = n->semaphore_offset;
+		return 0;
+	}
+	return 0;
+}
+
+static int scan(int fd, struct plan_probes *to, struct err *err)
+{
+	struct collect c = { .to = to };
+	struct elf_summary sum;
+	int i, r;
+
+	memset(to, 0, sizeof(*to));
+	c.count = profile_builtin(&c.profiles, err);
+	if (c.count < 0)
+		return c.count;
+	r = elf_notes_read(fd, collect_note, &c, &sum);
+	if (r < 0)
+		return r;
+	memcpy(to->build_id, sum.build_id, sizeof(to->build_id));
+	for (i = 0; i < ROLE_COUNT; i++)
+		if (to->sites[i].offset)
+			to->sites[i].kind = site_kind_at(fd, to->sites[i].offset);
+	return 0;
+}
+
+/* scan() by way of the cache. What cannot be parsed is remembered as empty. */
+static int scan_cached(int fd, const struct stat *st, struct plan_cache *c, struct plan_probes *to,
+		       struct err *err)
+{
+	u64 key = (u64)st->st_dev * 0x9e3779b97f4a7c15ull ^ st->st_ino;
+	struct plan_cache_entry e = {
+		.dev = st->st_dev,
+		.inode = st->st_ino,
+		.size = (u64)st->st_size,
+		.mtime_ns = (u64)st->st_mtim.tv_sec * NSEC_PER_SEC + (u64)st->st_mtim.tv_nsec,
+	};
+	u64 *at = c ? map_get(&c->known, key) : NULL;
+	struct plan_cache_entry *grown;
+	int r;
+
+	if (at) {
+		const struct plan_cache_entry *k = &c->entries[*at - 1];
+
+		if (k->dev == e.dev && k->inode == e.inode && k->size == e.size &&
+		    k->mtime_ns == e.mtime_ns) {
+			*to = k->probes;
+			return 0;
+		}
+	}
+	r = scan(fd, to, err);
+	if (r == -ENOMEM || !c || c->count >= CACHE_MAX)
+		return r;
+	e.probes = *to;
+	if ((c->count & (c->count - 1)) == 0) {
+		grown = realloc(c->entries, (c->count ? 2 * c->count : 1) * sizeof(*grown));
+		if (!grown)
+			return r;
+		c->entries = grown;
+	}
+	c->entries[c->count] = e;
+	if (!map_put(&c->known, key, c->count + 1))
+		c->count++;
+	return r;
+}
+
+/* Takes fd over when it returns 1: the file has probes. 0: it has none. */
+static int add(struct plan *p, int fd, const char *path, struct plan_cache *c, struct err *err)
+{
+	struct plan_dso d = { .fd = fd }, *grown;
+	struct stat st;
+	u32 i;
+	int r;
+
+	if (fstat(fd, &st))
+		return -errno;
+	for (i = 0; i < p->count; i++)
+		if (p->dsos[i].dev == st.st_dev && p->dsos[i].inode == st.st_ino)
+			return 0;
+	r = scan_cached(fd, &st, c, &d.probes, err);
+	if (r || !d.probes.profile)
+		return r;
+	d.dev = st.st_dev;
+	d.inode = st.st_ino;
+	if (!plan_has_flush(&d) && !plan_has_direct(&d))
+		return 0;
+	d.path = strdup(path);
+	grown = realloc(p->dsos, (p->count + 1) * sizeof(*grown));
+	if (grown)
+		p->dsos = grown;
+	if (!d.path || !grown) {
+		free(d.path);
+		return -ENOMEM;
+	}
+	p->dsos[p->count++] = d;
+	return 1;
+}
+
+/* Run-time addresses, from the mapping that holds the file's code. */
+static void place(struct plan_dso *d, const struct maps *m, const struct map_entry *first)
+{
+	const struct plan_site *armed = &d->probes.sites[ROLE_ARMED];
+	const struct plan_site *site = armed->offset ? armed : &d->probes.sites[ROLE_ENTER];
+	const struct plan_site *enter = &d->probes.sites[ROLE_ENTER];
+	const struct map_entry *e;
+
+	for (e = first; e < m->entries + m->count; e++) {
+		if (e->dev != first->dev || e->inode != first->inode || site->offset < e->pgoff ||
+		    site->offset - e->pgoff >= e->end - e->start)
+			continue;
+		d->bias = e->start + (site->offset - e->pgoff) - site->address;
+		break;
+	}
+	if (e == m->entries + m->count || !d->probes.profile->registry)
+		return;
+	/* Any semaphore of ours lies in the registry's first bytes. */
+	if (armed->semaphore)
+		d->registry = (armed->semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
+	else if (enter->semaphore)
+		d->registry = (enter->semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
+}
+
+static int nothing(struct err *err, const struct plan *p, const char *where)
+{
+	err_set_status(err, -ENOENT, EXIT_NOTHING,
+		       "%s: nothing to trace: looked for the probes vmspan:armed and vmspan:flush, "
+		       "or vmspan:enter and vmspan:leave, in %u executable file%s%s",
+		       where, p->files, p->files == 1 ? "" : "s",
+		       p->unreadable ? " (some could not be read)" : "");
+	err_hint(err,
+		 "Build the program or its VM with user/sdk/vmspan.h, or name another process; "
+		 "`vmspan list` shows the processes that can be traced.");
+	return -ENOENT;
+}
+
+/* A process without a memory map cannot be traced; say which kind it is. */
+static int no_maps(u32 pid, struct err *err)
+{
+	char path[48], line[256], state = '?';
+	FILE *f;
+	char *p;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_set(err, -ESRCH, "process %u does not exist", pid);
+	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')) && p[1] == ' ')
+		state = p[2];
+	fclose(f);
+	if (state == 'Z' || state == 'X')
+		return err_set(err, -ESRCH,
+			       "process %u has ended (it is a zombie: its parent has not waited "
+			       "for it)",
+			       pid);
+	return err_set_status(err, -ENOENT, EXIT_NOTHING,
+			      "process %u has no memory map: it is a kernel thread", pid);
+}
+
+static int no_access(u32 pid, int code, struct err *err)
+{
+	if (code == -ESRCH)
+		return err_set(err, code, "process %u does not exist", pid);
+	if (code != -EACCES && code != -EPERM)
+		return err_set(err, code, "process %u: its memory map cannot be read: %s", pid,
+			       strerror(-code));
+	err_set_status(err, code, EXIT_PERMISSION,
+		       "process %u: no permission to read its memory map: it belongs to another "
+		       "user or has more rights",
+		       pid);
+	err_hint(err, "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE.");
+	return code;
+}
+
+int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
+{
+	struct map seen = { 0 };
+	char where[32];
+	struct maps m;
+	int r, fd;
+	u32 i;
+
+	memset(p, 0, sizeof(*p));
+	r = maps_read(pid, &m);
+	if (r)
+		return no_access(pid, r, err);
+	if (!m.count) {
+		maps_free(&m);
+		return no_maps(pid, err);
+	}
+	for (i = 0; i < m.count; i++) {
+		const struct map_entry *e = &m.entries[i];
+
+		u64 key = e->dev * 0x9e3779b97f4a7c15ull ^ e->inode;
+
+		if (map_get(&seen, key))
+			continue;
+		r = map_put(&seen, key, 1);
+		if (r)
+			break;
+		fd = maps_open(pid, e);
+		if (fd == -EINVAL)
+			continue;
+		p->files++;
+		r = fd < 0 ? fd : add(p, fd, e->path, c, err);
+		if (r == 1)
+			place(&p->dsos[p->count - 1], &m, e);
+		else if (fd >= 0)
+			close(fd);
+		p->unreadable += fd < 0;
+		if (r == -ENOMEM)
+			break;
+	}
+	maps_free(&m);
+	map_free(&seen);
+	if (r == -ENOMEM) {
+		plan_free(p);
+		return err_set(err, r, "process %u: no memory to look through its files", pid);
+	}
+	if (p->count)
+		return 0;
+	/* Files that cannot be opened any more: perhaps it has just ended. */
+	if (p->unreadable && (maps_read(pid, &m) || !m.count))
+		return no_maps(pid, err);
+	if (p->unreadable)
+		maps_free(&m);
+	snprintf(where, sizeof(where), "process %u", pid);
+	return nothing(err, p, where);
+}
+
+int plan_file(int fd, const char *path, struct plan_cache *c, struct plan *p, struct err *err)
+{
+	int own, r;
+
+	memset(p, 0, sizeof(*p));
+	own = dup(fd);
+	if (own < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	p->files = 1;
+	r = add(p, own, path, c, err);
+	if (r == 1)
+		return 0;
+	close(own);
+	if (r == -ENOMEM)
+		return err_set(err, r, "%s: no memory to read it", path);
+	return nothing(err, p, path);
+}
+
+void plan_free(struct plan *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->count; i++) {
+		close(p->dsos[i].fd);
+		free(p->dsos[i].path);
+	}
+	free(p->dsos);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "probe/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+#define LOG_BLOCKS_MAX 4096
+#define LOG_BLOCK_MAX (16u << 20)
+#define LOG_BYTES_MAX (64ull << 20)
+
+int target_read(u32 pid, u64 address, void *to, size_t n)
+{
+	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)address, n };
+	ssize_t r = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	if (r < 0)
+		return -errno;
+	return (size_t)r == n ? 0 : -EFAULT;
+}
+
+int target_registry(u32 pid, u64 address, struct vmspan_registry *head)
+{
+	int r = target_read(pid, address, head, sizeof(*head));
+
+	if (r)
+		return r;
+	if (head->magic != VMSPAN_MAGIC)
+		return -EBADMSG;
+	return head->abi == VMSPAN_ABI ? 0 : -ENOTSUP;
+}
+
+static int broken(struct log_cursor *c)
+{
+	c->broken = true;
+	return -EBADMSG;
+}
+
+/* One block from c->used on; *next is the one behind it. */
+static int read_block(u32 pid, struct log_cursor *c, u64 *next, log_fn fn, void *ctx)
+{
+	struct vmspan_log head;
+	u32 bytes;
+	void *data;
+	int r;
+
+	*next = 0;
+	if (target_read(pid, c->block, &head, sizeof(head)))
+		return 0;
+	/* `next` was read no later than `used`, and a block with a successor is
+	 * complete: nothing is missed by going on to it. */
+	if (head.used > head.size || head.size > LOG_BLOCK_MAX || head.used % VMSPAN_SLOT ||
+	    head.used < c->used)
+		return broken(c);
+	bytes = head.used - (u32)c->used;
+	c->bytes += bytes;
+	if (c->bytes > LOG_BYTES_MAX)
+		return broken(c);
+	if (bytes) {
+		data = malloc(bytes);
+		if (!data)
+			return 0;
+		r = target_read(pid, c->block + sizeof(head) + c->used, data, bytes);
+		if (!r) {
+			c->used += bytes;
+			r = fn(ctx, data, bytes);
+		} else {
+			head.next = 0;
+			r = 0;
+		}
+		free(data);
+		if (r)
+			return r;
+	}
+	*next = head.next;
+	return 0;
+}
+
+int target_log_read(u32 pid, u64 registry, struct log_cursor *c, log_fn fn, void *ctx)
+{
+	struct vmspan_registry head;
+	u64 next;
+	int r;
+
+	if (c->broken)
+		return 0;
+	if (!c->block) {
+		if (target_registry(pid, registry, &head) || !head.log)
+			return 0;
+		c->block = head.log;
+	}
+	/* A log that runs in a circle ends at one of the limits. */
+	for (;;) {
+		r = read_block(pid, c, &next, fn, ctx);
+		if (r || !next)
+			return r;
+		if (++c->blocks > LOG_BLOCKS_MAX)
+			return broken(c);
+		c->block = next;
+		c->used = 0;
+	}
+}

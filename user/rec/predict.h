@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How one number is coded: as its distance from what numbers in the same place
+ * were before, in a code as long as those distances were. The same code writes
+ * and reads, so both sides learn alike. FORMAT.md, "Numbers", is its
+ * specification; every constant here is part of the format.
+ */
+#ifndef REC_PREDICT_H
+#define REC_PREDICT_H
+
+#include "base/varint.h"
+#include "rec/bits.h"
+
+/* What is known about the numbers of one place. */
+struct place {
+	u64 mean;
+	u16 size; /* mean bit length of the distances, in 1/16 */
+	u16 count; /* numbers seen, up to PLACE_SEEN */
+};
+
+enum {
+	PLACE_SEEN = 16,
+	PLACE_SIZE_FIRST = 12 * 16, /* before anything is known */
+	PLACE_K_ROUND = 4,
+	PLACE_K_MAX = 30,
+	PLACE_LINEAR = 6, /* steps of the same width */
+	PLACE_STEP_MAX = 28, /* K + steps <= BITS_MAX */
+};
+
+/* Writing or reading, the same functions serve both. */
+struct coder {
+	struct bits_out out;
+	struct bits_in in;
+};
+
+static inline unsigned int bit_length(u64 v)
+{
+	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
+}
+
+/*
+ * The code of z is `step` zeros, a one, and how far z is into that step. Steps
+ * are 2^k wide; from PLACE_LINEAR on each is twice as wide as the one before:
+ * short for what is usual, and still short for what is far off.
+ */
+static inline unsigned int step_bits(unsigned int step, unsigned int k)
+{
+	return step < PLACE_LINEAR ? k : k + step - PLACE_LINEAR + 1;
+}
+
+static inline u64 step_first(unsigned int step, unsigned int k)
+{
+	if (step < PLACE_LINEAR)
+		return (u64)step << k;
+	return ((2ull << (step - PLACE_LINEAR)) + PLACE_LINEAR - 2) << k;
+}
+
+/* From PLACE_STEP_MAX on, z follows the zeros as it is. True for that. */
+static inline bool step_put(struct bits_out *b, u64 z, unsigned int k)
+{
+	u64 q = z >> k, rest;
+	unsigned int step = (unsigned int)q, bits;
+
+	if (q >= PLACE_LINEAR)
+		step = PLACE_LINEAR - 2 + bit_length(q - (PLACE_LINEAR - 2));
+	if (step >= PLACE_STEP_MAX) {
+		bits_put(b, 0, PLACE_STEP_MAX);
+		bits_put_word(b, z);
+		return true;
+	}
+	rest = z - step_first(step, k);
+	bits = step_bits(step, k);
+	if (step + 1 + bits <= BITS_MAX) {
+		bits_put(b, (rest << 1 | 1) << step, step + 1 + bits);
+	} else {
+		bits_put(b, 1ull << step, step + 1);
+		bits_put(b, rest, bits);
+	}
+	return false;
+}
+
+static inline u64 step_get(struct bits_in *b, unsigned int k, bool *escaped)
+{
+	u64 word = bits_peek(b);
+	unsigned int step, bits;
+
+	*escaped = !(word & ((1ull << PLACE_STEP_MAX) - 1));
+	if (*escaped) {
+		bits_get(b, PLACE_STEP_MAX);
+		return bits_get_word(b);
+	}
+	step = (unsigned int)__builtin_ctzll(word);
+	bits = step_bits(step, k);
+	if (step + 1 + bits <= BITS_MAX && b->end - b->at >= step + 1 + bits) {
+		b->at += step + 1 + bits;
+		word = word >> (step + 1) & ((1ull << bits) - 1);
+	} else {
+		bits_get(b, step + 1);
+		word = bits_get(b, bits);
+	}
+	return word + step_first(step, k);
+}
+
+static inline void place_learn(struct place *p, s64 distance, unsigned int length, unsigned int k)
+{
+	s64 limit = (s64)8 << k;
+	unsigned int rate = p->count < 8 ? 1 + p->count / 4 : 4;
+
+	if (!p->count)
+		p->mean += (u64)distance;
+	else
+		p->mean += (u64)((distance > limit    ? limit
+				  : distance < -limit ? -limit
+						      : distance) >>
+				 rate);
+	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> (p->count ? 3 : 1)));
+	if (p->count < PLACE_SEEN)
+		p->count++;
+}
+
+/*
+ * One number at place p. Where nothing is known of it yet, `kind` lends what is
+ * known of its kind, and learns from it.
+ */
+static inline __attribute__((always_inline)) void
+code_number(struct coder *c, const bool writing, struct place *p, struct place *kind, u64 *v)
+{
+	bool first = !p->count, escaped;
+	unsigned int k;
+	s64 distance;
+	u64 z;
+
+	if (first) {
+		if (!kind->count)
+			kind->size = PLACE_SIZE_FIRST;
+		*p = *kind;
+		p->count = 0;
+	}
+	k = (p->size + PLACE_K_ROUND) / 16u;
+	if (k > PLACE_K_MAX)
+		k = PLACE_K_MAX;
+	if (writing) {
+		distance = (s64)(*v - p->mean);
+		z = zigzag(distance);
+		escaped = step_put(&c->out, z, k);
+	} else {
+		z = step_get(&c->in, k, &escaped);
+		distance = unzigzag(z);
+		*v = p->mean + (u64)distance;
+	}
+	/* What is so far off says nothing about the next. */
+	if (escaped)
+		return;
+	place_learn(p, distance, bit_length(z), k);
+	if (first)
+		place_learn(kind, distance, bit_length(z), k);
+}
+
+#endif

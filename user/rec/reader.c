@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reader: chunks in, items out. It trusts nothing: every length is bounded
+ * before it is used, every chunk's checksum is compared before it is decoded,
+ * and where a frame makes no sense the next one that does is searched for.
+ *
+ * It reads with pread(2) and not from a mapping: a file that is cut while it
+ * is read gives an error then, not a SIGBUS.
+ */
+#include "base/text.h"
+#include "rec/chunk.h"
+#include "rec/codec.h"
+#include "rec/rec.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+	SEARCH_BYTES = 64 << 10,
+	RING_CHUNKS_MAX = 1 << 20, /* more is no ring of ours */
+};
+
+/* Where a chunk of a ring lies. */
+struct place {
+	u64 number, offset;
+	bool state_begins;
+};
+
+struct rec_reader {
+	char *path;
+	int fd;
+	u64 size;
+	struct file_head head;
+	struct codec *codec;
+	u8 *stored, *raw; /* grown to what the chunks need */
+	size_t stored_cap, raw_cap;
+	/* The way through the file: in a ring by number, else by offset. */
+	u64 at;
+	struct place *places;
+	u32 place_len, place_cap, place_at;
+	/* Where in the stream. */
+	u64 number; /* the next chunk's */
+	u64 records; /* in the chunks before it */
+	u64 records_known; /* that were ever in the file, as far as is known */
+	bool begun; /* a chunk has been read */
+	bool lost; /* the next state is news: something is missing before it */
+	bool in_state; /* a state is being handed out, maybe in several chunks */
+	bool ended;
+	/* For the note. */
+	bool index_seen, complete;
+	u64 bad_tail; /* damaged ones since the last good one */
+	u64 bad_chunks, bad_bytes, tail_bytes, unknown, lost_records;
+	char note[512];
+};
+
+/* -------------------------------------------------------------- Frames -- */
+
+/* 1: a frame head at `offset`; 0: none there; negative errno. */
+static int frame_at(struct rec_reader *r, u64 offset, struct chunk_head *h)
+{
+	u8 bytes[CHUNK_HEAD];
+	ssize_t n = file_read(r->fd, bytes, sizeof(bytes), offset);
+
+	if (n < 0)
+		return (int)n;
+	return n == sizeof(bytes) && chunk_head_get(bytes, r->head.id, h);
+}
+
+/* The next frame head from *offset on. 1: found, *offset is there; 0: none up
+ * to the end; negative errno. */
+static int frame_search(struct rec_reader *r, u64 *offset, struct chunk_head *h)
+{
+	u8 *window = malloc(SEARCH_BYTES);
+	int rc = 0;
+
+	if (!window)
+		return -ENOMEM;
+	while (!rc && *offset + CHUNK_HEAD <= r->size) {
+		ssize_t n = file_read(r->fd, window, SEARCH_BYTES, *offset);
+		size_t at = 0, len;
+
+		if (n < CHUNK_HEAD) {
+			rc = n < 0 ? (int)n : 0;
+			break;
+		}
+		/* A head must lie in the window as a whole. */
+		len = (size_t)n - CHUNK_HEAD + 1;
+		while (at < len) {
+			at += chunk_search(window + at, (size_t)n - at);
+			if (at < len && chunk_head_get(window + at, r->head.id, h)) {
+				rc = 1;
+				break;
+			}
+			at += at < len;
+		}
+		*offset += at < len ? at : len;
+	}
+	free(window);
+	return rc;
+}
+
+static int buffer_grow(u8 **p, size_t *cap, size_t n)
+{
+	u8 *grown;
+
+	if (n <= *cap)
+		return 0;
+	grown = realloc(*p, n);
+	if (!grown)
+		return -ENOMEM;
+	*p = grown;
+	*cap = n;
+	return 0;
+}
+
+/* Loads the content of the chunk at `offset` into r->raw. 1: done; 0: it is
+ * damaged; negative errno. */
+static int chunk_load(struct rec_reader *r, u64 offset, const struct chunk_head *h)
+{
+	ssize_t n;
+
+	if (buffer_grow(&r->stored, &r->stored_cap, h->stored) ||
+	    buffer_grow(&r->raw, &r->raw_cap, h->raw + CODEC_PAD))
+		return -ENOMEM;
+	n = file_read(r->fd, r->stored, h->stored, offset + CHUNK_HEAD);
+	if (n < 0)
+		return (int)n;
+	if (n != h->stored || (u32)crc32(0, r->stored, h->stored) != h->crc ||
+	    chunk_unpack(h, r->stored, r->raw))
+		return 0;
+	memset(r->raw + h->raw, 0, CODEC_PAD);
+	return 1;
+}
+
+/* ---------------------------------------------------------------- Ring -- */
+
+static int place_add(struct rec_reader *r, const struct chunk_head *h, u64 offset)
+{
+	if (r->place_len == r->place_cap) {
+		u32 cap = r->place_cap ? r->place_cap * 2 : 64;
+		struct place *places;
+
+		if (cap > RING_CHUNKS_MAX)
+			return -EFBIG;
+		places = realloc(r->places, cap * sizeof(*places));
+		if (!places)
+			return -ENOMEM;
+		r->places = places;
+		r->place_cap = cap;
+	}
+	r->places[r->place_len++] = (struct place){
+		.number = h->number,
+		.offset = offset,
+		.state_begins = h->kind == CHUNK_STATE && h->flags & CHUNK_STATE_BEGINS,
+	};
+	return 0;
+}
+
+static int place_order(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/*
+ * Finds all chunks of a ring, in the order of the stream. What lies before the
+ * first state is the rest of a segment that is being overwritten: its own
+ * state is gone, so it is left out.
+ */
+static int ring_scan(struct rec_reader *r)
+{
+	u64 at = FILE_HEAD;
+	struct chunk_head h;
+	u32 first = 0;
+	int rc;
+
+	while ((rc = frame_search(r, &at, &h)) > 0) {
+		rc = place_add(r, &h, at);
+		if (rc)
+			return rc;
+		at += CHUNK_HEAD + h.stored;
+	}
+	if (rc < 0 || !r->place_len)
+		return rc;
+	qsort(r->places, r->place_len, sizeof(*r->places), place_order);
+	if (!r->places[0].number)
+		return 0;
+	while (first < r->place_len && !r->places[first].state_begins)
+		first++;
+	r->place_at = first < r->place_len ? first : 0;
+	return 0;
+}
+
+/* ------------------------------------------------------------- The way -- */
+
+/* What is behind the last whole chunk. */
+static int next_end(struct rec_reader *r)
+{
+	struct file_trailer t;
+	u8 bytes[FILE_TRAILER];
+	ssize_t n;
+
+	r->ended = true;
+	if (r->size >= FILE_HEAD + FILE_TRAILER) {
+		n = file_read(r->fd, bytes, sizeof(bytes), r->size - FILE_TRAILER);
+		if (n < 0)
+			return (int)n;
+		r->complete = n == FILE_TRAILER && file_trailer_get(bytes, r->head.id, &t) &&
+			      t.file_bytes == r->size && r->index_seen;
+	}
+	if (!r->complete && !r->head.segments && r->at < r->size)
+		r->tail_bytes = r->size - r->at;
+	return 0;
+}
+
+static int next_in_ring(struct rec_reader *r, struct chunk_head *h, u64 *offset)
+{
+	int rc;
+
+	if (r->place_at == r->place_len)
+		return next_end(r);
+	*offset = r->places[r->place_at++].offset;
+	rc = frame_at(r, *offset, h);
+	return rc ? rc : -EIO; /* it was there a moment ago */
+}
+
+/* 1: a chunk of *h lies at *offset; 0: the end; negative errno. */
+static int next_chunk(struct rec_reader *r, struct chunk_head *h, u64 *offset)
+{
+	u64 from = r->at;
+	int rc;
+
+	if (r->head.segments)
+		return next_in_ring(r, h, offset);
+	rc = frame_at(r, r->at, h);
+	if (!rc && !r->index_seen) {
+		rc = frame_search(r, &from, h);
+	}
+	if (rc < 0)
+		return rc;
+	if (rc > 0 && from + CHUNK_HEAD + h->stored > r->size) {
+		/* Cut inside it. What it held is known, but not here. */
+		r->records_known = max_u64(r->records_known, h->first_record + h->records);
+		rc = 0;
+	} else if (rc > 0) {
+		r->bad_bytes += from - r->at;
+		r->at = from + CHUNK_HEAD + h->stored;
+	}
+	*offset = from;
+	return rc ? rc : next_end(r);
+}
+
+/* -------------------------------------------------------------- Stream -- */
+
+static int hand_loss(struct rec_reader *r, u64 records, item_fn fn, void *ctx)
+{
+	struct item it = { .type = ITEM_LOSS };
+
+	it.loss = (struct item_loss){ LOSS_TRUNCATED, records, 0 };
+	r->lost_records += records;
+	return fn(ctx, &it);
+}
+
+/*
+ * Is this chunk the next of the stream? If not, what is between is missing and
+ * said; a chunk that was there before is not read again.
+ */
+static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, item_fn fn, void *ctx,
+			   bool *skip)
+{
+	int rc = 0;
+
+	*skip = r->begun && h->number < r->number;
+	if (*skip) {
+		r->bad_chunks++;
+		return 0;
+	}
+	if (!r->begun && r->head.segments) {
+		/* What a ring has given up is no loss. */
+		r->number = h->number;
+		r->records = r->records_known = h->first_record;
+		r->lost = h->number > 0;
+	}
+	if (h->number > r->number) {
+		r->bad_chunks += h->number - r->number;
+		r->lost = true;
+	}
+	if (h->first_record > r->records)
+		rc = hand_loss(r, h->first_record - r->records, fn, ctx);
+	r->records = max_u64(r->records, h->first_record);
+	r->begun = true;
+	return rc;
+}
+
+/* Is it to be handed out? States are news only behind a loss. */
+static bool chunk_wanted(struct rec_reader *r, const struct chunk_head *h)
+{
+	if (h->kind == CHUNK_STATE) {
+		if (h->flags & CHUNK_STATE_BEGINS)
+			r->in_state = r->lost;
+		return r->in_state;
+	}
+	return h->kind == CHUNK_DATA;
+}
+
+static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn fn, void *ctx)
+{
+	struct codec_result result;
+	bool state = h->kind == CHUNK_STATE;
+	/* Without a state, the chunk's own clocks are better than none. */
+	bool anchor = !state && r->lost;
+	int rc;
+
+	if (state || h->kind == CHUNK_DATA)
+		r->lost = false;
+	rc = codec_read(r->codec, r->raw, h->raw, anchor, fn, ctx, &result);
+	r->unknown += result.unknown;
+	if (!state) {
+		r->records += result.records;
+		r->in_state = false;
+	}
+	if (result.bad) {
+		r->bad_chunks++;
+		r->lost = true;
+	}
+	return rc;
+}
+
+static int read_fail(const struct rec_reader *r, int rc, struct err *err)
+{
+	return err_set(err, rc, "cannot read the recording %s: %s", r->path, strerror(-rc));
+}
+
+static int read_chunk(struct rec_reader *r, u64 offset, const struct chunk_head *h, item_fn fn,
+		      void *ctx, struct err *err)
+{
+	bool skip;
+	int rc;
+
+	rc = chunk_load(r, offset, h);
+	if (rc < 0)
+		return read_fail(r, rc, err);
+	r->records_known = max_u64(r->records_known, h->first_record + h->records);
+	/* A damaged one is missed when the next comes, or at the end. */
+	if (!rc) {
+		r->bad_tail++;
+		return 0;
+	}
+	r->bad_tail = 0;
+	rc = place_in_stream(r, h, fn, ctx, &skip);
+	if (rc || skip)
+		return rc;
+	r->number = h->number + 1;
+	r->index_seen |= h->kind == CHUNK_INDEX;
+	if (!chunk_wanted(r, h))
+		return 0;
+	rc = chunk_hand(r, h, fn, ctx);
+	if (!rc && r->records < h->first_record + h->records)
+		rc = hand_loss(r, h->first_record + h->records - r->records, fn, ctx);
+	r->records = h->first_record + h->records;
+	return rc;
+}
+
+/* ---------------------------------------------------------------- Note -- */
+
+static void note_add(struct rec_reader *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void note_add(struct rec_reader *r, const char *fmt, ...)
+{
+	size_t len = strlen(r->note);
+	va_list ap;
+
+	if (len && len + 2 < sizeof(r->note)) {
+		memcpy(r->note + len, "; ", 3);
+		len += 2;
+	}
+	va_start(ap, fmt);
+	vsnprintf(r->note + len, sizeof(r->note) - len, fmt, ap);
+	va_end(ap);
+}
+
+static void note_write(struct rec_reader *r)
+{
+	r->bad_chunks += r->bad_tail;
+	if (r->head.flags & FILE_UNFINISHED)
+		note_add(r, "the recording was not finished");
+	else if (!r->complete)
+		note_add(r, "the end of the recording is missing");
+	if (r->tail_bytes)
+		note_add(r, "%" PRIu64 " bytes behind the last whole chunk were not read",
+			 r->tail_bytes);
+	if (r->bad_chunks)
+		note_add(r, "%" PRIu64 " chunks are damaged or missing", r->bad_chunks);
+	if (r->bad_bytes)
+		note_add(r, "%" PRIu64 " bytes between chunks made no sense", r->bad_bytes);
+	if (r->lost_records)
+		note_add(r, "%" PRIu64 " records are missing for that", r->lost_records);
+	if (r->unknown)
+		note_add(r, "%" PRIu64 " items of a later version of the format were skipped",
+			 r->unknown);
+}
+
+/* ----------------------------------------------------------- Interface -- */
+
+static int head_fail(const struct rec_reader *r, enum file_head_state state, struct err *err)
+{
+	switch (state) {
+	case FILE_HEAD_NEWER:
+		err_set_status(err, -EPROTONOSUPPORT, EXIT_FAILED,
+			       "%s was made by a newer vmspan: its format is version %u, this "
+			       "vmspan reads up to %u",
+			       r->path, r->head.major, FILE_MAJOR);
+		err_hint(err, "Read it with the version of vmspan that recorded it, or a later "
+			      "one.");
+		return -EPROTONOSUPPORT;
+	case FILE_HEAD_DAMAGED:
+		err_set_status(err, -EBADMSG, EXIT_FAILED,
+			       "the recording %s is damaged: its first %d bytes are cut or do not "
+			       "match their checksum",
+			       r->path, FILE_HEAD);
+		err_hint(err, "Copy the file again from where it was recorded.");
+		return -EBADMSG;
+	default:
+		err_set_status(err, -EBADMSG, EXIT_FAILED, "%s is %s", r->path,
+			       r->size ? "not a vmspan recording"
+				       : "empty, so it is not a vmspan recording");
+		err_hint(err, "Recordings are made with: vmspan record -p PID -o FILE");
+		return -EBADMSG;
+	}
+}
+
+static int reader_open(struct rec_reader *r, struct err *err)
+{
+	u8 head[FILE_HEAD];
+	enum file_head_state state;
+	ssize_t n;
+	int rc;
+
+	r->fd = file_open(r->path, &r->size, err);
+	if (r->fd < 0)
+		return r->fd;
+	n = file_read(r->fd, head, sizeof(head), 0);
+	if (n < 0)
+		return read_fail(r, (int)n, err);
+	state = file_head_get(head, (size_t)n, &r->head);
+	if (state != FILE_HEAD_GOOD)
+		return head_fail(r, state, err);
+	r->at = FILE_HEAD;
+	rc = r->head.segments ? ring_scan(r) : 0;
+	return rc ? read_fail(r, rc, err) : 0;
+}
+
+struct rec_reader *rec_open(const char *path, struct source_info *info, struct err *err)
+{
+	struct rec_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		goto no_memory;
+	r->fd = -1;
+	r->path = strdup(path);
+	r->codec = codec_new();
+	if (!r->path || !r->codec)
+		goto no_memory;
+	if (reader_open(r, err)) {
+		rec_reader_free(r);
+		return NULL;
+	}
+	*info = r->head.info;
+	return r;
+no_memory:
+	err_set(err, -ENOMEM, "cannot open the recording %s: %s", path, strerror(ENOMEM));
+	rec_reader_free(r);
+	return NULL;
+}
+
+int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err)
+{
+	struct chunk_head h;
+	u64 offset = 0;
+	int rc;
+
+	if (r->ended)
+		return 0;
+	rc = next_chunk(r, &h, &offset);
+	if (rc < 0)
+		return read_fail(r, rc, err);
+	if (rc) {
+		rc = read_chunk(r, offset, &h, fn, ctx, err);
+		return rc < 0 ? rc : 1;
+	}
+	if (r->records_known > r->records)
+		rc = hand_loss(r, r->records_known - r->records, fn, ctx);
+	note_write(r);
+	return rc;
+}
+
+const char *rec_note(const struct rec_reader *r)
+{
+	return r->note[0] ? r->note : NULL;
+}
+
+void rec_reader_free(struct rec_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	codec_free(r->codec);
+	free(r->stored);
+	free(r->raw);
+	free(r->places);
+	free(r->path);
+	free(r);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of threads <-> bits. What has been seen in this chunk predicts what
+ * comes: a record like the one expected costs a bit and its times. FORMAT.md,
+ * "Records", is the specification.
+ */
+#ifndef REC_RECORDS_H
+#define REC_RECORDS_H
+
+#include "base/wire.h"
+#include "rec/predict.h"
+
+enum {
+	RECORDS_THREADS = 1024, /* of one chunk */
+	RECORDS_SHAPES = 4096, /* heads remembered in a chunk */
+	RECORDS_GUESSES = 4096,
+	RECORDS_PLACES = 4096,
+	RECORDS_OPEN = 32, /* levels of nesting followed in a thread */
+};
+
+/* A thread's latest: where the next record is expected to begin. */
+struct records_thread {
+	u32 pid, tid, thread;
+	u32 too_deep, unmatched, repaired, in_mark;
+	u64 registry, seq; /* seq: expected of the next batch */
+	u64 end, mono, cpu_ns; /* of the latest record, of the latest event */
+	u64 mono_cycles; /* cycles at `mono` */
+	u64 recent[4]; /* shapes of the latest records, newest first */
+	u32 iteration, iteration_last;
+	u32 since; /* records since the latest event */
+	u16 cpu;
+	u16 open_len;
+	struct records_open {
+		u32 level;
+		u64 begin; /* of the first record at this level */
+	} open[RECORDS_OPEN];
+};
+
+/* All that coding remembers; forgotten at the start of each chunk. */
+struct records {
+	u64 mono_mult; /* ns per cycle, 32.32 */
+	u32 thread_len, shape_len;
+	u64 shapes[RECORDS_SHAPES];
+	u16 shape_at[RECORDS_SHAPES * 2]; /* hash table: index + 1 */
+	u64 guess_near[RECORDS_GUESSES], guess_far[RECORDS_GUESSES];
+	struct place places[RECORDS_PLACES];
+	struct place kinds[32];
+	u16 thread_at[RECORDS_THREADS * 2]; /* hash table: index + 1 */
+	struct records_thread threads[RECORDS_THREADS];
+};
+
+void records_reset(struct records *r, u64 mono_mult);
+/* The thread's place, or NULL when it is not known in this chunk. */
+struct records_thread *records_find(struct records *r, u32 pid, u32 tid, u64 registry, u32 thread);
+/* Adds one; NULL when there are RECORDS_THREADS. */
+struct records_thread *records_add(struct records *r, u32 pid, u32 tid, u64 registry, u32 thread);
+
+/* Bytes that records_write() may need for a batch. */
+size_t records_bound(u32 records, u32 bytes);
+/* Writes `records` records, which have passed batch_check(), at `out`. Returns
+ * the end of what was written. */
+u8 *records_write(struct records *r, struct records_thread *t, u8 *out, const void *data,
+		  u32 records);
+/*
+ * Reads `records` records out of in[0 ... len) (BITS_PAD more bytes must be
+ * readable) into data, which holds `size` bytes. *bytes: how many there are;
+ * *used: how many of `in` they took. 0 or -EBADMSG. They are as they were written; if a stranger wrote them,
+ * batch_check() has to say what they are.
+ */
+int records_read(struct records *r, struct records_thread *t, const u8 *in, size_t len, void *data,
+		 u32 size, u32 records, u32 *bytes, size_t *used);
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/live_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Clock items while there is data: at least this often. */
+#define CLOCK_NS (250 * NSEC_PER_MSEC)
+
+static struct live *of(struct source *s)
+{
+	return (struct live *)s;
+}
+
+int live_emit(struct live *l, const struct item *it)
+{
+	if (!l->failed && l->fn)
+		l->failed = l->fn(l->ctx, it);
+	return l->failed;
+}
+
+int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches)
+{
+	struct item it = { .type = ITEM_LOSS,
+			   .loss = { .cause = cause, .records = records, .batches = batches } };
+
+	return live_emit(l, &it);
+}
+
+static int emit_clock(struct live *l, const struct item_clock *c)
+{
+	struct item it = { .type = ITEM_CLOCK, .clock = *c };
+
+	l->clock_ns = c->mono_ns;
+	return live_emit(l, &it);
+}
+
+static int emit_clock_now(struct live *l)
+{
+	struct item_clock c;
+
+	clock_read(l->s.info.clock, &c);
+	return emit_clock(l, &c);
+}
+
+/* The first items: the clock from before the trace, the targets, and their
+ * definitions, read now that marks are on so that none falls between. */
+static int start(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	l->started = true;
+	if (emit_clock(l, &l->first))
+		return l->failed;
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		if (process_emit(l, p, PROCESS_SEEN, l->first.mono_ns) || process_defs(l, p))
+			return l->failed;
+	}
+	return 0;
+}
+
+/* After a drain: what comes at its end. */
+static int after_drain(struct live *l, int taken)
+{
+	bool empty = !l->more;
+
+	if (empty && process_settle(l, !taken))
+		return l->failed;
+	if (taken && live_losses(l))
+		return l->failed;
+	if (taken && clock_mono_ns() - l->clock_ns >= CLOCK_NS)
+		emit_clock_now(l);
+	return l->failed;
+}
+
+static int finish(struct live *l, struct err *err)
+{
+	l->finished = true;
+	if (live_losses(l) || emit_clock_now(l))
+		return l->failed;
+	if (l->attached_once)
+		return 0;
+	err_set_status(err, -ENOENT, EXIT_NOTHING,
+		       "the command ended, and neither it nor its children had probes to trace");
+	err_hint(err, "Looked for vmspan:armed and vmspan:flush in every program it ran. Build the "
+		      "program or its VM with user/sdk/vmspan.h.");
+	return -ENOENT;
+}
+
+static int drain(struct live *l, struct err *err)
+{
+	int n = ring_drain(l);
+
+	if (n < 0)
+		return l->failed ? n : err_set(err, n, "reading the ring buffer: %s", strerror(-n));
+	return after_drain(l, n) ? l->failed : n;
+}
+
+static u64 deadline(int timeout_ms)
+{
+	return timeout_ms < 0 ? UINT64_MAX : clock_mono_ns() + (u64)timeout_ms * NSEC_PER_MSEC;
+}
+
+static int live_poll(struct source *s, int timeout_ms, int stop_fd, item_fn fn, void *ctx,
+		     struct err *err)
+{
+	struct live *l = of(s);
+	u64 end = deadline(timeout_ms);
+	int n, stopped = 0;
+
+	l->fn = fn;
+	l->ctx = ctx;
+	l->failed = 0;
+	if (!l->started)
+		return start(l) ? l->failed : 1;
+	if (l->finished)
+		return 0;
+	for (;;) {
+		/* After a full drain there is nothing to wait for. */
+		if (!l->more) {
+			stopped = ring_wait(l, end, stop_fd);
+			if (stopped < 0)
+				return err_set(err, stopped, "waiting for data: %s",
+					       strerror(-stopped));
+		}
+		n = drain(l, err);
+		if (n < 0)
+			return n;
+		if (!l->processes.len && !l->more)
+			return finish(l, err);
+		if (n || stopped || (end != UINT64_MAX && clock_mono_ns() >= end))
+			return 1;
+	}
+}
+
+/* Everything in the ring; bounded, since nothing is added any more but by
+ * other processes' last flushes. */
+static int drain_all(struct live *l, struct err *err)
+{
+	u64 rounds = 2 * tracer_ring_bytes(l->t) / sizeof(struct wire_head) / RING_DRAIN + 1;
+	int n;
+
+	do {
+		n = drain(l, err);
+	} while (n >= 0 && l->more && rounds--);
+	return n < 0 ? n : 0;
+}
+
+static int tails(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+	u32 i;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		for (i = 0; i < p->registry_count; i++) {
+			struct registry *r = &p->registries[i];
+
+			if ((r->due && registry_read(l, p, r)) || registry_tails(l, p, r))
+				return l->failed;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The way back, in this order:
+ *  1. armed (or the conventional probes) goes: no new mark begins. The carrier
+ *     is still there for the batches under way, and so is `traced`.
+ *  2. What the direct stopwatch holds is handed over, then the ring drained.
+ *  3. The carriers go; the ring is drained of what came meanwhile.
+ *  4. What threads have gathered and not flushed is read from their memory:
+ *     last, so that its sequence numbers follow what was drained.
+ *  5. Losses and a clock close the stream. The programs that watch fork and
+ *     exit live on until free: they hurt nobody, and the ring takes the rest.
+ */
+static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
+{
+	struct live *l = of(s);
+	int r = 0;
+
+	l->fn = fn;
+	l->ctx = ctx;
+	l->failed = 0;
+	if (l->detached)
+		return 0;
+	l->detached = true;
+	if (!l->started)
+		r = start(l);
+	process_disarm_all(l);
+	tracer_tail(l->t);
+	if (!r)
+		r = drain_all(l, err);
+	process_detach_all(l);
+	if (!r)
+		r = drain_all(l, err);
+	if (!r)
+		r = tails(l);
+	if (!r && !l->finished)
+		r = live_losses(l);
+	if (!r && !l->finished)
+		r = emit_clock_now(l);
+	l->finished = true;
+	command_reap(&l->command, false);
+	return r;
+}
+
+static void live_free(struct source *s)
+{
+	struct live *l = of(s);
+	u64 key, value;
+	size_t at = 0;
+
+	l->fn = NULL;
+	if (l->t) {
+		process_disarm_all(l);
+		process_detach_all(l);
+	}
+	while (map_next(&l->processes, &at, &key, &value))
+		process_free(l, (struct process *)(uintptr_t)value);
+	map_free(&l->processes);
+	process_settle(l, true);
+	free(l->carriers);
+	ring_close(&l->ring);
+	command_free(&l->command);
+	tracer_free(l->t);
+	plan_cache_free(&l->cache);
+	free(l);
+}
+
+static const struct source_ops live_ops = {
+	.poll = live_poll,
+	.stop = live_stop,
+	.free = live_free,
+};
+
+/* ---- Opening ---- */
+
+/* A file, a pidfd and some links a process. */
+static void raise_nofile(void)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_NOFILE, &r) && r.rlim_cur < r.rlim_max) {
+		r.rlim_cur = r.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &r);
+	}
+}
+
+static void fill_info(struct live *l)
+{
+	struct source_info *i = &l->s.info;
+	struct utsname u;
+
+	i->cycles_hz = clock_hz(i->clock);
+	clock_read(i->clock, &l->first);
+	i->start_mono_ns = l->first.mono_ns;
+	i->start_real_ns = l->first.real_ns;
+	if (!uname(&u))
+		snprintf(i->host, sizeof(i->host), "%.63s", u.nodename);
+	snprintf(i->tool, sizeof(i->tool), "%s", VMSPAN_VERSION);
+}
+
+/* A thread's number finds its process's files, but is not the process. */
+static int check_pid(u32 pid, struct err *err)
+{
+	char path[48], line[128];
+	u32 tgid = pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_set(err, -ESRCH, "process %u does not exist", pid);
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %" SCNu32, &tgid) == 1)
+			break;
+	fclose(f);
+	if (tgid == pid)
+		return 0;
+	err_set(err, -ESRCH, "%u is a thread of process %u", pid, tgid);
+	err_hint(err, "Trace the process: -p %u", tgid);
+	return -ESRCH;
+}
+
+/*
+ * Looks at the targets before anything is loaded: whether they can be traced
+ * at all, and whether one of them needs the direct stopwatch.
+ */
+static int look(struct live *l, const struct live_config *c, bool *direct, struct err *err)
+{
+	struct plan plan;
+	u32 i, j;
+	int r;
+
+	*direct = c->method == METHOD_DIRECT;
+	for (i = 0; i < c->pid_count; i++) {
+		r = check_pid(c->pids[i], err);
+		if (!r)
+			r = plan_process(c->pids[i], &l->cache, &plan, err);
+		if (r)
+			return r;
+		for (j = 0; j < plan.count; j++)
+			*direct |= c->method == METHOD_AUTO && !plan_has_flush(&plan.dsos[j]);
+		plan_free(&plan);
+	}
+	return 0;
+}
+
+static int open_tracer(struct live *l, const struct live_config *c, bool direct, struct err *err)
+{
+	const struct tracer_config tc = {
+		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
+		.direct = direct,
+		.children = !c->no_children,
+	};
+
+	l->t = tracer_open(&tc, err);
+	if (!l->t)
+		return err->code;
+	l->s.info.clock = direct && !tracer_has_tsc(l->t) ? CLOCK_MONO : CLOCK_TSC;
+	return ring_open(&l->ring, l, err);
+}
+
+static int open_pids(struct live *l, const struct live_config *c, struct err *err)
+{
+	struct process *p;
+	u32 i;
+	int r;
+
+	for (i = 0; i < c->pid_count; i++) {
+		if (process_find(l, c->pids[i]))
+			continue;
+		p = process_new(l, c->pids[i], 0);
+		if (!p)
+			return err_set(err, -ENOMEM, "no memory");
+		/* Before its probes: no batch and no child falls between. */
+		r = tracer_trace(l->t, p->pid, err);
+		if (!r)
+			r = process_attach(l, p, err);
+		if (r)
+			return r;
+	}
+	return c->no_children ? 0 : children_open(l, err);
+}
+
+static int open_command(struct live *l, char *const *argv, struct err *err)
+{
+	struct err none = { 0 };
+	struct process *p;
+	struct plan plan;
+	char *path;
+	int fd, r;
+
+	r = command_start(&l->command, argv, &fd, &path, err);
+	if (!r) {
+		p = process_new(l, (u32)l->command.pid, (u32)getpid());
+		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
+	}
+	if (!r) {
+		p->command = true;
+		/* A script, or a program that only starts others, has no probes. */
+		if (fd >= 0 && !plan_file(fd, path, &l->cache, &plan, &none)) {
+			r = process_attach_file(l, p, &plan, err);
+			plan_free(&plan);
+		}
+	}
+	if (!r)
+		r = command_go(&l->command, argv, err);
+	if (!r)
+		snprintf(p->name, sizeof(p->name), "%s",
+			 strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return r;
+}
+
+struct source *live_open(const struct live_config *config, struct err *err)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	struct err own = { 0 };
+	bool direct;
+	int r;
+
+	err = err ? err : &own;
+	if (!l) {
+		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	l->s.ops = &live_ops;
+	l->method = config->method;
+	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
+	raise_nofile();
+	r = look(l, config, &direct, err);
+	if (!r)
+		r = open_tracer(l, config, direct, err);
+	if (!r) {
+		/* Spans that began before this reading are not of this trace. */
+		fill_info(l);
+		r = tracer_watch_life(l->t, err);
+	}
+	if (!r)
+		r = open_pids(l, config, err);
+	if (!r && config->command)
+		r = open_command(l, config->command, err);
+	if (!r)
+		return &l->s;
+	live_free(&l->s);
+	return NULL;
+}
+
+int live_command_status(const struct source *s)
+{
+	return ((const struct live *)s)->command.status;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ring buffer records -> items. Their contents come from the target. */
+#include "source/live_int.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Threads of a registry whose sequence is followed; a hostile target could
+ * name any number of them. */
+#define SEQ_MAX 65536
+
+/* The process of a batch. One that nobody told of (its fork was lost) is
+ * taken in now. NULL: there is none. */
+static struct process *process_of(struct live *l, u32 pid)
+{
+	struct process *p = process_find(l, pid);
+	char path[32];
+
+	if (p)
+		return p;
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (access(path, F_OK))
+		return NULL;
+	p = process_new(l, pid, 0);
+	if (p && process_emit(l, p, PROCESS_SEEN, clock_mono_ns()))
+		return NULL;
+	return p;
+}
+
+/*
+ * Before a batch that names an id nobody has defined here (the batch with its
+ * definition was lost, or a child has its parent's) the log is read again.
+ * Not for every such batch, or a hostile target could keep the reader busy.
+ */
+static int define(struct live *l, struct process *p, struct registry *r, const void *data,
+		  u32 bytes)
+{
+	bool first = !r->read_ns;
+
+	if (registry_knows(r, data, bytes) && !first)
+		return 0;
+	if (!first && clock_mono_ns() - r->read_ns < REREAD_NS) {
+		r->due = true;
+		return 0;
+	}
+	return registry_read(l, p, r);
+}
+
+static int malformed(struct live *l, u32 records, u32 bytes)
+{
+	u32 slots = bytes > VMSPAN_BATCH_HEADER ? (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT : 0;
+
+	return live_emit_loss(l, LOSS_TRUNCATED, records < slots ? records : slots, 1);
+}
+
+static int batch(struct live *l, const struct wire_head *h, size_t size)
+{
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	const void *data = b + 1;
+	struct item it = { .type = ITEM_BATCH };
+	struct registry *r;
+	struct process *p;
+	u32 bytes;
+
+	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
+		return malformed(l, 0, 0);
+	bytes = h->bytes - (u32)sizeof(*b);
+	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != VMSPAN_ABI || b->bytes != h->bytes ||
+	    batch_check(data, bytes, b->records))
+		return malformed(l, b->records, h->bytes);
+	p = process_of(l, h->pid);
+	if (l->failed)
+		return l->failed;
+	r = p ? live_registry_at(p, b->registry) : NULL;
+	if (!r)
+		return malformed(l, b->records, h->bytes);
+	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes))
+		return l->failed;
+	if (r->seq.len >= SEQ_MAX)
+		map_free(&r->seq);
+	map_put(&r->seq, b->thread, b->seq + b->records);
+	it.batch = (struct item_batch){
+		.pid = h->pid,
+		.tid = h->tid,
+		.registry = b->registry,
+		.thread = b->thread,
+		.seq = b->seq,
+		.records = b->records,
+		.bytes = bytes,
+		.data = data,
+		.too_deep = b->too_deep,
+		.unmatched = b->unmatched,
+		.repaired = b->repaired,
+		.in_mark = b->in_mark,
+	};
+	return live_emit(l, &it);
+}
+
+static int thread_end(struct live *l, const struct wire_life *w)
+{
+	struct process *p = process_find(l, w->h.pid);
+	struct item it = { .type = ITEM_THREAD };
+	char name[sizeof(w->comm)];
+
+	/* One that never handed a batch over is nobody's concern. */
+	if (!p || !map_del(&p->threads, w->h.tid))
+		return 0;
+	memcpy(name, w->comm, sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	it.thread = (struct item_thread){
+		.pid = p->pid,
+		.tid = w->h.tid,
+		.ended = true,
+		.mono_ns = w->mono_ns,
+		.name = name,
+	};
+	return live_emit(l, &it);
+}
+
+int live_record(struct live *l, const void *data, size_t size)
+{
+	const struct wire_life *w = data;
+	const struct wire_head *h = data;
+	struct process *p;
+
+	if (size < sizeof(*h))
+		return 0;
+	if (h->kind == WIRE_BATCH)
+		return batch(l, h, size);
+	if (size < sizeof(*w))
+		return 0;
+	switch (h->kind) {
+	case WIRE_FORK:
+		return process_fork(l, w);
+	case WIRE_EXEC:
+		return process_exec(l, w);
+	case WIRE_THREAD_EXIT:
+		return thread_end(l, w);
+	case WIRE_EXIT:
+		p = process_find(l, h->pid);
+		return p ? process_end(l, p, w->mono_ns) : 0;
+	default:
+		return 0;
+	}
+}
+
+int live_losses(struct live *l)
+{
+	static const struct {
+		enum loss_cause cause;
+		int records, batches; /* enum wire_counter, or -1 */
+	} table[] = {
+		{ LOSS_RING_FULL, COUNT_RING_FULL_RECORDS, COUNT_RING_FULL_BATCHES },
+		{ LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES },
+		{ LOSS_TRUNCATED, -1, COUNT_MALFORMED },
+		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
+	};
+	u64 now[COUNT_MAX];
+	size_t i;
+
+	if (tracer_counters(l->t, now))
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		int r = table[i].records, b = table[i].batches;
+		u64 records = r < 0 ? 0 : now[r] - l->counters[r];
+		u64 batches = b < 0 ? 0 : now[b] - l->counters[b];
+
+		if ((records || batches) && live_emit_loss(l, table[i].cause, records, batches))
+			break;
+	}
+	memcpy(l->counters, now, sizeof(now));
+	return l->failed;
+}

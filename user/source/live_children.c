@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The descendants that targets had before the trace. Their parents are in
+ * `traced` already, so whatever is born meanwhile tells of itself.
+ */
+#include "source/live_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct kin {
+	u32 pid, ppid;
+};
+
+static u32 parent_of(u32 pid)
+{
+	char path[40], line[512], *p;
+	unsigned int ppid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	/* The name may hold anything, brackets too: the last one ends it. */
+	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')))
+		sscanf(p + 1, " %*c %u", &ppid);
+	fclose(f);
+	return ppid;
+}
+
+static int read_all(struct kin **list, size_t *count)
+{
+	struct kin *grown;
+	struct dirent *e;
+	size_t cap = 0;
+	DIR *d = opendir("/proc");
+
+	*list = NULL;
+	*count = 0;
+	if (!d)
+		return -errno;
+	while ((e = readdir(d))) {
+		u32 pid = (u32)strtoul(e->d_name, NULL, 10);
+
+		if (!pid)
+			continue;
+		if (*count == cap) {
+			cap = cap ? 2 * cap : 256;
+			grown = realloc(*list, cap * sizeof(*grown));
+			if (!grown)
+				break;
+			*list = grown;
+		}
+		(*list)[(*count)++] = (struct kin){ pid, parent_of(pid) };
+	}
+	closedir(d);
+	return 0;
+}
+
+/* One without probes is followed too: its children may have some. */
+static int adopt(struct live *l, const struct kin *k, struct err *err)
+{
+	struct err ignored = { 0 };
+	struct process *p = process_new(l, k->pid, k->ppid);
+
+	if (!p)
+		return err_set(err, -ENOMEM, "no memory");
+	p->adopted = true;
+	if (!tracer_trace(l->t, k->pid, &ignored))
+		process_attach(l, p, &ignored);
+	return 0;
+}
+
+int children_open(struct live *l, struct err *err)
+{
+	struct kin *list;
+	size_t count, i;
+	bool more = true;
+	int r = read_all(&list, &count);
+
+	/* Each round finds a generation. */
+	while (!r && more) {
+		more = false;
+		for (i = 0; i < count && !r; i++) {
+			if (!process_find(l, list[i].ppid) || process_find(l, list[i].pid))
+				continue;
+			more = true;
+			r = adopt(l, &list[i], err);
+		}
+	}
+	free(list);
+	/* Without a full /proc, children that were there are left out. */
+	return r == -ENOMEM ? r : 0;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of the live source, shared by live*.c only. One thread.
+ *
+ *   live.c           open, poll, stop, free
+ *   live_ring.c      the ring buffer: waiting and draining
+ *   live_batch.c     what the ring holds -> items
+ *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_children.c  descendants that were there before
+ *   live_registry.c  definitions and unfinished batches in target memory
+ *   live_command.c   starting a command under the trace
+ */
+#ifndef SOURCE_LIVE_INT_H
+#define SOURCE_LIVE_INT_H
+
+#include "attach/clock.h"
+#include "attach/tracer.h"
+#include "base/map.h"
+#include "probe/target.h"
+#include "source/live.h"
+
+struct ring_buffer;
+
+/* ---- live_registry.c ---- */
+
+enum known_kind {
+	KNOWN_GROUP,
+	KNOWN_COMPARTMENT,
+	KNOWN_LABEL,
+	KNOWN_KINDS,
+};
+
+struct known {
+	u64 *bits; /* owned; one an id below 64 * words */
+	u32 words;
+};
+
+/* An unknown id makes the log be read again, but not more often than this. */
+#define REREAD_NS (100 * NSEC_PER_MSEC)
+
+/* A registry of a process. */
+struct registry {
+	u64 address;
+	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
+	struct map seq; /* thread -> seq its next batch has */
+	struct log_cursor log;
+	u64 read_ns; /* when its log was last read */
+	bool due; /* an unknown id was seen, and it was too early to read */
+};
+
+/* ---- live_process.c ---- */
+
+#define REGISTRIES_MAX 64
+#define DIRECT_LINKS (ROLE_COUNT - ROLE_ENTER)
+
+/* The carrier's link of one file; it serves all processes. */
+struct carrier {
+	u64 dev, inode;
+	struct bpf_link *link; /* owned */
+	u32 users; /* attachments */
+};
+
+/* One file of one process. */
+struct attachment {
+	u64 dev, inode;
+	struct carrier *carrier; /* counted, or NULL */
+	struct bpf_link *links[DIRECT_LINKS]; /* armed alone, or conventional probes */
+	u32 count;
+	struct attachment *next;
+};
+
+struct process {
+	u32 pid, ppid;
+	int pidfd; /* owned, or -1 */
+	char name[16]; /* zero-terminated */
+	const char *vm; /* profile name or "" */
+	bool command; /* started by us and not yet through its first exec */
+	bool adopted; /* its fork, if it comes in the ring, is known already */
+	bool unlinked; /* a child that lives on its parent's attachments */
+	bool ended; /* its pidfd says so */
+	struct attachment *attachments; /* owned */
+	struct registry *registries; /* owned */
+	u32 registry_count;
+	struct map threads; /* tid -> 1: its name was handed out */
+	u32 rescans; /* left to do */
+	u64 rescan_ns; /* when the next one is due */
+};
+
+/* ---- live_command.c ---- */
+
+struct command {
+	int pid; /* 0: none */
+	int go; /* write end: releases it; -1: released */
+	int result; /* read end: errno of exec, or its end */
+	int status; /* as wait(2) has it; -1: not known */
+};
+
+/* ---- live_ring.c ---- */
+
+struct live_ring {
+	struct ring_buffer *rb;
+	const u64 *consumer, *producer; /* mapped positions */
+	size_t page;
+	int epfd; /* the ring and the pidfds */
+	u64 busy_ns; /* when data was last found */
+	u32 taken; /* records in this drain */
+};
+
+struct live {
+	struct source s;
+	struct tracer *t;
+	struct plan_cache cache;
+	struct live_ring ring;
+	enum live_method method;
+	struct command command;
+	struct map processes; /* pid -> struct process *, owned */
+	struct carrier **carriers; /* owned */
+	u32 carrier_count;
+	struct attachment *buried; /* of ended processes, not yet detached */
+	u64 counters[COUNT_MAX]; /* as reported so far */
+	struct item_clock first;
+	u64 clock_ns; /* when the last clock item was made */
+	bool started, more, finished, detached;
+	bool attached_once;
+	/* For the duration of a poll or stop. */
+	item_fn fn;
+	void *ctx;
+	int failed; /* what fn returned */
+};
+
+/* ---- live.c ---- */
+
+/* Hands an item out; its failure sticks in l->failed and is returned. */
+int live_emit(struct live *l, const struct item *it);
+int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches);
+
+/* ---- live_ring.c ---- */
+
+int ring_open(struct live_ring *r, struct live *l, struct err *err);
+void ring_close(struct live_ring *r);
+int ring_watch_pidfd(struct live_ring *r, int pidfd, u32 pid);
+/*
+ * Hands over what is in the ring, at most RING_DRAIN records. l->more says
+ * whether it was cut. The number of records, or negative errno.
+ */
+#define RING_DRAIN 1024
+int ring_drain(struct live *l);
+/* Waits until there is something to do, `until_ns` (CLOCK_MONOTONIC) comes or
+ * stop_fd is readable. 1: stop_fd; 0; negative errno. */
+int ring_wait(struct live *l, u64 until_ns, int stop_fd);
+
+/* ---- live_batch.c ---- */
+
+/* A record of the ring buffer. 0, or l->failed. */
+int live_record(struct live *l, const void *data, size_t size);
+/* What became of marks that never got here, since the last call. */
+int live_losses(struct live *l);
+
+/* ---- live_process.c ---- */
+
+struct process *process_find(const struct live *l, u32 pid);
+/* A new process state; an older one of the pid is ended first. NULL: no memory. */
+struct process *process_new(struct live *l, u32 pid, u32 ppid);
+/* Attaches to whatever the process has now mapped and is not attached yet.
+ * 0, -ENOENT (it has no probes), other negative errno with *err. */
+int process_attach(struct live *l, struct process *p, struct err *err);
+/* The same for a file that `p` is about to exec. */
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
+			struct err *err);
+int process_emit(struct live *l, const struct process *p, enum process_change change, u64 mono_ns);
+/* Reads the definitions of all its registries. */
+int process_defs(struct live *l, struct process *p);
+int process_fork(struct live *l, const struct wire_life *w);
+int process_exec(struct live *l, const struct wire_life *w);
+/* Tells of its end and frees it. */
+int process_end(struct live *l, struct process *p, u64 mono_ns);
+/* Name of a thread, once, before its first batch. */
+int process_thread(struct live *l, struct process *p, u32 tid);
+/* What waits for a moment when the ring is empty; idle: it has been so. */
+int process_settle(struct live *l, bool idle);
+/* When the next rescan is due, or UINT64_MAX. */
+u64 process_next_rescan(const struct live *l);
+/* Marks of every process stop. */
+void process_disarm_all(struct live *l);
+/* No link of any kind is left. */
+void process_detach_all(struct live *l);
+void process_free(struct live *l, struct process *p);
+
+/* ---- live_children.c ---- */
+
+/* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
+int children_open(struct live *l, struct err *err);
+
+/* ---- live_registry.c ---- */
+
+/* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
+struct registry *live_registry_at(struct process *p, u64 address);
+/* Reads the log from where it was left and hands the definitions out. 0 or
+ * l->failed; trouble in the target's memory is no failure. */
+int registry_read(struct live *l, struct process *p, struct registry *r);
+/* True when all ids in checked records are known; learns definitions. */
+bool registry_knows(struct registry *r, const void *data, u32 bytes);
+/* Before arming: makes threads forget an earlier trace. */
+void registry_new_session(u32 pid, u64 address);
+/* After the marks have stopped: hands over what threads have not yet flushed. */
+int registry_tails(struct live *l, struct process *p, struct registry *r);
+void registry_copy(struct registry *to, const struct registry *from);
+void live_registry_free(struct registry *r);
+
+/* ---- live_command.c ---- */
+
+/* Forks a process that waits to exec argv; *fd is the file it will exec. */
+int command_start(struct command *c, char *const *argv, int *fd, char **path, struct err *err);
+/* Lets it exec. 0, or the negative errno of exec with *err. */
+int command_go(struct command *c, char *const *argv, struct err *err);
+/* Collects its status; waits for it if `wait`. */
+void command_reap(struct command *c, bool wait);
+/* A command that has not been released is ended; others run on. */
+void command_free(struct command *c);
+
+#endif

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes under the trace.
+ *
+ * A forked child inherits its parent's breakpoints and semaphore, so it is
+ * traced from its first instruction on links that belong to its parent. The
+ * kernel takes both away from it when any link of that file is detached whose
+ * filter does not match the child. So every child that lives gets links of its
+ * own at the next quiet moment, and links of the dead are detached only when no
+ * such child is left.
+ */
+#include "source/live_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Buried attachments that are detached without waiting for an idle moment. */
+#define BURIED_MAX 64
+
+struct process *process_find(const struct live *l, u32 pid)
+{
+	u64 *at = map_get(&l->processes, pid);
+
+	return at ? (struct process *)(uintptr_t)*at : NULL;
+}
+
+static void read_name(u32 pid, char to[16])
+{
+	char path[48];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	f = fopen(path, "re");
+	*to = 0;
+	if (!f)
+		return;
+	if (!fgets(to, 16, f))
+		*to = 0;
+	to[strcspn(to, "\n")] = 0;
+	fclose(f);
+}
+
+struct process *process_new(struct live *l, u32 pid, u32 ppid)
+{
+	struct process *p = process_find(l, pid);
+
+	if (p && process_end(l, p, clock_mono_ns()))
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->ppid = ppid;
+	p->vm = "";
+	read_name(pid, p->name);
+	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (map_put(&l->processes, pid, (u64)(uintptr_t)p)) {
+		if (p->pidfd >= 0)
+			close(p->pidfd);
+		free(p);
+		return NULL;
+	}
+	if (p->pidfd >= 0)
+		ring_watch_pidfd(&l->ring, p->pidfd, pid);
+	else if (errno == ESRCH)
+		p->ended = true;
+	return p;
+}
+
+int process_emit(struct live *l, const struct process *p, enum process_change change, u64 mono_ns)
+{
+	struct item it = { .type = ITEM_PROCESS,
+			   .process = { .change = change,
+					.pid = p->pid,
+					.ppid = p->ppid,
+					.mono_ns = mono_ns,
+					.name = p->name,
+					.vm = p->vm } };
+
+	return live_emit(l, &it);
+}
+
+/* ---- Attachments ---- */
+
+static struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err)
+{
+	struct carrier **grown, *c;
+	u32 i;
+
+	for (i = 0; i < l->carrier_count; i++) {
+		c = l->carriers[i];
+		if (c->dev == d->dev && c->inode == d->inode) {
+			c->users++;
+			return c;
+		}
+	}
+	grown = realloc(l->carriers, (l->carrier_count + 1) * sizeof(struct carrier *));
+	c = grown ? calloc(1, sizeof(*c)) : NULL;
+	if (grown)
+		l->carriers = grown;
+	if (!c) {
+		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	c->link = site_flush(l->t, d, err);
+	if (!c->link) {
+		free(c);
+		return NULL;
+	}
+	c->dev = d->dev;
+	c->inode = d->inode;
+	c->users = 1;
+	l->carriers[l->carrier_count++] = c;
+	return c;
+}
+
+static void carrier_put(struct live *l, struct carrier *c)
+{
+	u32 i;
+
+	if (!c || --c->users)
+		return;
+	for (i = 0; i < l->carrier_count; i++)
+		if (l->carriers[i] == c)
+			l->carriers[i] = l->carriers[--l->carrier_count];
+	if (c->link)
+		site_detach(c->link);
+	free(c);
+}
+
+/* The marks of the file stop; its carrier stays. */
+static void detach_links(struct attachment *a)
+{
+	while (a->count)
+		site_detach(a->links[--a->count]);
+}
+
+static void attachment_free(struct live *l, struct attachment *a)
+{
+	detach_links(a);
+	carrier_put(l, a->carrier);
+	free(a);
+}
+
+static void bury(struct live *l, struct attachment **at)
+{
+	struct attachment *a = *at;
+
+	*at = a->next;
+	a->next = l->buried;
+	l->buried = a;
+}
+
+static int attach_direct(struct live *l, struct process *p, const struct plan_dso *d,
+			 struct attachment *a, struct err *err)
+{
+	int role;
+
+	for (role = ROLE_ENTER; role < ROLE_COUNT; role++) {
+		if (!d->probes.sites[role].offset)
+			continue;
+		a->links[a->count] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
+		if (!a->links[a->count])
+			return -1;
+		a->count++;
+	}
+	return 0;
+}
+
+static int attach_flush(struct live *l, struct process *p, const struct plan_dso *d,
+			struct attachment *a, struct err *err)
+{
+	if (l->s.info.clock != CLOCK_TSC)
+		return err_set(err, -ENOTSUP,
+			       "%s: batches are measured in TSC cycles, and another target can "
+			       "only be measured by the monotonic clock here: trace them apart",
+			       d->path);
+	/* The carrier first: the first mark may fill a batch. */
+	a->carrier = carrier_get(l, d, err);
+	if (!a->carrier)
+		return -1;
+	if (d->registry)
+		registry_new_session(p->pid, d->registry);
+	a->links[0] = site_armed(l->t, p->pid, d, err);
+	a->count = a->links[0] != NULL;
+	return a->count ? 0 : -1;
+}
+
+static bool wants_direct(const struct live *l, const struct plan_dso *d)
+{
+	return l->method == METHOD_DIRECT || (l->method == METHOD_AUTO && !plan_has_flush(d));
+}
+
+/* 0 also when the file has nothing for the method that was asked for. */
+static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
+{
+	bool direct = wants_direct(l, d);
+	struct vmspan_registry head;
+	struct attachment *a;
+	int r;
+
+	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
+		return 0;
+	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
+		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
+			d->path, head.abi, VMSPAN_ABI);
+		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
+		return -ENOTSUP;
+	}
+	for (a = p->attachments; a; a = a->next)
+		if (a->dev == d->dev && a->inode == d->inode)
+			break;
+	if (!a) {
+		a = calloc(1, sizeof(*a));
+		if (!a)
+			return err_set(err, -ENOMEM, "no memory");
+		a->dev = d->dev;
+		a->inode = d->inode;
+		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
+		if (r) {
+			attachment_free(l, a);
+			return err->code;
+		}
+		a->next = p->attachments;
+		p->attachments = a;
+	}
+	if (d->registry)
+		live_registry_at(p, d->registry);
+	p->vm = d->probes.profile->name;
+	l->attached_once = true;
+	return 0;
+}
+
+/* What an exec has unmapped is detached later. */
+static void drop_unmapped(struct live *l, struct process *p, const struct plan *plan)
+{
+	struct attachment **at = &p->attachments;
+	u32 i;
+
+	while (*at) {
+		for (i = 0; i < plan->count; i++)
+			if (plan->dsos[i].dev == (*at)->dev && plan->dsos[i].inode == (*at)->inode)
+				break;
+		if (i < plan->count)
+			at = &(*at)->next;
+		else
+			bury(l, at);
+	}
+}
+
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan, struct err *err)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < plan->count && !r; i++)
+		r = attach_dso(l, p, &plan->dsos[i], err);
+	return r;
+}
+
+static int no_method(const struct live *l, const struct process *p, struct err *err)
+{
+	if (l->method == METHOD_DIRECT)
+		err_hint(err, "Build the target with -DVMSPAN_PROBES, or leave the method out.");
+	return err_set_status(err, -ENOENT, EXIT_NOTHING,
+			      "process %u: it has probes, but not those of the method asked for",
+			      p->pid);
+}
+
+int process_attach(struct live *l, struct process *p, struct err *err)
+{
+	struct plan plan;
+	int r;
+
+	r = plan_process(p->pid, &l->cache, &plan, err);
+	if (!r || r == -ENOENT)
+		drop_unmapped(l, p, &plan);
+	if (!r)
+		r = process_attach_file(l, p, &plan, err);
+	if (!r && !p->attachments)
+		r = no_method(l, p, err);
+	plan_free(&plan);
+	return r;
+}
+
+int process_defs(struct live *l, struct process *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++)
+		if (registry_read(l, p, &p->registries[i]))
+			break;
+	return l->failed;
+}
+
+/* ---- Fork, exec, exit ---- */
+
+static void set_name(struct process *p, const struct wire_life *w)
+{
+	memcpy(p->name, w->comm, sizeof(p->name));
+	p->name[sizeof(p->name) - 1] = 0;
+}
+
+int process_fork(struct live *l, const struct wire_life *w)
+{
+	struct process *parent = process_find(l, w->h.pid), *p;
+	u32 i;
+
+	/* Found by a look at /proc after its parent was traced. */
+	p = process_find(l, w->other);
+	if (p && p->adopted) {
+		p->adopted = false;
+		return 0;
+	}
+	p = process_new(l, w->other, w->h.pid);
+	if (!p)
+		return l->failed ? l->failed : (l->failed = -ENOMEM);
+	set_name(p, w);
+	p->unlinked = true;
+	if (parent) {
+		p->vm = parent->vm;
+		for (i = 0; i < parent->registry_count; i++) {
+			struct registry *r = live_registry_at(p, parent->registries[i].address);
+
+			if (r)
+				registry_copy(r, &parent->registries[i]);
+		}
+	}
+	return process_emit(l, p, PROCESS_FORK, w->mono_ns);
+}
+
+static void forget_memory(struct process *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++)
+		live_registry_free(&p->registries[i]);
+	free(p->registries);
+	p->registries = NULL;
+	p->registry_count = 0;
+	map_free(&p->threads);
+}
+
+/* The loader maps libraries after the exec; ours may be among them. The first
+ * look is taken at once, then after 4 ms, 16 ms ... 1 s. */
+#define RESCANS 5
+#define RESCAN_FIRST_NS (4 * NSEC_PER_MSEC)
+
+static void look_later(struct process *p)
+{
+	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
+}
+
+int process_exec(struct live *l, const struct wire_life *w)
+{
+	struct process *p = process_find(l, w->h.pid);
+	struct err ignored = { 0 };
+	bool first;
+
+	if (!p)
+		return 0;
+	first = p->command;
+	p->command = false;
+	forget_memory(p);
+	set_name(p, w);
+	if (!first)
+		p->vm = "";
+	/* It need not have probes: then its children may. */
+	if (!process_attach(l, p, &ignored))
+		p->unlinked = false;
+	p->rescans = RESCANS;
+	look_later(p);
+	/* The exec that makes the command what it is, is no change of it. */
+	if (!first && process_emit(l, p, PROCESS_EXEC, w->mono_ns))
+		return l->failed;
+	return process_defs(l, p);
+}
+
+int process_end(struct live *l, struct process *p, u64 mono_ns)
+{
+	process_emit(l, p, PROCESS_EXIT, mono_ns);
+	if (!tracer_has_life(l->t))
+		tracer_untrace(l->t, p->pid);
+	if (l->command.pid == (int)p->pid)
+		command_reap(&l->command, true);
+	while (p->attachments)
+		bury(l, &p->attachments);
+	map_del(&l->processes, p->pid);
+	process_free(l, p);
+	return l->failed;
+}
+
+void process_free(struct live *l, struct process *p)
+{
+	struct attachment *a;
+
+	while ((a = p->attachments)) {
+		p->attachments = a->next;
+		attachment_free(l, a);
+	}
+	forget_memory(p);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+}
+
+int process_thread(struct live *l, struct process *p, u32 tid)
+{
+	struct item it = { .type = ITEM_THREAD };
+	char path[64], name[32] = "";
+	FILE *f;
+
+	if (map_get(&p->threads, tid))
+		return 0;
+	if (map_put(&p->threads, tid, 1))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", p->pid, tid);
+	f = fopen(path, "re");
+	if (f) {
+		if (!fgets(name, sizeof(name), f))
+			name[0] = 0;
+		name[strcspn(name, "\n")] = 0;
+		fclose(f);
+	}
+	it.thread = (struct item_thread){
+		.pid = p->pid, .tid = tid, .mono_ns = clock_mono_ns(), .name = name
+	};
+	return live_emit(l, &it);
+}
+
+/* ---- At quiet moments ---- */
+
+u64 process_next_rescan(const struct live *l)
+{
+	u64 next = UINT64_MAX, key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		const struct process *p = (const struct process *)(uintptr_t)value;
+
+		if (p->rescans)
+			next = min_u64(next, p->rescan_ns);
+	}
+	return next;
+}
+
+static int settle_one(struct live *l, struct process *p, u64 now)
+{
+	struct err ignored = { 0 };
+	u32 i;
+
+	if (p->unlinked) {
+		/* A process that has just ended says so by its exit record. */
+		process_attach(l, p, &ignored);
+		p->unlinked = false;
+	}
+	if (p->rescans && now >= p->rescan_ns) {
+		p->rescans--;
+		look_later(p);
+		process_attach(l, p, &ignored);
+		for (i = 0; i < p->registry_count; i++)
+			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
+				return l->failed;
+	}
+	for (i = 0; i < p->registry_count; i++)
+		if (p->registries[i].due && now - p->registries[i].read_ns >= REREAD_NS &&
+		    registry_read(l, p, &p->registries[i]))
+			return l->failed;
+	return 0;
+}
+
+static struct process *ended_one(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		if (p->ended)
+			return p;
+	}
+	return NULL;
+}
+
+int process_settle(struct live *l, bool idle)
+{
+	u64 now = clock_mono_ns(), key, value;
+	struct attachment *a;
+	struct process *p;
+	size_t at = 0;
+	u32 buried = 0;
+
+	/* The exit record of a process comes before its pidfd tells of it, so
+	 * with the ring empty it was lost, or there are none here. */
+	while ((p = ended_one(l)))
+		if (process_end(l, p, now))
+			return l->failed;
+	while (map_next(&l->processes, &at, &key, &value))
+		if (settle_one(l, (struct process *)(uintptr_t)value, now))
+			return l->failed;
+	for (a = l->buried; a; a = a->next)
+		buried++;
+	if (!idle && buried < BURIED_MAX)
+		return 0;
+	while ((a = l->buried)) {
+		l->buried = a->next;
+		attachment_free(l, a);
+	}
+	return 0;
+}
+
+void process_disarm_all(struct live *l)
+{
+	struct attachment *a;
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
+			detach_links(a);
+	for (a = l->buried; a; a = a->next)
+		detach_links(a);
+}
+
+void process_detach_all(struct live *l)
+{
+	u32 i;
+
+	for (i = 0; i < l->carrier_count; i++) {
+		site_detach(l->carriers[i]->link);
+		l->carriers[i]->link = NULL;
+	}
+}

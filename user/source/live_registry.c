@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is read from a target's memory: the definitions of a registry, and the
+ * batches its threads have begun but not handed over.
+ */
+#include "source/live_int.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/uio.h>
+
+#define THREADS_MAX 65536
+/* Ids above this are taken for known: no growth, no reading for their sake. */
+#define KNOWN_ID_MAX (4u << 20)
+
+/*
+ * Threads compare the session with the one their stack belongs to. While a
+ * tracer is attached it must stay. Failure is harmless: a stack that was open
+ * when an earlier trace ended is then repaired mark by mark.
+ */
+void registry_new_session(u32 pid, u64 address)
+{
+	struct vmspan_registry head;
+	struct iovec local, remote;
+	u64 session = 0;
+
+	if (target_registry(pid, address, &head) || head.semaphore)
+		return;
+	if (getrandom(&session, sizeof(session), 0) != sizeof(session))
+		session = clock_mono_ns();
+	session |= 1;
+	local.iov_base = &session;
+	local.iov_len = sizeof(session);
+	remote.iov_base = (void *)(uintptr_t)(address + offsetof(struct vmspan_registry, session));
+	remote.iov_len = sizeof(session);
+	(void)!process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0);
+}
+
+/* ---- Known ids ---- */
+
+static int known_kind(u8 type)
+{
+	switch (type) {
+	case VMSPAN_DEF_GROUP:
+		return KNOWN_GROUP;
+	case VMSPAN_DEF_COMPARTMENT:
+		return KNOWN_COMPARTMENT;
+	case VMSPAN_DEF_LABEL:
+		return KNOWN_LABEL;
+	default:
+		return -1;
+	}
+}
+
+static bool is_known(const struct known *k, u32 id)
+{
+	if (!id || id >= KNOWN_ID_MAX)
+		return true;
+	return id / 64 < k->words && k->bits[id / 64] >> (id % 64) & 1;
+}
+
+static void learn(struct known *k, u32 id)
+{
+	u32 words = k->words ? k->words : 4;
+	u64 *grown;
+
+	if (id >= KNOWN_ID_MAX)
+		return;
+	while (words <= id / 64)
+		words *= 2;
+	if (words != k->words) {
+		grown = realloc(k->bits, words * sizeof(*grown));
+		/* Without memory the id stays unknown: read once more, at worst. */
+		if (!grown)
+			return;
+		memset(grown + k->words, 0, (words - k->words) * sizeof(*grown));
+		k->bits = grown;
+		k->words = words;
+	}
+	k->bits[id / 64] |= 1ull << (id % 64);
+}
+
+bool registry_knows(struct registry *r, const void *data, u32 bytes)
+{
+	const struct known *k = r->known;
+	bool all = true;
+	u32 at = 0, i;
+
+	while (at < bytes) {
+		const struct vmspan_head *h = (const void *)((const u8 *)data + at);
+		const struct vmspan_def *d = (const void *)h;
+		int kind;
+
+		switch (h->type) {
+		case VMSPAN_SPAN:
+			all &= is_known(&k[KNOWN_COMPARTMENT], h->id);
+			break;
+		case VMSPAN_EVENT:
+			all &= is_known(&k[KNOWN_LABEL], ((const struct vmspan_event *)h)->label);
+			break;
+		case VMSPAN_GC:
+		case VMSPAN_BLOCK:
+		case VMSPAN_INPUT:
+		case VMSPAN_FRAME:
+		case VMSPAN_VALUE:
+			all &= is_known(&k[KNOWN_LABEL], h->id);
+			break;
+		default:
+			kind = known_kind(h->type);
+			if (kind < 0)
+				break;
+			learn(&r->known[kind], h->id);
+			for (i = 0; i < d->count; i++)
+				all &= is_known(&k[KNOWN_GROUP], d->groups[i]);
+		}
+		at += h->slots * (u32)VMSPAN_SLOT;
+	}
+	return all;
+}
+
+/* ---- The log ---- */
+
+struct reading {
+	struct live *l;
+	struct process *p;
+	struct registry *r;
+};
+
+static int hand_out(void *ctx, const void *data, u32 bytes)
+{
+	struct reading *g = ctx;
+	struct item it = { .type = ITEM_DEFS,
+			   .defs = { .pid = g->p->pid,
+				     .registry = g->r->address,
+				     .data = data,
+				     .bytes = bytes } };
+
+	if (batch_check(data, bytes, UINT32_MAX)) {
+		g->r->log.broken = true;
+		return -EBADMSG;
+	}
+	registry_knows(g->r, data, bytes);
+	return live_emit(g->l, &it);
+}
+
+int registry_read(struct live *l, struct process *p, struct registry *r)
+{
+	struct reading g = { l, p, r };
+
+	r->due = false;
+	r->read_ns = clock_mono_ns();
+	if (target_log_read(p->pid, r->address, &r->log, hand_out, &g) == -EBADMSG && !l->failed)
+		live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
+	return l->failed;
+}
+
+/* ---- Unfinished batches ---- */
+
+static int tail_item(struct live *l, struct process *p, struct registry *r,
+		     const struct vmspan_thread *t, bool others)
+{
+	u32 slots = VMSPAN_BATCH_SLOTS - t->room;
+	struct item it = { .type = ITEM_BATCH };
+	u64 *next = map_get(&r->seq, t->batch.thread);
+
+	/* Where another tracer keeps the marks on, batches may have gone by
+	 * since this one was detached: what they began is not ours. Else a gap
+	 * is a loss, and counted already. */
+	if (t->extra >= slots || (next && t->batch.seq < *next) ||
+	    (next && others && t->batch.seq != *next))
+		return 0;
+	it.batch = (struct item_batch){
+		.pid = p->pid,
+		.tid = t->tid,
+		.registry = r->address,
+		.thread = t->batch.thread,
+		.seq = t->batch.seq,
+		.records = slots - t->extra,
+		.bytes = slots * VMSPAN_SLOT,
+		.data = t->records,
+		.too_deep = t->batch.too_deep,
+		.unmatched = t->batch.unmatched,
+		.repaired = t->batch.repaired,
+		.in_mark = t->batch.in_mark,
+	};
+	if (batch_check(it.batch.data, it.batch.bytes, it.batch.records))
+		return live_emit_loss(l, LOSS_TRUNCATED, it.batch.records, 1);
+	if (!registry_knows(r, it.batch.data, it.batch.bytes) && registry_read(l, p, r))
+		return l->failed;
+	if (process_thread(l, p, it.batch.tid))
+		return l->failed;
+	return live_emit(l, &it);
+}
+
+/* A thread in the middle of a mark has room 0. The mark takes nanoseconds
+ * unless the thread is off its CPU. */
+#define TAIL_TRIES 64
+
+/*
+ * Records are only ever added while `seq` stays, so a copy is good when room
+ * and seq are the same before and after.
+ */
+static bool read_thread(u32 pid, u64 address, struct vmspan_thread *t)
+{
+	struct vmspan_thread again;
+	int i;
+
+	for (i = 0; i < TAIL_TRIES; i++) {
+		if (target_read(pid, address, t, sizeof(*t)) || t->magic != VMSPAN_MAGIC ||
+		    target_read(pid, address, &again, offsetof(struct vmspan_thread, records)))
+			return false;
+		if (t->room && t->room == again.room && t->batch.seq == again.batch.seq)
+			return t->room < VMSPAN_BATCH_SLOTS;
+		sched_yield();
+	}
+	return false;
+}
+
+int registry_tails(struct live *l, struct process *p, struct registry *r)
+{
+	struct vmspan_thread *t;
+	struct vmspan_registry head;
+	u32 count = 0;
+	u64 at;
+	int e = 0;
+
+	if (target_registry(p->pid, r->address, &head))
+		return 0;
+	t = malloc(sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	for (at = head.threads; at && !e && count < THREADS_MAX; count++) {
+		u64 next;
+
+		/* What belongs to an older session was measured before this
+		 * trace, and thrown away by the thread's next mark. */
+		if (read_thread(p->pid, at, t) && t->tid && t->session == head.session)
+			e = tail_item(l, p, r, t, head.semaphore || head.probes_semaphore);
+		if (target_read(p->pid, at + offsetof(struct vmspan_thread, next), &next,
+				sizeof(next)))
+			break;
+		at = next;
+	}
+	free(t);
+	return e;
+}
+
+/* ---- Life ---- */
+
+struct registry *live_registry_at(struct process *p, u64 address)
+{
+	struct registry *grown;
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++)
+		if (p->registries[i].address == address)
+			return &p->registries[i];
+	if (p->registry_count == REGISTRIES_MAX)
+		return NULL;
+	grown = realloc(p->registries, (p->registry_count + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	p->registries = grown;
+	memset(&grown[p->registry_count], 0, sizeof(*grown));
+	grown[p->registry_count].address = address;
+	return &grown[p->registry_count++];
+}
+
+/* A forked child knows what its parent knew, and its log lies where the
+ * parent's does. Its threads are its own. */
+void registry_copy(struct registry *to, const struct registry *from)
+{
+	int i;
+
+	*to = *from;
+	memset(&to->seq, 0, sizeof(to->seq));
+	for (i = 0; i < KNOWN_KINDS; i++) {
+		size_t size = from->known[i].words * sizeof(u64);
+
+		to->known[i].bits = size ? malloc(size) : NULL;
+		if (to->known[i].bits)
+			memcpy(to->known[i].bits, from->known[i].bits, size);
+		else
+			to->known[i].words = 0;
+	}
+	/* Read from the start: cheap, and right whatever the parent did since. */
+	memset(&to->log, 0, sizeof(to->log));
+	to->read_ns = 0;
+}
+
+void live_registry_free(struct registry *r)
+{
+	int i;
+
+	for (i = 0; i < KNOWN_KINDS; i++)
+		free(r->known[i].bits);
+	map_free(&r->seq);
+}

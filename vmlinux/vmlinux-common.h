@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel types the BPF programs use, and no more; vmlinux/README.md says
+ * how they were chosen. Field offsets come from the running kernel's BTF
+ * (CO-RE), so only names and types matter here. Values of enumerators are
+ * part of the kernel's ABI.
+ */
+#ifndef VMLINUX_COMMON_H
+#define VMLINUX_COMMON_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef int pid_t;
+typedef _Bool bool;
+
+enum {
+	false = 0,
+	true = 1
+};
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1
+};
+
+enum {
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2
+};
+
+enum {
+	BPF_RB_AVAIL_DATA = 0
+};
+
+#define BPF_F_CURRENT_CPU 0xffffffffULL
+
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+};
+
+enum pid_type {
+	PIDTYPE_PID = 0,
+	PIDTYPE_TGID = 1
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	atomic_t live;
+	struct pid *pids[4];
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct task_struct {
+	struct sched_entity se;
+	pid_t pid;
+	pid_t tgid;
+	struct pid *thread_pid;
+	char comm[16];
+	struct signal_struct *signal;
+};
+
+struct linux_binprm;
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#include "../vmlinux-common.h"
+
+/* The context of a uprobe program: only what holds arguments. */
+struct pt_regs {
+	unsigned long di;
+	unsigned long si;
+	unsigned long dx;
+	unsigned long ip;
+} __attribute__((preserve_access_index));
+
+#endif
