@@ -70,7 +70,8 @@ static u32 marker_name(struct firefox *f, const struct slice *s, enum firefox_ma
 
 	if (m == FIREFOX_SPAN && !is_empty(f, s->group))
 		return s->group;
-	if (m != FIREFOX_JANK && !is_empty(f, s->name))
+	/* The chart has a row for each name: collections and calls share one. */
+	if (m != FIREFOX_JANK && m != FIREFOX_GC && m != FIREFOX_BLOCK && !is_empty(f, s->name))
 		return s->name;
 	return name_id(f, words[m]);
 }
@@ -95,10 +96,13 @@ static void key_bytes(struct json *j, const char *key, u64 bytes)
 	json_key_u64(j, key, min_u64(bytes, EXACT_MAX));
 }
 
-static void put_gc(struct json *j, const struct slice *s)
+static void put_gc(struct firefox *f, const struct slice *s)
 {
+	struct json *j = &f->json;
 	u64 before = s->gc.bytes_before, after = s->gc.bytes_after;
 
+	if (!is_empty(f, s->name))
+		json_key_u64(j, "reason", s->name);
 	put_common(j, s);
 	if (!before && !after)
 		return;
@@ -113,6 +117,8 @@ static void put_block(struct firefox *f, const struct slice *s)
 	u64 *known = map_get(&f->slices.process_of, s->block.peer);
 	char text[24];
 
+	if (!is_empty(f, s->name))
+		json_key_u64(j, "call", s->name);
 	put_common(j, s);
 	if (!s->block.peer)
 		return;
@@ -162,7 +168,7 @@ static void put_data(struct firefox *f, const struct slice *s, enum firefox_mark
 		key_ms_if(j, "gc", s->span.gc_ns);
 		break;
 	case FIREFOX_GC:
-		put_gc(j, s);
+		put_gc(f, s);
 		break;
 	case FIREFOX_BLOCK:
 		put_block(f, s);

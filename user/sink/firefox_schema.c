@@ -46,10 +46,11 @@ static const struct schema {
 	[FIREFOX_GC] = {
 		.type = "Collection",
 		.category = "gc",
-		.label = "{marker.data.freed}",
+		.label = "{marker.data.reason}",
 		.tooltip = "{marker.name}",
 		.description = "A garbage collection, and the bytes of the heap around it.",
 		.fields = {
+			{ "reason", "Reason", "unique-string" },
 			{ "before", "Heap before", "bytes" },
 			{ "after", "Heap after", "bytes" },
 			{ "freed", "Freed", "bytes" },
@@ -62,10 +63,11 @@ static const struct schema {
 	[FIREFOX_BLOCK] = {
 		.type = "Blocking call",
 		.category = "blocked",
-		.label = "{marker.data.peer}",
+		.label = "{marker.data.call} {marker.data.peerName}",
 		.tooltip = "{marker.name}",
 		.description = "A call that waits, and the process it waits for.",
 		.fields = {
+			{ "call", "Call", "unique-string" },
 			{ "peer", "Waits for process", "pid" },
 			{ "peerName", "Named", "unique-string" },
 			{ "iteration", "Iteration", "integer" },

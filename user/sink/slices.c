@@ -238,10 +238,10 @@ static int take_span(void *ctx, const struct model_span *sp)
 		slice.gc.bytes_before = sp->bytes_before;
 		slice.gc.bytes_after = sp->bytes_after;
 		if (sp->bytes_before || sp->bytes_after) {
-			rc = put_sample(s, sp->thread, "heap", true, sp->begin_ns,
+			rc = put_sample(s, sp->thread, "gc heap", true, sp->begin_ns,
 					(s64)sp->bytes_before);
 			if (!rc)
-				rc = put_sample(s, sp->thread, "heap", true, sp->end_ns,
+				rc = put_sample(s, sp->thread, "gc heap", true, sp->end_ns,
 						(s64)sp->bytes_after);
 		}
 	} else if (sp->type == VMSPAN_BLOCK) {
