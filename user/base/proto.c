@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/proto.h"
+#include "base/varint.h"
 
 #include <string.h>
 
@@ -9,7 +10,7 @@ enum wire_type {
 	WIRE_BYTES = 2,
 };
 
-/* A message's size is not known when it begins: these bytes wait for it. */
+/* A message's size is not known when it begins: so many bytes wait for it. */
 #define SIZE_BYTES 4
 
 static void tag(struct buf *b, unsigned int field, enum wire_type type)
@@ -57,12 +58,13 @@ size_t proto_begin(struct buf *b, unsigned int field)
 
 void proto_end(struct buf *b, size_t at)
 {
-	size_t n = b->len - at;
-	unsigned int i;
+	u8 size[VARINT_MAX];
+	size_t n = b->len - at, bytes = varint_put(size, n);
 
-	if (b->failed)
+	if (b->failed || bytes > SIZE_BYTES)
 		return;
-	/* A varint may be longer than it needs to be. */
-	for (i = 0; i < SIZE_BYTES; i++, n >>= 7)
-		b->data[at - SIZE_BYTES + i] = (u8)((n & 0x7f) | (i + 1 < SIZE_BYTES ? 0x80 : 0));
+	/* Messages are small; moving them is cheaper than larger files. */
+	memcpy(b->data + at - SIZE_BYTES, size, bytes);
+	memmove(b->data + at - SIZE_BYTES + bytes, b->data + at, n);
+	b->len -= SIZE_BYTES - bytes;
 }

@@ -16,11 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tracks need a number unique in the trace. */
-#define TRACK_OF_PROCESS (1ull << 56)
-#define TRACK_OF_THREAD (2ull << 56)
-#define TRACK_OF_COUNTER (3ull << 56)
-#define TRACK_ASTRAY (4ull << 56)
+/* Numbers of tracks, unique in the trace and small, as every event has one. */
+enum track_type {
+	TRACK_OF_PROCESS = 1,
+	TRACK_OF_THREAD,
+	TRACK_OF_COUNTER,
+	TRACK_ASTRAY,
+};
+
+static u64 uuid(enum track_type type, u64 index)
+{
+	return index * 4 + type;
+}
 
 #define NAME_BYTES 1024
 #define PACKET_NAMES 256 /* names in one packet */
@@ -220,7 +227,7 @@ static int put_process(struct perfetto *p, u32 index)
 	struct buf *b = &p->packet;
 	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK), deep;
 
-	proto_u64(b, TRACK_UUID, TRACK_OF_PROCESS | index);
+	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_PROCESS, index));
 	deep = proto_begin(b, TRACK_PROCESS);
 	proto_u64(b, PROCESS_PID, pr->pid);
 	put_text(b, PROCESS_NAME, name[0] ? name : "process");
@@ -240,8 +247,8 @@ static int put_thread(struct perfetto *p, u32 index, bool twin)
 
 	if (!name[0])
 		name = "thread";
-	proto_u64(b, TRACK_UUID, TRACK_OF_THREAD | index);
-	proto_u64(b, TRACK_PARENT, TRACK_OF_PROCESS | t->process);
+	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_THREAD, index));
+	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_PROCESS, t->process));
 	put_text(b, TRACK_NAME, name);
 	if (!twin) {
 		deep = proto_begin(b, TRACK_THREAD);
@@ -264,8 +271,8 @@ static int put_counter_track(struct perfetto *p, u32 index)
 	char text[400];
 
 	snprintf(text, sizeof(text), t->tid == t->pid ? "%s" : "%s (%u)", label, t->tid);
-	proto_u64(b, TRACK_UUID, TRACK_OF_COUNTER | index);
-	proto_u64(b, TRACK_PARENT, TRACK_OF_PROCESS | t->process);
+	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_COUNTER, index));
+	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_PROCESS, t->process));
 	put_text(b, TRACK_NAME, text);
 	deep = proto_begin(b, TRACK_COUNTER);
 	proto_u64(b, COUNTER_UNIT, c->heap ? UNIT_BYTES : UNIT_COUNT);
@@ -274,13 +281,13 @@ static int put_counter_track(struct perfetto *p, u32 index)
 	return packet_end(p, at);
 }
 
-static int put_astray_track(struct perfetto *p, u64 uuid)
+static int put_astray_track(struct perfetto *p, u64 track)
 {
 	struct buf *b = &p->packet;
 	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK);
 
-	proto_u64(b, TRACK_UUID, uuid);
-	proto_u64(b, TRACK_PARENT, TRACK_OF_THREAD | p->thread);
+	proto_u64(b, TRACK_UUID, track);
+	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_THREAD, p->thread));
 	put_text(b, TRACK_NAME, "out of order");
 	proto_end(b, in);
 	return packet_end(p, at);
@@ -441,7 +448,7 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 static int astray_slice(void *ctx, const struct slice *s)
 {
 	struct perfetto *p = ctx;
-	u64 track = TRACK_ASTRAY | p->astray;
+	u64 track = uuid(TRACK_ASTRAY, p->astray);
 	int rc;
 
 	if (!s->astray)
@@ -629,13 +636,13 @@ static int perfetto_end(void *x, const struct snapshot *snap, const struct repor
 		rc = put_tracks(p, order);
 	for (i = 0; !rc && i < s->thread_count; i++) {
 		p->thread = order[i];
-		p->track = TRACK_OF_THREAD | p->thread;
+		p->track = uuid(TRACK_OF_THREAD, p->thread);
 		rc = slices_walk(s, p->thread, walk_edge, p);
 		if (!rc && s->threads[p->thread].astray)
 			rc = slices_each(s, p->thread, astray_slice, p);
 	}
 	for (i = 0; !rc && i < s->counter_count; i++) {
-		p->track = TRACK_OF_COUNTER | i;
+		p->track = uuid(TRACK_OF_COUNTER, i);
 		rc = slices_samples(s, i, counter_sample, p);
 	}
 	free(order);
