@@ -70,8 +70,8 @@ static u32 marker_name(struct firefox *f, const struct slice *s, enum firefox_ma
 
 	if (m == FIREFOX_SPAN && !is_empty(f, s->group))
 		return s->group;
-	/* The chart has a row for each name: collections and calls share one. */
-	if (m != FIREFOX_JANK && m != FIREFOX_GC && m != FIREFOX_BLOCK && !is_empty(f, s->name))
+	/* The chart has a row for each name: what is not of groups has few. */
+	if (m == FIREFOX_EVENT && !is_empty(f, s->name))
 		return s->name;
 	return name_id(f, words[m]);
 }
@@ -186,6 +186,8 @@ static void put_data(struct firefox *f, const struct slice *s, enum firefox_mark
 	case FIREFOX_INPUT:
 	case FIREFOX_FRAME:
 	case FIREFOX_MARKERS:
+		if (!is_empty(f, s->name))
+			json_key_u64(j, "label", s->name);
 		put_common(j, s);
 		break;
 	}
