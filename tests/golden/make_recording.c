@@ -351,8 +351,8 @@ static void scenario_long(struct maker *m)
 	clock_at(m, 200000);
 }
 
-/* 300,000 turns of 10 spans each: calls of calls, on three threads. */
-static void scenario_big(struct maker *m)
+/* Turns of 10 spans each: calls of calls, on three threads. */
+static void many_turns(struct maker *m, u64 count)
 {
 	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
 	u64 t = 0, i, k;
@@ -362,7 +362,7 @@ static void scenario_big(struct maker *m)
 	names(m, group);
 	for (thread = 1; thread <= 3; thread++) {
 		thread_named(m, 999 + thread, thread, thread == 1 ? "main" : "worker");
-		for (i = 1, t = 0; i <= 100000; i++, t += 40) {
+		for (i = 1, t = 0; i <= count; i++, t += 40) {
 			m->iteration = (u32)i;
 			for (k = 0; k < 4; k++)
 				stay(m, VMSPAN_SPAN, 2, (u32)k + 1, t + 5 + 2 * k, t + 6 + 2 * k,
@@ -375,12 +375,26 @@ static void scenario_big(struct maker *m)
 			event(m, 0, (u32)i, 0, 10, t, t + 33);
 			if (i % 8 == 0)
 				flush(m);
-			if (thread == 1 && i % 25000 == 0)
+			if (thread == 1 && i % (count / 4) == 0)
 				clock_at(m, t + 40);
+			/* Several chunks, so that it can be cut. */
+			if (i % (count / 4) == 0 && rec_sync(m->w, NULL))
+				exit(1);
 		}
 		flush(m);
 	}
 	clock_at(m, t + 40);
+}
+
+static void scenario_some(struct maker *m)
+{
+	many_turns(m, 4000);
+}
+
+/* 3 million spans. */
+static void scenario_big(struct maker *m)
+{
+	many_turns(m, 100000);
 }
 
 int main(int argc, char **argv)
@@ -392,7 +406,8 @@ int main(int argc, char **argv)
 		{ "basic", scenario_basic },     { "lossy", scenario_lossy },
 		{ "hostile", scenario_hostile }, { "empty", scenario_empty },
 		{ "one", scenario_one },         { "peers", scenario_peers },
-		{ "long", scenario_long },       { "big", scenario_big },
+		{ "long", scenario_long },       { "some", scenario_some },
+		{ "big", scenario_big },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
 				    .cycles_hz = HZ,
@@ -419,6 +434,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fprintf(stderr,
-		"usage: make_recording basic|lossy|hostile|empty|one|peers|long|big FILE\n");
+		"usage: make_recording basic|lossy|hostile|empty|one|peers|long|some|big FILE\n");
 	return 2;
 }

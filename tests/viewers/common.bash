@@ -21,11 +21,11 @@ need() { # WHAT FILE...
 recordings="basic lossy hostile long peers one empty cut"
 make_recordings() {
 	local name size
-	for name in basic lossy hostile long peers one empty big; do
+	for name in basic lossy hostile long peers one empty some big; do
 		"$B/golden/make_recording" "$name" "$T/$name.vmspan" || return 1
 	done
-	size=$(stat -c %s "$T/big.vmspan")
-	head -c $((size * 2 / 3)) "$T/big.vmspan" >"$T/cut.vmspan"
+	size=$(stat -c %s "$T/some.vmspan")
+	head -c $((size * 2 / 3)) "$T/some.vmspan" >"$T/cut.vmspan"
 }
 
 export_to() { # NAME FORMAT OUT [OPTION...]

@@ -26,12 +26,12 @@ load() { # FILE
 
 # Every line of the trace as the marker it must be.
 markers='def markers: .[] | select(.tid) | (
-	if .type == "span" then {n: .group} elif .type == "gc" then {n: "collection"}
-	elif .type == "block" then {n: "blocking call"}
+	if .type == "span" then {n: .group} elif .type == "gc" then {n: "Collection"}
+	elif .type == "block" then {n: "Blocking call"}
 	elif .type == "event" then if .implicit then empty
-		else {n: (if .label == "" then "event" else .label end)},
+		else {n: (if .label == "" then "Event" else .label end)},
 			if .wall_ns > 50000000 then {n: "Jank"} else empty end end
-	elif .type == "value" then empty else {n: .type} end)
+	elif .type == "value" then empty else {n: {input: "Input", frame: "Frame"}[.type]} end)
 	+ {tid, ns: (.duration_ns // 0)};'
 
 check_threads() { # NAME

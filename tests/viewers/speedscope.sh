@@ -39,8 +39,11 @@ rows() {
 
 # Times as speedscope writes them.
 # shellcheck disable=SC2016
-times='function t(ns) { return ns >= 1e9 ? sprintf("%.2fs", ns / 1e9) : ns >= 1e6 ? sprintf("%.2fms", ns / 1e6) :
-	ns >= 1e3 ? sprintf("%.2fµs", ns / 1e3) : sprintf("%.2fns", ns) }
+times='function t(ns) {
+		if (ns >= 1e9) return sprintf("%.2fs", ns / 1e9)
+		if (ns >= 1e6) return sprintf("%.2fms", ns / 1e6)
+		return ns >= 1e3 ? sprintf("%.2fµs", ns / 1e3) : sprintf("%.2fns", ns)
+	}
 	BEGIN { FS = OFS = "\t" } { print t($1), t($2), $3 }'
 
 # Of the first thread shown: frames are told apart by kind, group and name.

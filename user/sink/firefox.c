@@ -62,15 +62,15 @@ static bool is_empty(const struct firefox *f, u32 name)
 static u32 marker_name(struct firefox *f, const struct slice *s, enum firefox_marker m)
 {
 	static const char *const words[] = {
-		[FIREFOX_SPAN] = "(unnamed)",      [FIREFOX_GC] = "collection",
-		[FIREFOX_BLOCK] = "blocking call", [FIREFOX_EVENT] = "event",
-		[FIREFOX_INPUT] = "input",         [FIREFOX_FRAME] = "frame",
+		[FIREFOX_SPAN] = "(unnamed)",      [FIREFOX_GC] = "Collection",
+		[FIREFOX_BLOCK] = "Blocking call", [FIREFOX_EVENT] = "Event",
+		[FIREFOX_INPUT] = "Input",         [FIREFOX_FRAME] = "Frame",
 		[FIREFOX_JANK] = "Jank",
 	};
 
 	if (m == FIREFOX_SPAN && !is_empty(f, s->group))
 		return s->group;
-	/* The chart has a row for each name: what is not of groups has few. */
+	/* The chart has a row for each name: few, and none that a label may have. */
 	if (m == FIREFOX_EVENT && !is_empty(f, s->name))
 		return s->name;
 	return name_id(f, words[m]);

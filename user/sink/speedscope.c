@@ -173,6 +173,7 @@ static int speedscope_end(void *ctx, const struct snapshot *s, const struct repo
 	struct speedscope *x = ctx;
 	struct json *j = &x->json;
 	u32 i, *order = slices_order(&x->slices);
+	const char *slash = src->file ? strrchr(src->file, '/') : NULL;
 	int rc = 0;
 
 	(void)s;
@@ -181,7 +182,7 @@ static int speedscope_end(void *ctx, const struct snapshot *s, const struct repo
 	json_object(j);
 	json_key_string(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_key_string(j, "exporter", "vmspan " VMSPAN_VERSION);
-	json_key_string(j, "name", src->file ? src->file : "vmspan");
+	json_key_string(j, "name", slash ? slash + 1 : src->file ? src->file : "vmspan");
 	json_key_u64(j, "activeProfileIndex", 0);
 	json_key_array(j, "profiles");
 	for (i = 0; !rc && i < x->slices.thread_count; i++)
