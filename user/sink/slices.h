@@ -91,7 +91,7 @@ struct slices {
 	struct slice_counter *counters;
 	u32 thread_count, process_count, counter_count;
 	u64 end; /* of the last of all */
-	u64 cut; /* slices cut to nest, by slices_walk() */
+	u64 cut; /* slices cut or left out to nest, by slices_walk() */
 	/* private */
 	u64 start_ns;
 	u32 thread_cap, process_cap, counter_cap;

@@ -134,8 +134,10 @@ static int walk_back(void *ctx, const void *record, size_t size)
 		return rc;
 	if (slice_instant(&s))
 		return put_edge(w, &s, size, true);
-	if (w->depth == WALK_DEPTH)
+	if (w->depth == WALK_DEPTH) {
+		w->s->cut++;
 		return 0;
+	}
 	if (w->depth == w->cap) {
 		u32 cap = w->cap ? w->cap * 2 : 64;
 		struct open *p = realloc(w->open, cap * sizeof(*p));
