@@ -21,6 +21,7 @@ struct node {
 	int parent; /* index; -1: none */
 	int event; /* index of the event it is in */
 	bool nested_inside; /* an event lies in it */
+	u64 off[VMSPAN_OFF_REASONS]; /* exact mode: of its own, by reason */
 };
 
 struct tree {
@@ -30,6 +31,7 @@ struct tree {
 
 struct answer {
 	u64 wall[10], self[10], ticks[10], spans[10], blocked[10], gc[10], moved[10], stale[10];
+	u64 cpu[10], preempted[10];
 	struct ledger l;
 	u64 events;
 };
@@ -75,6 +77,12 @@ static bool outermost(const struct tree *t, int i, u32 g, bool kept, enum nested
 	return true;
 }
 
+static u64 node_waited(const struct node *n)
+{
+	return n->off[VMSPAN_OFF_SLEEPING] + n->off[VMSPAN_OFF_IO] +
+	       n->off[VMSPAN_OFF_UNINTERRUPTIBLE];
+}
+
 /* Time of a kind of nodes (type; 0: events) under node i, not in events. */
 static u64 under(const struct tree *t, int i, u8 type)
 {
@@ -87,7 +95,27 @@ static u64 under(const struct tree *t, int i, u8 type)
 		for (p = t->n[k].parent; p != i && t->n[p].type; p = t->n[p].parent)
 			;
 		if (p == i)
-			sum += type ? node_self(t, k) : t->n[k].end - t->n[k].begin;
+			sum += type ? node_self(t, k) - node_waited(&t->n[k]) -
+					       t->n[k].off[VMSPAN_OFF_PREEMPTED]
+				    : t->n[k].end - t->n[k].begin;
+	}
+	return sum;
+}
+
+/* Off-CPU time in node i and what is in it, nested events apart. */
+static u64 off_under(const struct tree *t, int i, bool preempted)
+{
+	u64 sum = 0;
+	int k, p;
+
+	for (k = 0; k < t->len; k++) {
+		if (!inside(t, k, i))
+			continue;
+		for (p = k; p != i && t->n[p].type; p = t->n[p].parent)
+			;
+		if (p == i)
+			sum += preempted ? t->n[k].off[VMSPAN_OFF_PREEMPTED]
+					 : node_waited(&t->n[k]);
 	}
 	return sum;
 }
@@ -100,11 +128,15 @@ static void slow_answer(const struct tree *t, enum nested_mode mode, struct answ
 	memset(a, 0, sizeof(*a));
 	for (i = 0; i < t->len; i++) {
 		const struct node *n = &t->n[i];
-		u64 self = node_self(t, i);
+		u64 waited = node_waited(n), preempted = n->off[VMSPAN_OFF_PREEMPTED];
+		u64 self = node_self(t, i) - waited - preempted;
 		bool stale = n->nested_inside && mode == NESTED_DROP;
 
 		a->l.event_wall_ns += n->type ? 0 : n->end - n->begin - under(t, i, 0);
 		a->events += !n->type;
+		a->l.preempted_ns += preempted;
+		a->l.native_ns += preempted;
+		a->l.blocked_ns += waited;
 		if (!n->type)
 			a->l.native_ns += self;
 		else if (n->type == VMSPAN_GC)
@@ -129,8 +161,11 @@ static void slow_answer(const struct tree *t, enum nested_mode mode, struct answ
 			a->self[g] += self;
 			if (!outermost(t, i, g, true, mode))
 				continue;
-			a->wall[g] += n->end - n->begin - under(t, i, 0);
-			a->blocked[g] += under(t, i, VMSPAN_BLOCK);
+			a->preempted[g] += off_under(t, i, true);
+			a->wall[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true);
+			a->cpu[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true) -
+				     off_under(t, i, false);
+			a->blocked[g] += under(t, i, VMSPAN_BLOCK) + off_under(t, i, false);
 			a->gc[g] += under(t, i, VMSPAN_GC);
 		}
 	}
@@ -143,11 +178,21 @@ struct maker {
 	u64 now;
 	int top, event;
 	u32 depth;
+	struct sim *sched; /* exact mode: the scheduler's record, or NULL */
 };
 
+/* The next moment; the thread may lose the CPU on the way there. */
 static u64 later(struct maker *mk)
 {
-	return mk->now += 1 + (u64)random() % 1000;
+	u64 step = 4 + (u64)random() % 1000, off = 1 + (u64)random() % (step - 2);
+	u32 reason = 1 + (u32)random() % (VMSPAN_OFF_REASONS - 1);
+
+	if (mk->sched && random() % 3 == 0) {
+		sim_off(mk->sched, mk->now + 1, mk->now + 1 + off, reason);
+		if (mk->top >= 0)
+			mk->t->n[mk->top].off[reason] += off;
+	}
+	return mk->now += step;
 }
 
 static int maker_open(struct maker *mk, u8 type, u32 comp)
@@ -202,7 +247,7 @@ static void make_stay(struct maker *mk, u8 type, u32 nesting)
 	later(mk);
 	sim_leave(mk->s, mk->now);
 	mk->t->n[i].end = mk->now;
-	mk->t->n[i].moved = cpu != mk->s->cpu;
+	mk->t->n[i].moved = cpu != mk->s->cpu && !mk->sched;
 	mk->top = mk->t->n[i].parent;
 }
 
@@ -226,15 +271,22 @@ static void make_inside(struct maker *mk, u32 nesting)
 	mk->depth--;
 }
 
-static struct tree *random_stream(struct sim *s, unsigned int seed)
+static struct tree *random_tree(struct sim *s, struct sim *sched, unsigned int seed)
 {
 	struct tree *t = calloc(1, sizeof(*t));
-	struct maker mk = { .s = s, .t = t, .now = 1000, .top = -1, .event = -1 };
+	struct maker mk = { .s = s, .t = t, .now = 1000, .top = -1, .event = -1, .sched = sched };
 
 	srandom(seed);
+	if (sched)
+		sim_off(sched, 900, 900, VMSPAN_OFF_START);
 	while (t->len < 150)
 		make_event(&mk, 0);
 	return t;
+}
+
+static struct tree *random_stream(struct sim *s, unsigned int seed)
+{
+	return random_tree(s, NULL, seed);
 }
 
 #define SAME(what, have, want)                                                               \
@@ -244,7 +296,8 @@ static struct tree *random_stream(struct sim *s, unsigned int seed)
 				 (u64)(have), (u64)(want));                                  \
 	} while (0)
 
-static void compare(unsigned int seed, const struct snapshot *snap, const struct answer *a)
+static void compare(unsigned int seed, const struct snapshot *snap, const struct answer *a,
+		    bool exact)
 {
 	static const struct group_stats none;
 	u32 g;
@@ -277,6 +330,10 @@ static void compare(unsigned int seed, const struct snapshot *snap, const struct
 		SAME("charged", st->wall_ns, a->wall[g]);
 		SAME("gc in it", st->gc_ns, a->gc[g]);
 		SAME("blocked in it", st->blocked_ns, a->blocked[g]);
+		if (exact) {
+			SAME("cpu", st->cpu_ns, a->cpu[g]);
+			SAME("preempted", st->preempted_ns, a->preempted[g]);
+		}
 	}
 }
 
@@ -315,12 +372,113 @@ static void random_streams(void **state)
 		sim_feed(s, m, 1 + seed % 40);
 		snap = snapshot_take(m);
 		slow_answer(t, config.nested, &a);
-		compare(seed, snap, &a);
+		compare(seed, snap, &a, false);
 		snapshot_free(snap);
 		model_free(m);
 		free(t);
 		free(s);
 	}
+}
+
+/* Exact mode: nothing is discarded for having moved, nobody pays for the time
+ * of others, and CPU time is what it was. The records come before the spans,
+ * as far before as they like. */
+static void random_switches(void **state)
+{
+	unsigned int seed;
+
+	(void)state;
+	for (seed = 1; seed <= 400; seed++) {
+		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
+					       .exact = true };
+		struct model *m = model_make(&config);
+		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct tree *t = random_tree(s, sched, seed);
+		u32 step = 1 + seed % 40, i, done = 0;
+		struct snapshot *snap;
+		struct answer a;
+
+		model_observe(m, &check_ops, NULL);
+		for (i = 0; i < s->records; i += step) {
+			u32 to = (u32)min_u64(i + step, s->records), upto = done;
+			const struct vmspan_span *last = (void *)s->data[s->at[to - 1]];
+
+			/* All that began before the batch ends, and some more. */
+			while (upto < sched->records &&
+			       ((struct vmspan_span *)sched->data[upto])->begin < last->end)
+				upto++;
+			upto = (u32)min_u64(upto + seed % 5, sched->records);
+			sim_sched_batch(sched, m, done, upto);
+			done = upto;
+			assert_int_equal(sim_batch(s, m, SIM_PID, i, to), 0);
+		}
+		snap = snapshot_take(m);
+		slow_answer(t, config.nested, &a);
+		compare(seed, snap, &a, true);
+		SAME("preempted in all", snap->ledger.preempted_ns, a.l.preempted_ns);
+		SAME("records", snap->records, s->records);
+		snapshot_free(snap);
+		model_free(m);
+		free(t);
+		free(sched);
+		free(s);
+	}
+}
+
+/* Scheduler records that are missing make events incomplete, not wrong: what
+ * is known stays as it is, and the sum holds. */
+static void lost_switches(void **state)
+{
+	unsigned int seed;
+
+	(void)state;
+	for (seed = 1; seed <= 100; seed++) {
+		struct model *m = model_make(&(struct model_config){ .exact = true });
+		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct tree *t = random_tree(s, sched, seed);
+		struct snapshot *snap;
+		u32 lost = 1 + seed % (sched->records - 2);
+
+		model_observe(m, &check_ops, NULL);
+		sim_sched_batch(sched, m, 0, lost);
+		sim_sched_batch(sched, m, lost + 1, sched->records);
+		/* The gap shows when no earlier batch comes any more. */
+		assert_int_equal(model_finish(m), 0);
+		sim_feed(s, m, 10);
+		snap = snapshot_take(m);
+		assert_true(snap->events.incomplete > 0);
+		SAME("sum", ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+		SAME("records", snap->records, s->records);
+		snapshot_free(snap);
+		model_free(m);
+		free(t);
+		free(sched);
+		free(s);
+	}
+}
+
+/* Asked for and not there: every event lacks data, and moved spans are
+ * discarded as in default mode. */
+static void no_switches_at_all(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ .exact = true });
+	struct sim *s = sim_new(1);
+	struct tree *t = random_stream(s, 11);
+	unsigned int seed = 11;
+	struct snapshot *snap;
+	struct answer a;
+
+	(void)state;
+	sim_feed(s, m, 10);
+	snap = snapshot_take(m);
+	slow_answer(t, NESTED_DROP, &a);
+	SAME("incomplete", snap->events.incomplete, snap->events.count);
+	SAME("moved", snap->ledger.moved_ns, a.l.moved_ns);
+	SAME("sum", ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+	snapshot_free(snap);
+	model_free(m);
+	free(t);
+	free(s);
 }
 
 /* Records taken out at random: the ledger still sums for every event, nothing
@@ -451,9 +609,9 @@ static void random_forgeries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_streams),
-		cmocka_unit_test(random_losses),
-		cmocka_unit_test(processes_merge),
+		cmocka_unit_test(random_streams),   cmocka_unit_test(random_switches),
+		cmocka_unit_test(lost_switches),    cmocka_unit_test(no_switches_at_all),
+		cmocka_unit_test(random_losses),    cmocka_unit_test(processes_merge),
 		cmocka_unit_test(random_forgeries),
 	};
 

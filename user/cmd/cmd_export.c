@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
+#include "cmd/page.h"
 #include "sink/export.h"
 #include "sink/select.h"
 
@@ -61,7 +62,8 @@ static const char *directory_of(const struct output *output, char path[OUTPUT_PA
 }
 
 static int translate(struct session *s, const struct exporter *x, const struct options *o,
-		     struct select *sel, struct output *output, struct err *e)
+		     struct select *sel, const struct html_docs *docs, struct output *output,
+		     struct err *e)
 {
 	char directory[OUTPUT_PATH_MAX];
 	struct export_config config = {
@@ -69,6 +71,7 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 		.start_real_ns = s->source->info.start_real_ns,
 		.glob = o->view.glob,
 		.directory = directory_of(output, directory),
+		.docs = docs,
 	};
 	struct snapshot *totals = NULL;
 	void *state = x->begin(&output->out, &config, s->model);
@@ -132,7 +135,7 @@ static void warn_of_size(const struct exporter *x, const char *name, u64 bytes)
 		name, text_bytes(text, bytes), x->limit_why);
 }
 
-static int run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
+int export_run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
 {
 	const struct select_config wanted = {
 		.glob = o->view.glob,
@@ -142,6 +145,7 @@ static int run(const struct exporter *x, const struct options *o, const char *in
 		.min_duration_ns = o->select.min_duration_ns,
 		.slowest = o->select.slowest,
 	};
+	struct html_docs *docs = NULL;
 	char path[OUTPUT_PATH_MAX];
 	struct output output = { .fd = -1 };
 	struct session s = { 0 };
@@ -150,13 +154,15 @@ static int run(const struct exporter *x, const struct options *o, const char *in
 
 	default_path(path, input, x->suffix);
 	select_init(&sel, &wanted);
-	rc = wanted.slowest ? find_slowest(o, input, &sel, e) : 0;
+	rc = docs_load(&docs, o->output.docs, e);
+	if (!rc && wanted.slowest)
+		rc = find_slowest(o, input, &sel, e);
 	if (!rc)
 		rc = session_replay(&s, o, input, e);
 	if (!rc)
 		rc = output_open(&output, o->output.file ? o->output.file : path, input, e);
 	if (!rc)
-		rc = translate(&s, x, o, &sel, &output, e);
+		rc = translate(&s, x, o, &sel, docs, &output, e);
 	if (rc && rc != -EPIPE && !e->code)
 		explain(input, &output, rc, e);
 	if (!rc)
@@ -170,6 +176,7 @@ static int run(const struct exporter *x, const struct options *o, const char *in
 	output_abandon(&output);
 	session_close(&s);
 	select_release(&sel);
+	html_docs_free(docs);
 	return rc;
 }
 
@@ -186,6 +193,6 @@ int cmd_export(int argc, char **argv)
 		return status;
 	x = choose(o.output.format, c, &e);
 	input = x ? options_file(&o, c, &e) : NULL;
-	status = input && !run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
+	status = input && !export_run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
 	return e.code ? say_error(&e) : status;
 }

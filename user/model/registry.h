@@ -69,6 +69,7 @@ struct proc {
 	struct registry *registries[REGISTRY_MAX];
 	u32 registry_len;
 	struct map thread_names; /* tid -> owned char * */
+	struct map scheds; /* tid -> struct sched * */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

@@ -253,6 +253,7 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	key_if(j, "moved_ns", l->moved_ns);
 	key_if(j, "stale_ns", l->stale_ns);
 	key_if(j, "lost_ns", l->lost_ns);
+	key_if(j, "preempted_ns", l->preempted_ns);
 }
 
 static void put_counter(struct chrome *c, const struct model_thread *t, const char *name, u64 ns,

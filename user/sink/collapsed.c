@@ -29,8 +29,11 @@ struct collapsed {
 	struct open {
 		u32 node;
 		bool lossy; /* what may lack something is lost here */
+		u32 event; /* place of the event around it, + 1; 0: none */
+		u64 waits; /* event: blocked time that no call has shown yet */
 	} stack[DEPTH_MAX];
 	u32 depth;
+	bool exact; /* the scheduler says when a thread waits */
 	int rc;
 };
 
@@ -119,7 +122,10 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	if (slice_instant(s))
 		return 0;
 	if (!begin) {
-		c->depth--;
+		struct open *ended = &c->stack[--c->depth];
+
+		if (s->kind == SLICE_EVENT && c->exact)
+			add(c, ended->node, "(waiting)", ended->waits);
 		return c->rc;
 	}
 	if (c->depth)
@@ -131,10 +137,17 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 		/* A nested event is beside the one around it, not in it. */
 		o.node = begin_event(c, c->thread_node, s);
 		o.lossy = s->incomplete;
+		o.event = c->depth + 1;
+		o.waits = s->event.ledger.blocked_ns;
 	} else if (s->kind == SLICE_SPAN) {
 		o.node = begin_span(c, &around, s);
 	} else if (s->fate == SPAN_KEPT || (s->fate == SPAN_LOST && !around.lossy)) {
 		add(c, around.node, s->kind == SLICE_GC ? "(gc)" : "(blocked)", s->self_ns);
+		if (s->kind == SLICE_BLOCK && around.event) {
+			u64 *waits = &c->stack[around.event - 1].waits;
+
+			*waits -= min_u64(*waits, s->self_ns);
+		}
 	}
 	c->stack[c->depth++] = o;
 	return c->rc;
@@ -216,7 +229,7 @@ static int collapsed_end(void *ctx, const struct snapshot *s, const struct repor
 	int rc = order ? c->rc : -ENOMEM;
 
 	(void)s;
-	(void)src;
+	c->exact = src->migrated && !strcmp(src->migrated, "split");
 	for (i = 0; !rc && i < c->slices.thread_count; i++)
 		rc = walk_thread(c, order[i]);
 	for (i = 1; !rc && i < c->count; i++)

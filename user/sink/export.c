@@ -6,13 +6,19 @@
 #include "sink/ndjson.h"
 #include "sink/perfetto.h"
 #include "sink/speedscope.h"
+#include "sink/html.h"
 
 #include <string.h>
 
 const struct exporter *const exporters[] = {
 	&firefox_exporter, /* the default */
-	&chrome_exporter,    &perfetto_exporter, &speedscope_exporter,
-	&collapsed_exporter, &ndjson_exporter,   NULL,
+	&chrome_exporter,
+	&perfetto_exporter,
+	&speedscope_exporter,
+	&collapsed_exporter,
+	&ndjson_exporter,
+	&html_exporter,
+	NULL,
 };
 
 const struct exporter *exporter_find(const char *name)

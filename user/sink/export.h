@@ -9,6 +9,8 @@
 
 #include "sink/sink.h"
 
+struct html_docs;
+
 struct export_config {
 	u64 start_ns; /* CLOCK_MONOTONIC: no time of the trace lies before */
 	u64 start_real_ns; /* the same moment since the epoch */
@@ -18,6 +20,7 @@ struct export_config {
 	/* Where temporary files may grow as large as the output; NULL:
 	 * /var/tmp. Borrowed for its life. */
 	const char *directory;
+	const struct html_docs *docs; /* links for the page, or NULL; borrowed */
 };
 
 struct exporter {

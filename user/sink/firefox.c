@@ -147,6 +147,7 @@ static void put_event(struct firefox *f, const struct slice *s)
 	key_ms_if(j, "moved", l->moved_ns);
 	key_ms_if(j, "stale", l->stale_ns);
 	key_ms_if(j, "lost", l->lost_ns);
+	key_ms_if(j, "preempted", l->preempted_ns);
 	if (s->event.parent)
 		json_key_u64(j, "parent", s->event.parent);
 	if (s->incomplete)

@@ -91,6 +91,7 @@ static void put_share(struct json *j, const struct model_share *sh)
 	json_key_u64(j, "cpu_ns", sh->cpu_ns);
 	json_key_u64(j, "blocked_ns", sh->blocked_ns);
 	json_key_u64(j, "gc_ns", sh->gc_ns);
+	json_key_u64(j, "preempted_ns", sh->preempted_ns);
 	json_end_object(j);
 }
 
@@ -116,6 +117,7 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	json_key_u64(j, "moved_ns", l->moved_ns);
 	json_key_u64(j, "stale_ns", l->stale_ns);
 	json_key_u64(j, "lost_ns", l->lost_ns);
+	json_key_u64(j, "preempted_ns", l->preempted_ns);
 	json_key_array(j, "groups");
 	for (i = 0; i < e->share_count; i++)
 		put_share(j, &e->shares[i]);

@@ -55,6 +55,7 @@ enum argument {
 	ARG_MOVED,
 	ARG_STALE,
 	ARG_LOST,
+	ARG_PREEMPTED,
 	ARG_PARENT,
 	ARG_INCOMPLETE,
 	ARG_TOP,
@@ -63,17 +64,29 @@ enum argument {
 };
 
 static const char *const argument_names[ARGUMENTS] = {
-	[ARG_GROUP] = "group",       [ARG_ITERATION] = "iteration",
-	[ARG_CPU] = "cpu",           [ARG_CPU_END] = "cpu_end",
-	[ARG_FATE] = "fate",         [ARG_REPAIRED] = "repaired",
-	[ARG_SELF] = "self_ns",      [ARG_BLOCKED] = "blocked_ns",
-	[ARG_GC] = "gc_ns",          [ARG_BEFORE] = "bytes_before",
-	[ARG_AFTER] = "bytes_after", [ARG_PEER] = "peer",
-	[ARG_WALL] = "wall_ns",      [ARG_CPU_NS] = "cpu_ns",
-	[ARG_NATIVE] = "native_ns",  [ARG_MOVED] = "moved_ns",
-	[ARG_STALE] = "stale_ns",    [ARG_LOST] = "lost_ns",
-	[ARG_PARENT] = "parent",     [ARG_INCOMPLETE] = "incomplete",
-	[ARG_TOP] = "top",           [ARG_TOP_SELF] = "top_self_ns",
+	[ARG_GROUP] = "group",
+	[ARG_ITERATION] = "iteration",
+	[ARG_CPU] = "cpu",
+	[ARG_CPU_END] = "cpu_end",
+	[ARG_FATE] = "fate",
+	[ARG_REPAIRED] = "repaired",
+	[ARG_SELF] = "self_ns",
+	[ARG_BLOCKED] = "blocked_ns",
+	[ARG_GC] = "gc_ns",
+	[ARG_BEFORE] = "bytes_before",
+	[ARG_AFTER] = "bytes_after",
+	[ARG_PEER] = "peer",
+	[ARG_WALL] = "wall_ns",
+	[ARG_CPU_NS] = "cpu_ns",
+	[ARG_NATIVE] = "native_ns",
+	[ARG_MOVED] = "moved_ns",
+	[ARG_STALE] = "stale_ns",
+	[ARG_LOST] = "lost_ns",
+	[ARG_PREEMPTED] = "preempted_ns",
+	[ARG_PARENT] = "parent",
+	[ARG_INCOMPLETE] = "incomplete",
+	[ARG_TOP] = "top",
+	[ARG_TOP_SELF] = "top_self_ns",
 };
 
 struct flow {
@@ -346,6 +359,7 @@ static void put_event_args(struct buf *b, const struct slice *s)
 	arg_if(b, ARG_MOVED, l->moved_ns);
 	arg_if(b, ARG_STALE, l->stale_ns);
 	arg_if(b, ARG_LOST, l->lost_ns);
+	arg_if(b, ARG_PREEMPTED, l->preempted_ns);
 	arg_if(b, ARG_PARENT, s->event.parent);
 	if (s->event.top_ns) {
 		arg(b, ARG_TOP, ARGUMENT_STRING, (u64)s->group + 1);
