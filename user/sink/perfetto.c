@@ -34,61 +34,6 @@ static u64 uuid(enum track_type type, u64 index)
 /* More arrows than this no one can look at; each takes memory. */
 #define FLOWS_MAX (1u << 16)
 
-/* Names of arguments; their place here is what the file calls them. */
-enum argument {
-	ARG_NONE, /* 0 is no valid name */
-	ARG_GROUP,
-	ARG_ITERATION,
-	ARG_CPU,
-	ARG_CPU_END,
-	ARG_FATE,
-	ARG_REPAIRED,
-	ARG_SELF,
-	ARG_BLOCKED,
-	ARG_GC,
-	ARG_BEFORE,
-	ARG_AFTER,
-	ARG_PEER,
-	ARG_WALL,
-	ARG_CPU_NS,
-	ARG_NATIVE,
-	ARG_MOVED,
-	ARG_STALE,
-	ARG_LOST,
-	ARG_PREEMPTED,
-	ARG_PARENT,
-	ARG_INCOMPLETE,
-	ARG_TOP,
-	ARG_TOP_SELF,
-	ARGUMENTS
-};
-
-static const char *const argument_names[ARGUMENTS] = {
-	[ARG_GROUP] = "group",
-	[ARG_ITERATION] = "iteration",
-	[ARG_CPU] = "cpu",
-	[ARG_CPU_END] = "cpu_end",
-	[ARG_FATE] = "fate",
-	[ARG_REPAIRED] = "repaired",
-	[ARG_SELF] = "self_ns",
-	[ARG_BLOCKED] = "blocked_ns",
-	[ARG_GC] = "gc_ns",
-	[ARG_BEFORE] = "bytes_before",
-	[ARG_AFTER] = "bytes_after",
-	[ARG_PEER] = "peer",
-	[ARG_WALL] = "wall_ns",
-	[ARG_CPU_NS] = "cpu_ns",
-	[ARG_NATIVE] = "native_ns",
-	[ARG_MOVED] = "moved_ns",
-	[ARG_STALE] = "stale_ns",
-	[ARG_LOST] = "lost_ns",
-	[ARG_PREEMPTED] = "preempted_ns",
-	[ARG_PARENT] = "parent",
-	[ARG_INCOMPLETE] = "incomplete",
-	[ARG_TOP] = "top",
-	[ARG_TOP_SELF] = "top_self_ns",
-};
-
 struct flow {
 	u32 thread; /* index */
 	u8 kind;
@@ -176,12 +121,6 @@ static void put_entry(struct buf *b, unsigned int table, u64 iid, const char *te
 	put_text(b, ENTRY_TEXT, text);
 	proto_end(b, at);
 }
-
-/* Category of a slice; its place here + 1 is what the file calls it. */
-static const char *const categories[] = {
-	"span", "addon", "page",    "package", "plugin", "tenant", "compartment",
-	"top",  "gc",    "blocked", "event",   "input",  "frame",
-};
 
 static u64 category_iid(const struct perfetto *p, const struct slice *s)
 {
@@ -642,7 +581,8 @@ static int perfetto_end(void *x, const struct snapshot *snap, const struct repor
 	(void)src;
 	if (!order)
 		return -ENOMEM;
-	qsort(p->flows, p->flow_count, sizeof(*p->flows), flow_order);
+	if (p->flow_count)
+		qsort(p->flows, p->flow_count, sizeof(*p->flows), flow_order);
 	rc = put_clocks(p);
 	if (!rc)
 		rc = put_names(p);
