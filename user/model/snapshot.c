@@ -184,7 +184,7 @@ static const struct snapshot_process *process_by_id(const struct snapshot *s, u6
 	return NULL;
 }
 
-static void delta_totals(struct snapshot *d, const struct snapshot *then)
+void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 {
 	u32 i;
 
@@ -291,7 +291,7 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 			map_free(&index);
 			return NULL;
 		}
-	delta_totals(d, then);
+	snapshot_subtract_totals(d, then);
 	for (i = 0; i < d->group_count; i++) {
 		u64 *at = map_get(&index, d->groups[i].id);
 
