@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options mean the same everywhere, and what is wrong is said in words. */
+#include "user/cmd/config.c"
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 

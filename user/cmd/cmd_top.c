@@ -6,6 +6,7 @@
 #include "sink/top.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,11 +107,24 @@ static int take_frame(struct top_run *r, struct snapshot *s, bool show)
 	return rc;
 }
 
+/* Two snapshots of many groups at a time would be one too many. */
+static void release_frame(void *ctx)
+{
+	struct top_run *r = ctx;
+
+	if (r->state.paused)
+		return;
+	snapshot_free(r->shown);
+	r->shown = NULL;
+}
+
 /* Another window was asked for: it is shown at once, as of now. */
 static int change_window(struct top_run *r, struct err *e)
 {
-	struct snapshot *s = session_snapshot(&r->session, e);
+	struct snapshot *s;
 
+	release_frame(r);
+	s = session_snapshot(&r->session, e);
 	return s ? cut_window(r, s, now_ns()) : e->code;
 }
 
@@ -349,6 +363,7 @@ static int run(struct top_run *r, struct err *e)
 		      isatty(STDIN_FILENO);
 	struct live_ops ops = {
 		.owns = true,
+		.release = release_frame,
 		.frame = o->output.json ? show_json
 			 : screen       ? show_screen
 					: show_batch,
@@ -390,6 +405,9 @@ int cmd_top(int argc, char **argv)
 		err_set(&e, -ENOMEM, "out of memory");
 		return say_error(&e);
 	}
+	/* Snapshots of many groups come and go: they are given back, and what
+	 * of them is not touched takes no memory. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	if (!o.target.buffer_bytes)
 		o.target.buffer_bytes = TOP_RING_BYTES;
 	r->options = &o;

@@ -16,14 +16,18 @@ struct live_view {
 
 static int show_frame(struct live_view *v, struct err *e)
 {
-	struct snapshot *total = session_snapshot(v->session, e), *delta = NULL;
-	struct live_frame f = { .total = total, .ended = v->ended };
+	struct live_frame f = { .ended = v->ended };
+	struct snapshot *total, *delta = NULL;
 	bool owns = v->ops->owns;
 	u64 now = now_ns();
 	int rc;
 
+	if (v->ops->release)
+		v->ops->release(v->ctx);
+	total = session_snapshot(v->session, e);
 	if (!total)
 		return -ENOMEM;
+	f.total = total;
 	if (!owns)
 		delta = snapshot_delta(total, v->before);
 	if (!owns && !delta) {

@@ -41,6 +41,8 @@ struct live_frame {
 struct live_ops {
 	/* frame() takes the snapshot over and makes its own difference. */
 	bool owns;
+	/* Before a snapshot is taken: the last one may go. NULL: no need. */
+	void (*release)(void *ctx);
 	/* 0 to go on, 1 to end, negative errno with *e filled or not. */
 	int (*frame)(void *ctx, const struct live_frame *f, struct err *e);
 	/* Keys and resizing; NULL: not wanted. Returns as frame does. */

@@ -22,7 +22,7 @@ struct snapshot_process {
 /* A group in one process. */
 struct snapshot_child {
 	u32 process; /* index into processes */
-	struct group_stats stats;
+	struct group_stats stats; /* an only child may have no histogram: see its group's */
 };
 
 /* A group over all processes. */

@@ -20,6 +20,7 @@ enum cell_unit {
 #define JANK_256_MS 8
 
 #define NAME_LEAST 18 /* columns a name gets before a column is left out */
+#define NAME_SHARE 5 /* or this part of the width of a live table */
 #define NAME_MOST 60
 #define TITLE_MAX 16
 #define SPARK_MOST (HISTORY_LEN + 1)
@@ -155,12 +156,22 @@ static void take_by_rank(struct fitting *f, bool live, const char *sort)
 	}
 }
 
+/* The columns that a name gets before others do. */
+static unsigned int least_name(unsigned int name, unsigned int width)
+{
+	unsigned int least = NAME_LEAST;
+
+	if (width / NAME_SHARE > least)
+		least = width / NAME_SHARE;
+	return name < least ? name : least;
+}
+
 /* What is left over widens the name, then the sparkline. */
-static void share_rest(struct table *t, unsigned int left, unsigned int name)
+static void share_rest(struct table *t, unsigned int left, unsigned int name, unsigned int least)
 {
 	unsigned int i;
 
-	left += name < NAME_LEAST ? name : NAME_LEAST;
+	left += least;
 	t->name_width = name < left ? name : left;
 	left -= t->name_width;
 	t->spark_width = 0;
@@ -174,11 +185,12 @@ static void fit(struct table *t, unsigned int name, bool lacks, bool live, unsig
 		const char *sort)
 {
 	struct fitting f = { .spark = live && t->history };
-	unsigned int i;
+	unsigned int least, i;
 
 	name = name < NAME_MOST ? name : NAME_MOST;
 	width = width < 20 ? 20 : width;
-	f.left = width - (name < NAME_LEAST ? name : NAME_LEAST);
+	least = least_name(name, live ? width : 0);
+	f.left = width - least;
 	/* What says that a figure is not whole, what the rows are sorted by,
 	 * then the rest by its rank as far as it goes. */
 	if (lacks)
@@ -188,7 +200,7 @@ static void fit(struct table *t, unsigned int name, bool lacks, bool live, unsig
 	for (i = 0; i < COLUMNS; i++)
 		if (f.chosen[i])
 			t->columns[t->count++] = &all_columns[i];
-	share_rest(t, f.left, name);
+	share_rest(t, f.left, name, least);
 }
 
 void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n, unsigned int width,
@@ -210,9 +222,9 @@ void table_fit(struct table *t, const struct snapshot_group *const *rows, u32 n,
 static void fit_choice(struct table *t, const struct table_choice *c, unsigned int name,
 		       unsigned int left)
 {
-	unsigned int i;
+	unsigned int least = least_name(name, left), i;
 
-	left -= min_u64(name < NAME_LEAST ? name : NAME_LEAST, left);
+	left -= min_u64(least, left);
 	t->count = 0;
 	for (i = 0; i < c->count; i++) {
 		const struct table_column *column = &all_columns[c->columns[i]];
@@ -222,7 +234,7 @@ static void fit_choice(struct table *t, const struct table_choice *c, unsigned i
 		left -= column->width;
 		t->columns[t->count++] = column;
 	}
-	share_rest(t, left, name);
+	share_rest(t, left, name, least);
 }
 
 void table_fit_items(struct table *t, const struct table_item *items, u32 n, unsigned int width,

@@ -31,8 +31,8 @@ void put_head(struct composer *c, unsigned int height);
 /* top_rows.c */
 struct top_row {
 	u64 id; /* of the same thing in the next snapshot; not 0 */
-	u64 key; /* sorted by: rank of the parent first */
-	u32 parent, depth;
+	u32 parent, depth; /* rank of the parent: sorted by these first */
+	u64 key, tie;
 	struct table_item item;
 	const char *group; /* "kind:name", or NULL: not a group */
 };

@@ -34,8 +34,8 @@ static int compare_rows(const void *a, const void *b)
 		return x->depth < y->depth ? -1 : 1;
 	if (x->key != y->key)
 		return x->key < y->key ? 1 : -1;
-	if (x->item.stats->wall_ns != y->item.stats->wall_ns)
-		return x->item.stats->wall_ns < y->item.stats->wall_ns ? 1 : -1;
+	if (x->tie != y->tie)
+		return x->tie < y->tie ? 1 : -1;
 	order = strcmp(x->item.name, y->item.name);
 	return order ? order : (x->id > y->id) - (x->id < y->id);
 }
@@ -73,6 +73,12 @@ static bool worth(const struct composer *c, const struct snapshot_group *g,
 	       (!c->interval || s->ticks || s->wall_ns || running(c, g->name));
 }
 
+/* Equal ones are in the order of their wall time, but not those by name. */
+static u64 tie_of(const struct composer *c, const struct group_stats *s)
+{
+	return c->st->view.sort && !strcmp(c->st->view.sort, "name") ? 0 : s->wall_ns;
+}
+
 static struct top_row *add_row(struct top_rows *r, const struct composer *c, u64 id,
 			       const char *name, const struct group_stats *stats)
 {
@@ -81,6 +87,7 @@ static struct top_row *add_row(struct top_rows *r, const struct composer *c, u64
 	*row = (struct top_row){
 		.id = id,
 		.key = sort_key_of(c->st->view.sort, stats),
+		.tie = tie_of(c, stats),
 		.item = { .name = name, .stats = stats, .history = UINT64_MAX },
 	};
 	return row;
@@ -141,7 +148,7 @@ static u32 *rank_parents(const struct top_rows *r, const struct composer *c, u32
 
 	for (i = 0; list && rank && i < n; i++)
 		list[i] = (struct parent){ sort_key_of(c->st->view.sort, &r->sums[i]),
-					   r->sums[i].wall_ns, i };
+					   tie_of(c, &r->sums[i]), i };
 	if (!list || !rank) {
 		free(list);
 		free(rank);
@@ -208,13 +215,15 @@ static int by_process(struct top_rows *r, const struct composer *c)
 		for (k = 0; k < s->groups[i].children; k++) {
 			const struct snapshot_group *g = &s->groups[i];
 			const struct snapshot_child *ch = &s->children[g->first_child + k];
+			const struct group_stats *stats =
+				g->children == 1 ? &g->stats : &ch->stats;
 			struct top_row *row;
 
-			if (!worth(c, g, &ch->stats))
+			if (!worth(c, g, stats))
 				continue;
 			row = add_row(r, c,
 				      row_id(SPACE_CHILD, s->processes[ch->process].id, g->id),
-				      g->name, &ch->stats);
+				      g->name, stats);
 			row->parent = rank[ch->process];
 			row->depth = row->item.depth = 1;
 			row->group = g->name;
