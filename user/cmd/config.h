@@ -5,7 +5,7 @@
  *   [all]                 # of every command that has the option
  *   buffer = 16M
  *   [top]
- *   columns = self,wall,max,>64ms
+ *   columns = self,wall,max,64ms
  *   reverse = yes
  *
  * A file is not trusted: its size, its lines and its values are bounded and

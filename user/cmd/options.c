@@ -243,7 +243,7 @@ static const struct option_row table[] = {
 	  IN_REPORT | IN_EXPORT, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
 	  IN_REPORT | IN_EXPORT, set_time, AT(model.to_ns) },
-	{ "nested", 0, "MODE",
+	{ "nested", 0, "drop|suspend",
 	  "what a nested event loop does to the stopwatches around it: drop (default) makes "
 	  "them stale, suspend pauses them",
 	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_nested, AT(model.nested) },
@@ -251,7 +251,7 @@ static const struct option_row table[] = {
 	  AT(model.own_groups) },
 	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M)", LIVE, set_bytes,
 	  AT(target.buffer_bytes) },
-	{ "method", 0, "METHOD",
+	{ "method", 0, "auto|flush|direct",
 	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
 	  set_method, AT(target.method) },
 	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },

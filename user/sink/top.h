@@ -153,6 +153,12 @@ enum top_key {
 /* Applies a key: a Unicode code point or an enum top_key. */
 void top_key(struct top_state *st, u32 key);
 
+/* The keys as help has them; ends with a NULL key. */
+struct top_help {
+	const char *key, *what;
+};
+extern const struct top_help top_help_keys[];
+
 enum top_click {
 	TOP_CLICK, /* on the selected row: its detail */
 	TOP_WHEEL_UP,

@@ -13,36 +13,34 @@
 
 /* ---- Help ---- */
 
+const struct top_help top_help_keys[] = {
+	{ "up down", "select a group; PgUp, PgDn, Home, End too; the mouse does it as well" },
+	{ "Enter", "its histogram, callers and callees, worst turns; Esc goes back" },
+	{ "s < > F6", "sort by the next, the previous, the next key; or click on a column" },
+	{ "r", "reverse the order" },
+	{ "/ F4", "show only groups that match; Enter ends, empty shows all" },
+	{ "F3 n N", "search; the next, the previous that matches" },
+	{ "t F5", "tree by process, by kind, none" },
+	{ "H", "threads instead of groups" },
+	{ "c", "since the start, or the last interval" },
+	{ "w", "the last interval, the last 10 s, the last minute, since the start" },
+	{ "p space", "pause the display; measuring goes on" },
+	{ "C F2", "choose the columns, and keep them for the next time" },
+	{ "R", "start or stop a recording of the same processes" },
+	{ "h ? F1", "this help" },
+	{ "q F10", "quit" },
+	{ NULL, NULL },
+};
+
 void put_help(struct composer *c)
 {
-	static const struct {
-		const char *key, *what;
-	} keys[] = {
-		{ "up down",
-		  "select a group; PgUp, PgDn, Home, End too; the mouse does it as well" },
-		{ "Enter", "its histogram, callers and callees, worst turns; Esc goes back" },
-		{ "s < > F6",
-		  "sort by the next, the previous, the next key; or click on a column" },
-		{ "r", "reverse the order" },
-		{ "/ F4", "show only groups that match; Enter ends, empty shows all" },
-		{ "F3 n N", "search; the next, the previous that matches" },
-		{ "t F5", "tree by process, by kind, none" },
-		{ "H", "threads instead of groups" },
-		{ "c", "since the start, or the last interval" },
-		{ "w", "the last interval, the last 10 s, the last minute, since the start" },
-		{ "p space", "pause the display; measuring goes on" },
-		{ "C F2", "choose the columns, and keep them for the next time" },
-		{ "R", "start or stop a recording of the same processes" },
-		{ "h ? F1", "this help" },
-		{ "q F10", "quit" },
-	};
-	size_t i;
+	const struct top_help *k;
 
 	out_puts(&c->line, "Keys");
 	end_line(c, LINE_TITLE);
-	for (i = 0; i < ARRAY_SIZE(keys); i++) {
-		put_tint(c, TINT_KEY, keys[i].key);
-		out_printf(&c->line, "%*s%s", (int)(10 - strlen(keys[i].key)), "", keys[i].what);
+	for (k = top_help_keys; k->key; k++) {
+		put_tint(c, TINT_KEY, k->key);
+		out_printf(&c->line, "%*s%s", (int)(10 - strlen(k->key)), "", k->what);
 		end_line(c, LINE_PLAIN);
 	}
 	end_line(c, LINE_PLAIN);

@@ -215,8 +215,7 @@ static int by_process(struct top_rows *r, const struct composer *c)
 		for (k = 0; k < s->groups[i].children; k++) {
 			const struct snapshot_group *g = &s->groups[i];
 			const struct snapshot_child *ch = &s->children[g->first_child + k];
-			const struct group_stats *stats =
-				g->children == 1 ? &g->stats : &ch->stats;
+			const struct group_stats *stats = g->children == 1 ? &g->stats : &ch->stats;
 			struct top_row *row;
 
 			if (!worth(c, g, stats))
