@@ -254,6 +254,10 @@ static const struct option_row table[] = {
 	{ "method", 0, "auto|flush|direct",
 	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
 	  set_method, AT(target.method) },
+	{ "exact", 'x', NULL,
+	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
+	  "have the CPU",
+	  LIVE, set_flag, AT(target.exact) },
 	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },
 	{ "quiet", 'q', NULL, "print nothing but errors and losses", IN_RECORD | IN_EXPORT,
 	  set_flag, AT(output.quiet) },

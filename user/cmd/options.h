@@ -21,6 +21,7 @@ struct options {
 		u64 buffer_bytes; /* kernel ring; 0: default */
 		enum live_method method;
 		bool no_children;
+		bool exact;
 	} target;
 	struct model_config model;
 	struct view view;
