@@ -6,6 +6,7 @@
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
 #   make check        format, include table, shell scripts
+#   make install      see tools/install.mk for the variables; uninstall
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
@@ -145,5 +146,7 @@ check:
 
 clean:
 	rm -rf build build-san build-clang
+
+include tools/install.mk
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

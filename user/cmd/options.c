@@ -249,7 +249,7 @@ static const struct option_row table[] = {
 	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_nested, AT(model.nested) },
 	{ "own", 0, NULL, "measure every compartment's own group too", IN_REPORT | IN_TOP, set_flag,
 	  AT(model.own_groups) },
-	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M)", LIVE, set_bytes,
+	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M; top: 4M)", LIVE, set_bytes,
 	  AT(target.buffer_bytes) },
 	{ "method", 0, "auto|flush|direct",
 	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
