@@ -94,9 +94,11 @@ static int take_frame(struct top_run *r, struct snapshot *s, bool show)
 	struct buf packed = { 0 };
 	int rc = snapshot_pack(s, &packed);
 
-	if (!rc && r->history)
+	/* A display that is paused stays as it is, the sparklines too. */
+	if (!rc && show && r->history)
 		rc = history_add(r->history, s, now - r->last_ns);
-	r->last_ns = now;
+	if (show)
+		r->last_ns = now;
 	if (!rc && show)
 		rc = cut_window(r, s, now);
 	else

@@ -17,6 +17,7 @@ struct top_screen {
 	bool color, ascii;
 	attr_t tints[TINTS];
 	MEVENT mouse;
+	bool more_mouse; /* one key may stand for several events */
 };
 
 /*
@@ -205,6 +206,9 @@ u32 top_screen_key(struct top_screen *s)
 	wint_t c;
 	size_t i;
 
+	if (s->more_mouse && getmouse(&s->mouse) == OK)
+		return TOP_KEY_MOUSE;
+	s->more_mouse = false;
 	/* Function keys without a meaning here are skipped. */
 	for (;;) {
 		int kind = get_wch(&c);
@@ -213,8 +217,10 @@ u32 top_screen_key(struct top_screen *s)
 			return TOP_KEY_NONE;
 		if (kind == OK)
 			return c < TOP_KEY_UP ? (u32)c : TOP_KEY_NONE;
-		if (c == KEY_MOUSE && getmouse(&s->mouse) == OK)
+		if (c == KEY_MOUSE && getmouse(&s->mouse) == OK) {
+			s->more_mouse = true;
 			return TOP_KEY_MOUSE;
+		}
 		for (i = 0; i < ARRAY_SIZE(keys); i++)
 			if (keys[i].curses == c)
 				return keys[i].key;
