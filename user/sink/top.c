@@ -335,6 +335,23 @@ static void put_footer(struct composer *c, unsigned int height)
 	}
 }
 
+/* A pane that is longer than its room shows the part that was scrolled to. */
+static void cut_pane(struct composer *c, unsigned int first, unsigned int room)
+{
+	struct top_line *lines = (struct top_line *)(void *)c->page->lines.data + first;
+	unsigned int n = top_page_count(c->page) - first;
+
+	if (!room || n <= room) {
+		c->st->scroll = 0;
+		return;
+	}
+	if (c->st->scroll > n - room)
+		c->st->scroll = n - room;
+	/* The title stays. */
+	memmove(lines + 1, lines + 1 + c->st->scroll, (room - 1) * sizeof(*lines));
+	c->page->lines.len = (first + room) * sizeof(*lines);
+}
+
 int top_compose(struct top_page *p, struct top_state *st, const struct top_figures *f,
 		unsigned int width, unsigned int height)
 {
@@ -351,7 +368,7 @@ int top_compose(struct top_page *p, struct top_state *st, const struct top_figur
 	bool footer = height >= FOOTER_HEIGHT ||
 		      (height && (st->prompt != TOP_NO_PROMPT || st->notice[0]));
 	bool table = st->pane == TOP_TABLE;
-	unsigned int used, room;
+	unsigned int used, room, first;
 	int rc = 0;
 
 	buf_clear(&p->text.buf);
@@ -362,7 +379,8 @@ int top_compose(struct top_page *p, struct top_state *st, const struct top_figur
 	out_open_memory(&c.line);
 	if (st->pane == TOP_TABLE || !height || height > 2 * FOOTER_HEIGHT)
 		put_head(&c, height);
-	used = top_page_count(p) + footer;
+	first = top_page_count(p);
+	used = first + footer;
 	room = !height ? 0 : height > used ? height - used : 1;
 	if (st->pane == TOP_HELP)
 		put_help(&c);
@@ -372,6 +390,8 @@ int top_compose(struct top_page *p, struct top_state *st, const struct top_figur
 		put_detail(&c, room);
 	else
 		rc = put_table(&c, room > 1 ? room - 1 : room);
+	if (st->pane == TOP_HELP || st->pane == TOP_DETAIL)
+		cut_pane(&c, first, room);
 	if (footer)
 		put_footer(&c, height);
 	out_close(&c.line);

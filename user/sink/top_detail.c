@@ -174,16 +174,25 @@ static void put_processes(struct composer *c, const struct snapshot_group *g)
 	end_line(c, LINE_PLAIN);
 }
 
+#define SIDE_LINES 64
+
 /* A list is made as lines of its own, so that two can stand side by side. */
 struct side {
 	struct out text;
 	unsigned int lines;
+	/* By line. */
+	bool head[SIDE_LINES];
+	size_t bar_at[SIDE_LINES], bar_len[SIDE_LINES];
+	size_t begin; /* of the line under way, in the text */
 };
 
-static void side_line(struct side *s)
+static void side_line(struct side *s, bool head)
 {
 	out_write(&s->text, "", 1);
-	s->lines++;
+	s->head[s->lines] = head;
+	s->begin = s->text.buf.len;
+	/* More than there are lines of any list. */
+	s->lines += s->lines < SIDE_LINES - 1;
 }
 
 static void put_amount(struct side *s, const struct composer *c, u64 n, u64 most)
@@ -191,8 +200,10 @@ static void put_amount(struct side *s, const struct composer *c, u64 n, u64 most
 	unsigned int len = most ? (unsigned int)((double)n * BAR_COLUMNS / (double)most + 0.99) : 0;
 	unsigned int i;
 
+	s->bar_at[s->lines] = s->text.buf.len - s->begin;
 	for (i = 0; i < len && i < BAR_COLUMNS; i++)
 		out_puts(&s->text, c->st->ascii ? "#" : "\xe2\x96\x88");
+	s->bar_len[s->lines] = s->text.buf.len - s->begin - s->bar_at[s->lines];
 	out_printf(&s->text, " %" PRIu64, n);
 }
 
@@ -203,7 +214,7 @@ static void histogram(struct side *s, const struct composer *c, const struct his
 	unsigned int i, first = BUCKETS, last = 0;
 
 	out_puts(&s->text, "Turns by the time the group took in them");
-	side_line(s);
+	side_line(s, true);
 	for (i = 0; i < h->len; i++) {
 		u32 n = hist_bucket(h, i, &low, &high);
 		unsigned int b = 0;
@@ -222,11 +233,11 @@ static void histogram(struct side *s, const struct composer *c, const struct his
 
 		out_printf(&s->text, "  < %-8s ", text_ns(text, 1024ull << i));
 		put_amount(s, c, counts[i], most);
-		side_line(s);
+		side_line(s, false);
 	}
 	if (!most) {
 		out_puts(&s->text, "  none");
-		side_line(s);
+		side_line(s, false);
 	}
 }
 
@@ -236,7 +247,7 @@ static void edges(struct side *s, const char *title, const struct recent_edge *e
 	unsigned int i;
 
 	out_puts(&s->text, title);
-	side_line(s);
+	side_line(s, true);
 	for (i = 0; i < n && i < most; i++) {
 		char name[512], wall[TEXT_NS_MAX], calls[COUNT_MAX];
 
@@ -244,22 +255,36 @@ static void edges(struct side *s, const char *title, const struct recent_edge *e
 			   count_short(calls, e[i].calls),
 			   e[i].group ? name_text(name, sizeof(name), e[i].group)
 				      : "(the event loop)");
-		side_line(s);
+		side_line(s, false);
 	}
 	if (!n || n > most) {
 		out_printf(&s->text, n ? "  and %u more" : "  none yet", n - most);
-		side_line(s);
+		side_line(s, false);
 	}
 }
 
-static const char *side_next(const struct side *s, size_t *at)
+/* Line `i` of a list, at *at in its text; padded to `width` unless that is 0. */
+static void put_side(struct composer *c, const struct side *s, unsigned int i, size_t *at,
+		     unsigned int width)
 {
-	const char *text = (const char *)s->text.buf.data + *at;
+	const char *text = *at < s->text.buf.len ? (const char *)s->text.buf.data + *at : "";
+	size_t from = c->line.buf.len;
 
-	if (*at >= s->text.buf.len)
-		return "";
-	*at += strlen(text) + 1;
-	return text;
+	if (i < s->lines)
+		*at += strlen(text) + 1;
+	else
+		text = "";
+	if (width)
+		name_put(&c->line, text, width);
+	else
+		out_puts(&c->line, text);
+	if (i < s->lines && s->head[i]) {
+		mark_since(c, from, TINT_NAME);
+	} else if (i < s->lines && s->bar_len[i]) {
+		struct top_mark m = { from + s->bar_at[i], s->bar_len[i], TINT_SPARK };
+
+		buf_put(&c->pending, &m, sizeof(m));
+	}
 }
 
 /* left beside right, or above it where there is no room. */
@@ -270,17 +295,16 @@ static void put_sides(struct composer *c, const struct side *left, const struct 
 	size_t l = 0, r = 0;
 
 	for (i = 0; i < lines; i++) {
+		put_side(c, left, i, &l, beside ? c->width / 2 - 2 : 0);
 		if (beside) {
-			name_put(&c->line, side_next(left, &l), c->width / 2 - 2);
-			out_printf(&c->line, "  %s", side_next(right, &r));
-		} else {
-			out_puts(&c->line, side_next(left, &l));
+			out_puts(&c->line, "  ");
+			put_side(c, right, i, &r, 0);
 		}
-		end_line(c, i ? LINE_PLAIN : LINE_HEAD);
+		end_line(c, LINE_PLAIN);
 	}
 	for (i = 0; !beside && i < right->lines; i++) {
-		out_puts(&c->line, side_next(right, &r));
-		end_line(c, i ? LINE_PLAIN : LINE_HEAD);
+		put_side(c, right, i, &r, 0);
+		end_line(c, LINE_PLAIN);
 	}
 }
 

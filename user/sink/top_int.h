@@ -49,7 +49,7 @@ struct top_rows {
 int top_rows_make(struct top_rows *r, const struct composer *c);
 void top_rows_free(struct top_rows *r);
 
-/* top_detail.c: the panes, at most `height` lines, 0: no limit. */
+/* top_detail.c: the panes. height: lines there is room for, 0: no limit. */
 void put_help(struct composer *c);
 void put_columns(struct composer *c, unsigned int height);
 void put_detail(struct composer *c, unsigned int height);

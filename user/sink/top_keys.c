@@ -210,6 +210,18 @@ static void choose_columns(struct top_state *st, u32 key)
 	}
 }
 
+static void scroll_pane(struct top_state *st, u32 key)
+{
+	u32 by = key == TOP_KEY_PAGE_UP || key == TOP_KEY_PAGE_DOWN ? PAGE_ROWS : 1;
+
+	if (key == TOP_KEY_DOWN || key == TOP_KEY_PAGE_DOWN)
+		st->scroll += by;
+	else if (key == TOP_KEY_UP || key == TOP_KEY_PAGE_UP)
+		st->scroll -= (u32)min_u64(by, st->scroll);
+	else if (key == TOP_KEY_HOME)
+		st->scroll = 0;
+}
+
 static void open_columns(struct top_state *st)
 {
 	if (!st->columns.count)
@@ -326,6 +338,8 @@ void top_key(struct top_state *st, u32 key)
 		table_key(st, key);
 	else if (key == ESCAPE || key == '\n' || key == '\r')
 		leave_pane(st);
+	else
+		scroll_pane(st, key);
 }
 
 void top_mouse(struct top_state *st, const struct top_page *p, enum top_click click, unsigned int x,
