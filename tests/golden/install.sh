@@ -53,7 +53,7 @@ if command -v pkg-config >/dev/null; then
 	export PKG_CONFIG_PATH=$image/opt/it/share/pkgconfig
 	eq "pkg-config: version" "$(pkg-config --modversion vmspan-sdk)" "$version"
 	# shellcheck disable=SC2046 # flags are words
-	check "pkg-config: the example builds" ${CC:-cc} -o "$T/example" \
+	check "pkg-config: the example builds" "${CC:-cc}" -o "$T/example" \
 		"$image/opt/it/share/doc/vmspan/sdk/example.c" \
 		$(PKG_CONFIG_SYSROOT_DIR=$image pkg-config --cflags --libs vmspan-sdk)
 	unset PKG_CONFIG_PATH

@@ -154,7 +154,7 @@ check "p: on" until_gone 'PAUSED'
 key F3 t r a c k e r Enter
 key Enter
 check "F3, Enter: the detail of what was found" until_seen '^addon:tracker, all'
-check "detail: worst turns" until_seen 'of a turn of .*, thread [0-9]+ of [0-9]+'
+check "detail: worst turns" until_seen 'of a turn of .*, iteration [0-9]+, thread [0-9]+'
 check "detail: callers" until_seen 'x  page:'
 check "detail: collections it caused" until_seen 'x  \(gc\)'
 key Escape

@@ -20,6 +20,7 @@ struct parse {
 	struct options *o;
 	/* Of the first bad line. */
 	bool bad;
+	bool section; /* it is the section's name that is bad */
 	char word[80], why[256], hint[384];
 };
 
@@ -46,6 +47,7 @@ static int no_such_section(struct parse *p, const char *section)
 		nearest_try(&near, c->name);
 	if (near.best)
 		snprintf(hint, sizeof(hint), "did you mean [%s]?", near.best);
+	p->section = !p->bad && section[0];
 	return section[0] ? bad(p, section, "no such section: %s", hint)
 			  : bad(p, "", "an option before the first section", hint);
 }
@@ -120,12 +122,22 @@ static int take(void *ctx, const char *section, const char *key, const char *val
  * is not handed to take(), so the complaint at hand may be of a later one. */
 static int show(const struct parse *p, const char *text, const char *name, int line, struct err *e)
 {
-	const char *s = text, *end, *at;
+	const char *s = text, *header = NULL, *end, *at;
+	int i, n, column = 0, header_line = 0;
 	char clean[100];
-	int i, n, column = 0;
 
-	for (i = 1; i < line && (end = strchr(s, '\n')); i++)
+	for (i = 1; i < line && (end = strchr(s, '\n')); i++) {
+		if (*s == '[') {
+			header = s;
+			header_line = i;
+		}
 		s = end + 1;
+	}
+	/* The option below it was what inih complained of. */
+	if (p->section && header) {
+		s = header;
+		line = header_line;
+	}
 	n = (int)min_u64(strcspn(s, "\n"), 80);
 	text_clean(clean, sizeof(clean), s, (size_t)n);
 	at = p->bad && p->word[0] ? strstr(clean, p->word) : NULL;

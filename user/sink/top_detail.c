@@ -323,14 +323,15 @@ static void put_worst(struct composer *c, const char *group)
 
 		out_printf(&c->line, "  %9s of a turn of %s, ", time_text(wall, e->wall_ns),
 			   time_text(whole, e->event_ns));
+		if (e->label[0])
+			out_printf(&c->line, "%s, ", name_text(label, sizeof(label), e->label));
 		if (old >= NSEC_PER_SEC)
 			out_printf(&c->line, "%s ago", text_ns(age, old - old % NSEC_PER_SEC));
 		else
 			out_puts(&c->line, "just now");
-		out_printf(&c->line, ", thread %u of %u, iteration %u", e->tid, e->pid,
-			   e->iteration);
-		if (e->label[0])
-			out_printf(&c->line, ", %s", name_text(label, sizeof(label), e->label));
+		out_printf(&c->line, ", iteration %u, thread %u", e->iteration, e->tid);
+		if (e->tid != e->pid)
+			out_printf(&c->line, " of %u", e->pid);
 		end_line(c, LINE_PLAIN);
 	}
 	if (!n) {
