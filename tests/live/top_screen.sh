@@ -20,7 +20,9 @@ mux() {
 }
 
 end_terminal() {
+	local rc=$?
 	mux kill-server 2>/dev/null
+	(exit $rc)
 	lib_end
 }
 trap end_terminal EXIT

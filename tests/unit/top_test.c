@@ -2,6 +2,8 @@
 /* The live table without a terminal: rows, marks, what is kept beside it. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <locale.h>
 #include <cmocka.h>
 
