@@ -450,7 +450,9 @@ static void put_cell(const struct table *t, struct out *o, const struct table_it
 		put_spark(t, o, item, width);
 		return;
 	}
-	if (item->summed && !c->adds && !v) {
+	/* A sum, or what is counted by turns alone, has no such figure. */
+	if ((item->summed && !c->adds && !v) ||
+	    (!item->stats->hist.len && (c->value == cell_p50 || c->value == cell_p99))) {
 		put_tinted(t, o, "-", width, TINT_DIM);
 		return;
 	}
