@@ -282,8 +282,7 @@ static void put_changed(struct out *to, const char *text, const char *section, c
 				out_printf(to, "%s = %s\n", key, value);
 			done = true;
 		} else {
-			out_write(to, text, n);
-			out_puts(to, "\n");
+			out_printf(to, "%.*s\n", (int)n, text);
 		}
 		text += n + (text[n] == '\n');
 	}
