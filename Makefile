@@ -7,6 +7,7 @@
 #   make test-live    live tests on the real kernel (root)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
+#   make install      see tools/install.mk for the variables; uninstall
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
@@ -152,5 +153,7 @@ check:
 
 clean:
 	rm -rf build build-san build-clang
+
+include tools/install.mk
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -17,6 +17,8 @@ LIMIT=${LIMIT:-30} # seconds a single wait may last
 lib_failed=0
 lib_pids=()
 export B VMSPAN HOST T
+# What somebody has configured here is not tested.
+export XDG_CONFIG_HOME=$T/config
 
 ok() { # NAME
 	echo "ok $1"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The model's rules (user/model/LEDGER.md), a test each. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -262,11 +263,44 @@ static void several_processes(void **state)
 }
 
 /* Rule 8: totals never decrease, and now - then is what came between. */
+static void same_figures(const struct snapshot *a, const struct snapshot *b)
+{
+	const size_t figures = offsetof(struct group_stats, hist);
+	u32 i, k;
+
+	assert_memory_equal(&a->events, &b->events, sizeof(a->events));
+	assert_memory_equal(&a->gc, &b->gc, sizeof(a->gc));
+	assert_memory_equal(&a->ledger, &b->ledger, sizeof(a->ledger));
+	assert_memory_equal(&a->losses, &b->losses, sizeof(a->losses));
+	assert_memory_equal(&a->repairs, &b->repairs, sizeof(a->repairs));
+	assert_int_equal(a->spans, b->spans);
+	assert_int_equal(a->records, b->records);
+	assert_int_equal(a->begin_ns, b->begin_ns);
+	assert_int_equal(a->group_count, b->group_count);
+	assert_int_equal(a->child_count, b->child_count);
+	for (i = 0; i < a->process_count; i++)
+		assert_memory_equal(&a->processes[i].events, &b->processes[i].events,
+				    sizeof(struct event_stats));
+	for (i = 0; i < a->child_count; i++)
+		assert_memory_equal(&a->children[i].stats, &b->children[i].stats, figures);
+	for (i = 0; i < a->group_count; i++) {
+		const struct hist *x = &a->groups[i].stats.hist, *y = &b->groups[i].stats.hist;
+
+		assert_memory_equal(&a->groups[i].stats, &b->groups[i].stats, figures);
+		assert_int_equal(x->total, y->total);
+		assert_int_equal(x->len, y->len);
+		for (k = 0; k < x->len; k++)
+			assert_int_equal(x->counts[k], y->counts[k]);
+	}
+}
+
 static void snapshots_subtract(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
 	struct snapshot *then, *now, *delta, *same;
 	struct sim *s = sim_new(1);
+	struct buf packed = { 0 };
+	size_t whole;
 	u32 i;
 
 	(void)state;
@@ -298,6 +332,20 @@ static void snapshots_subtract(void **state)
 	assert_int_equal(sim_group(delta, "addon:a")->stats.wall_ns, 106 + 109);
 	assert_int_equal(sim_group(delta, "addon:a")->stats.hist.total, 2);
 	assert_int_equal(ledger_sum(&delta->ledger), delta->ledger.event_wall_ns);
+	/* What is packed subtracts the same. */
+	assert_int_equal(snapshot_pack(then, &packed), 0);
+	same = snapshot_take(m);
+	assert_int_equal(snapshot_since(same, &packed), 0);
+	same_figures(same, delta);
+	snapshot_free(same);
+	/* Cut anywhere it is no such thing, and hurts nobody. */
+	for (whole = packed.len; packed.len--;) {
+		same = snapshot_take(m);
+		assert_int_equal(snapshot_since(same, &packed), -EBADMSG);
+		snapshot_free(same);
+	}
+	assert_true(whole < 100 * (size_t)then->group_count + 200);
+	buf_free(&packed);
 	snapshot_free(delta);
 	snapshot_free(now);
 	snapshot_free(then);

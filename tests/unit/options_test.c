@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options mean the same everywhere, and what is wrong is said in words. */
+#include "user/cmd/config.c"
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
@@ -200,6 +201,111 @@ static void no_letter_and_no_name_means_two_things(void **state)
 	}
 }
 
+/* ---- Configuration files ---- */
+
+static struct err wrong_line;
+
+static int configure(const char *command, const char *text)
+{
+	opts = (struct options){ 0 };
+	wrong_line = (struct err){ 0 };
+	return config_parse(text, "f", command_find(command), &opts, &wrong_line);
+}
+
+static void a_file_sets_what_the_command_line_may(void **state)
+{
+	(void)state;
+	assert_int_equal(configure("top", "# mine\n[all]\nbuffer = 16M\n[record]\nquiet=yes\n"
+					  "[top]\nsort = p99\nreverse = yes\nwarn: 20ms\n"
+					  "columns = self, wall,64ms ; why\n"),
+			 0);
+	assert_int_equal(opts.target.buffer_bytes, 16 << 20);
+	assert_string_equal(opts.view.sort, "p99");
+	assert_true(opts.view.reverse);
+	assert_int_equal(opts.screen.warn_ns, 20 * NSEC_PER_MSEC);
+	assert_int_equal(opts.screen.columns.count, 3);
+	assert_string_equal(table_column_name(opts.screen.columns.columns[2]), "64ms");
+	/* A section of another command says nothing to this one. */
+	assert_false(opts.output.quiet);
+	assert_int_equal(configure("record", "[all]\nsort = p99\n[record]\nquiet = yes\n"), 0);
+	assert_true(opts.output.quiet);
+	assert_null(opts.view.sort);
+}
+
+static void bad_file(const char *text, const char *what, const char *hint)
+{
+	assert_int_equal(configure("top", text), -EINVAL);
+	assert_int_equal(err_status(&wrong_line), EXIT_USAGE);
+	if (!strstr(wrong_line.what, what) || !strstr(wrong_line.hint, hint))
+		fail_msg("'%s', '%s' are not in: %s\n%s", what, hint, wrong_line.what,
+			 wrong_line.hint);
+}
+
+static void a_bad_line_is_shown_with_a_caret(void **state)
+{
+	(void)state;
+	bad_file("[top]\nsrot = p99\n", "f:2: no option that may stand here: srot",
+		 "srot = p99\n  ^\n  did you mean sort?");
+	bad_file("\n[top]\n  sort = p98\n", "f:3: --sort: 'p98' is not a key",
+		 "sort = p98\n           ^");
+	bad_file("[topp]\na = b\n", "f:1: no such section: topp", "did you mean [top]?");
+	bad_file("sort = p99\n", "f:1: an option before the first section", "[all]");
+	bad_file("[top]\nwhat\n", "f:2: not a line of a configuration", "what\n  ^");
+	bad_file("[top]\nreverse = maybe\n", "'maybe' is not yes or no", "^");
+	bad_file("[top]\ncolumns = self,lsef\n", "f:2: --columns: 'lsef'", "self%");
+	bad_file("[record]\nsort = self\n", "f:2: no option that may stand here: sort", "^");
+	/* Whom to trace is not for a file, nor are escapes for a terminal. */
+	bad_file("[top]\npid = 1\n", "no option that may stand here: pid", "^");
+	bad_file("[top]\n\033[2J = 1\n", "f:2: ", "\xef\xbf\xbd[2J");
+}
+
+static void what_is_saved_changes_one_line(void **state)
+{
+	struct out o;
+	char *text;
+
+	(void)state;
+	out_open_memory(&o);
+	put_changed(&o, "# a\n[record]\ncolumns = x\n[top]\nsort = self\ncolumns = a\ncolumns=b\n",
+		    "top", "columns", "wall");
+	put_changed(&o, "[top]\nsort = self\n[list]\n", "top", "columns", "wall");
+	put_changed(&o, "", "top", "columns", "wall");
+	out_write(&o, "", 1);
+	text = (char *)o.buf.data;
+	assert_string_equal(text, "# a\n[record]\ncolumns = x\n[top]\nsort = self\ncolumns = wall\n"
+				  "[top]\nsort = self\ncolumns = wall\n[list]\n"
+				  "[top]\ncolumns = wall\n");
+	out_close(&o);
+}
+
+static void the_command_line_holds_over_the_file(void **state)
+{
+	char dir[] = "/tmp/options_test.XXXXXX", path[64], line[128];
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/c", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("[top]\nsort = wall\nwindow = 10s\n", f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(line, sizeof(line), "top -p 1 --sort max --config %s", path);
+	assert_int_equal(parse(line), OPTIONS_RUN);
+	assert_string_equal(opts.view.sort, "max");
+	assert_int_equal(opts.screen.window_ns, 10 * NSEC_PER_SEC);
+	assert_int_equal(opts.target.count, 1);
+	snprintf(line, sizeof(line), "top -p 1 --no-config --config %s", path);
+	assert_int_equal(parse(line), OPTIONS_RUN);
+	assert_int_equal(opts.screen.window_ns, 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+	assert_int_equal(parse("top -p 1 --config /nonexistent/c"), EXIT_FAILED);
+	assert_non_null(strstr(said, "/nonexistent/c cannot be read"));
+	assert_int_equal(parse("top -p 1 --config /dev/zero"), EXIT_FAILED);
+	assert_non_null(strstr(said, "/dev/zero is no file"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,7 +317,14 @@ int main(void)
 		cmocka_unit_test(a_command_keeps_its_own_options),
 		cmocka_unit_test(help_mentions_every_option_of_the_table),
 		cmocka_unit_test(no_letter_and_no_name_means_two_things),
+		cmocka_unit_test(a_file_sets_what_the_command_line_may),
+		cmocka_unit_test(a_bad_line_is_shown_with_a_caret),
+		cmocka_unit_test(what_is_saved_changes_one_line),
+		cmocka_unit_test(the_command_line_holds_over_the_file),
 	};
+
+	/* What somebody has configured here is not tested. */
+	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

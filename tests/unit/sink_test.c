@@ -395,6 +395,7 @@ static void the_live_table_fits_the_screen_and_scrolls(void **state)
 	struct top_state top = { .view.sort = "name" };
 	struct top_page page;
 	const struct top_line *l;
+	int i;
 
 	(void)state;
 	top_page_init(&page);
@@ -402,11 +403,23 @@ static void the_live_table_fits_the_screen_and_scrolls(void **state)
 	assert_int_equal(top_page_count(&page), 24);
 	l = top_page_line(&page, 6);
 	assert_memory_equal(page.text.buf.data + l->at, "tenant:0 ", 9);
+	assert_int_equal(l->class, LINE_PLAIN);
+	/* The selection moves first, then the rows below it come up. */
 	top_key(&top, TOP_KEY_DOWN);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
+	assert_int_equal(top_page_line(&page, 6)->class, LINE_SELECTED);
+	for (i = 0; i < 17; i++)
+		top_key(&top, TOP_KEY_DOWN);
 	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
 	l = top_page_line(&page, 6);
 	assert_memory_equal(page.text.buf.data + l->at, "tenant:1 ", 9);
+	assert_int_equal(top_page_line(&page, 22)->class, LINE_SELECTED);
+	top_key(&top, TOP_KEY_END);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
+	l = top_page_line(&page, 22);
+	assert_memory_equal(page.text.buf.data + l->at, "tenant:99 ", 10);
 	top_key(&top, TOP_KEY_HOME);
+	assert_int_equal(top_compose(&page, &top, &figures, 80, 24), 0);
 	assert_int_equal(top.scroll, 0);
 	assert_int_equal(top_compose(&page, &top, &figures, 80, 0), 0);
 	assert_int_equal(top_page_count(&page), 106);
@@ -429,13 +442,34 @@ static void keys_do_what_help_says(void **state)
 	top_key(&t, 'r');
 	assert_true(t.view.reverse);
 	top_key(&t, 'c');
-	assert_true(t.cumulative);
+	assert_true(t.window_ns == TOP_SINCE_START);
 	top_key(&t, ' ');
 	assert_true(t.paused);
 	top_key(&t, 'p');
 	assert_false(t.paused);
 	top_key(&t, 'h');
-	assert_true(t.help);
+	assert_int_equal(t.pane, TOP_HELP);
+	top_key(&t, 27);
+	assert_int_equal(t.pane, TOP_TABLE);
+	top_key(&t, 'c');
+	assert_int_equal(t.window_ns, 0);
+	top_key(&t, 'w');
+	assert_true(t.window_ns == 10 * NSEC_PER_SEC);
+	top_key(&t, 'w');
+	top_key(&t, 'w');
+	assert_true(t.window_ns == TOP_SINCE_START);
+	top_key(&t, 'w');
+	assert_int_equal(t.window_ns, 0);
+	top_key(&t, 't');
+	assert_int_equal(t.tree, TOP_BY_PROCESS);
+	top_key(&t, 't');
+	assert_int_equal(t.tree, TOP_BY_KIND);
+	top_key(&t, 't');
+	assert_int_equal(t.tree, TOP_FLAT);
+	top_key(&t, 'H');
+	assert_int_equal(t.tree, TOP_THREADS);
+	top_key(&t, 'R');
+	assert_true(t.record);
 	assert_false(t.quit);
 	top_key(&t, 'q');
 	assert_true(t.quit);
@@ -460,7 +494,7 @@ static void a_filter_is_typed_and_erased(void **state)
 		top_key(&t, 'x');
 	assert_in_range(strlen(t.filter), 100, sizeof(t.filter) - 1);
 	top_key(&t, '\n');
-	assert_false(t.editing);
+	assert_int_equal(t.prompt, TOP_NO_PROMPT);
 	top_key(&t, '/');
 	top_key(&t, 27);
 	assert_null(t.view.glob);

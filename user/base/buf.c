@@ -13,7 +13,7 @@ u8 *buf_space(struct buf *b, size_t n)
 
 	if (b->failed)
 		return NULL;
-	if (b->cap - b->len >= n)
+	if (b->data && b->cap - b->len >= n)
 		return b->data + b->len;
 	while (cap - b->len < n) {
 		if (cap > SIZE_MAX / 2)

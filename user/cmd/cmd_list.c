@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/known.h"
+#include "cmd/scan.h"
 #include "cmd/session.h"
 #include "probe/elf_notes.h"
 #include "probe/plan.h"
 #include "probe/target.h"
 #include "source/replay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -245,57 +245,35 @@ static int list_pids(struct print *p, const struct options *o, struct err *e)
 	return r;
 }
 
-/* A process on the way is no error: most have no probes, some end. */
-static bool list_one_of_all(struct print *p, u32 pid, struct plan_cache *cache)
+static void put_process(void *ctx, const struct scan_process *s)
 {
-	char comm[32], name[100], path[1024];
-	struct plan plan;
+	char name[100], path[1024];
+	struct print *p = ctx;
 
-	if (plan_process(pid, cache, &plan, NULL))
-		return false;
-	process_name(pid, comm);
 	if (p->as_json) {
 		json_object(&p->json);
-		json_key_u64(&p->json, "pid", pid);
-		json_key_string(&p->json, "name", comm);
-		json_key_string(&p->json, "profile", plan.dsos[0].probes.profile->name);
-		json_key_string(&p->json, "path", plan.dsos[0].path);
+		json_key_u64(&p->json, "pid", s->pid);
+		json_key_string(&p->json, "name", s->name);
+		json_key_string(&p->json, "profile", s->profile);
+		json_key_string(&p->json, "path", s->path);
 		json_end_object(&p->json);
 	} else {
-		out_printf(&p->out, "%7u  %-16s %-8s %s\n", pid, clean(name, sizeof(name), comm),
-			   plan.dsos[0].probes.profile->name,
-			   clean(path, sizeof(path), plan.dsos[0].path));
+		out_printf(&p->out, "%7u  %-16s %-8s %s\n", s->pid,
+			   clean(name, sizeof(name), s->name), s->profile,
+			   clean(path, sizeof(path), s->path));
 	}
-	plan_free(&plan);
-	return true;
 }
 
 static int list_all(struct print *p, struct err *e)
 {
-	struct plan_cache cache = { 0 };
-	DIR *d = opendir("/proc");
-	struct dirent *entry;
-	bool any = false;
-	u64 pid;
+	int n;
 
-	if (!d)
-		return err_set(e, -errno, "/proc cannot be read: %s", strerror(errno));
 	if (p->as_json)
 		json_key_array(&p->json, "processes");
-	while ((entry = readdir(d)))
-		if (!text_parse_u64(entry->d_name, INT32_MAX, &pid) && pid)
-			any |= list_one_of_all(p, (u32)pid, &cache);
+	n = scan_processes(put_process, p, e);
 	if (p->as_json)
 		json_end_array(&p->json);
-	closedir(d);
-	plan_cache_free(&cache);
-	if (any)
-		return 0;
-	err_set_status(e, -ENOENT, EXIT_NOTHING, "no process here can be traced%s",
-		       geteuid() ? " or looked into" : "");
-	err_hint(e, geteuid() ? "processes of other users can be seen with sudo"
-			      : "build a program or its VM with user/sdk/vmspan.h");
-	return -ENOENT;
+	return n < 0 ? n : 0;
 }
 
 static int list_elf(struct print *p, int fd, const char *path, struct err *e)

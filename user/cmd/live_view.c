@@ -16,26 +16,33 @@ struct live_view {
 
 static int show_frame(struct live_view *v, struct err *e)
 {
-	struct snapshot *total = session_snapshot(v->session, e), *delta;
-	struct live_frame f = { .total = total, .ended = v->ended };
+	struct live_frame f = { .ended = v->ended };
+	struct snapshot *total, *delta = NULL;
+	bool owns = v->ops->owns;
 	u64 now = now_ns();
 	int rc;
 
+	if (v->ops->release)
+		v->ops->release(v->ctx);
+	total = session_snapshot(v->session, e);
 	if (!total)
 		return -ENOMEM;
-	delta = snapshot_delta(total, v->before);
-	if (!delta) {
+	f.total = total;
+	if (!owns)
+		delta = snapshot_delta(total, v->before);
+	if (!owns && !delta) {
 		snapshot_free(total);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f.delta = delta;
+	f.own = owns ? total : NULL;
 	f.elapsed_ns = now - v->start_ns;
 	f.interval_ns = now - v->last_ns;
 	v->last_ns = now;
 	rc = v->ops->frame(v->ctx, &f, e);
 	snapshot_free(delta);
 	snapshot_free(v->before);
-	v->before = total;
+	v->before = owns ? NULL : total;
 	v->frames++;
 	return rc ? rc : v->ended || v->frames == v->count;
 }

@@ -2,6 +2,8 @@
 /* The command table. */
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/generate.h"
+#include "cmd/pick.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -94,6 +96,8 @@ int main(int argc, char **argv)
 	struct out o;
 
 	terminal_init();
+	if (argc < 2 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return pick_and_run();
 	if (argc < 2) {
 		out_open_fd(&o, STDERR_FILENO);
 		put_help(&o);
@@ -104,6 +108,8 @@ int main(int argc, char **argv)
 		return print_help();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return print_version();
+	if (!strcmp(argv[1], "--generate") && argc > 2)
+		return generate(argc - 2, argv + 2);
 	c = command_find(argv[1]);
 	return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/options.h"
 #include "base/text.h"
+#include "cmd/config.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -176,7 +177,30 @@ static int set_nested(void *at, const struct option_row *row, const char *arg, s
 	return 0;
 }
 
+static int set_columns(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	const char *bad;
+	struct out list;
+	size_t len;
+	unsigned int i;
+	char word[32];
+
+	if (!table_choice_parse(at, arg, &bad, &len))
+		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)min_u64(len, sizeof(word) - 1), bad);
+	bad_value(e, row, word, "a column, or it is there twice");
+	out_open_memory(&list);
+	for (i = 0; i < table_column_count(); i++)
+		out_printf(&list, "%s%s", i ? ", " : "", table_column_name(i));
+	out_write(&list, "", 1);
+	if (!list.error)
+		err_hint(e, "columns: %s; or auto", (const char *)list.buf.data);
+	out_close(&list);
+	return -EINVAL;
+}
+
 #define AT(field) offsetof(struct options, field)
+#define EVERYWHERE (~0u)
 #define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE)
 
 static const struct option_row table[] = {
@@ -214,19 +238,27 @@ static const struct option_row table[] = {
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
 	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE, set_text, AT(view.glob) },
 	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
+	{ "columns", 0, "LIST", "columns to show, such as self,wall,max (default: by the width)",
+	  IN_TOP, set_columns, AT(screen.columns) },
+	{ "window", 'w', "TIME", "show the last so long, not the last interval", IN_TOP, set_span,
+	  AT(screen.window_ns) },
+	{ "warn", 0, "TIME", "groups that take longer in a turn are yellow (default 16ms)", IN_TOP,
+	  set_span, AT(screen.warn_ns) },
+	{ "bad", 0, "TIME", "groups that take longer in a turn are red (default 256ms)", IN_TOP,
+	  set_span, AT(screen.bad_ns) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.to_ns) },
-	{ "nested", 0, "MODE",
+	{ "nested", 0, "drop|suspend",
 	  "what a nested event loop does to the stopwatches around it: drop (default) makes "
 	  "them stale, suspend pauses them",
 	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT | IN_SERVE, set_nested, AT(model.nested) },
 	{ "own", 0, NULL, "measure every compartment's own group too", IN_REPORT | IN_TOP, set_flag,
 	  AT(model.own_groups) },
-	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M)", LIVE, set_bytes,
+	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M; top: 4M)", LIVE, set_bytes,
 	  AT(target.buffer_bytes) },
-	{ "method", 0, "METHOD",
+	{ "method", 0, "auto|flush|direct",
 	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
 	  set_method, AT(target.method) },
 	{ "exact", 'x', NULL,
@@ -244,6 +276,9 @@ static const struct option_row table[] = {
 	  set_flag, AT(web.allow_remote) },
 	{ "quiet", 'q', NULL, "print nothing but errors and losses", IN_RECORD | IN_EXPORT,
 	  set_flag, AT(output.quiet) },
+	{ "config", 0, "FILE", "defaults from this file, not from the usual ones", EVERYWHERE,
+	  set_text, AT(config.file) },
+	{ "no-config", 0, NULL, "no defaults from files", EVERYWHERE, set_flag, AT(config.none) },
 };
 
 #define HELP_INDEX ARRAY_SIZE(table)
@@ -262,31 +297,80 @@ int usage_error(struct err *e, const struct command *c, const char *fmt, ...)
 	return -EINVAL;
 }
 
-void options_help(const struct command *c, struct out *o)
+void options_each(const struct command *c, void (*fn)(void *ctx, const struct option_text *t),
+		  void *ctx)
+{
+	const struct option_text help = { "help", 'h', NULL, "this text" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		const struct option_row *r = &table[i];
+		const struct option_text t = { r->name, r->letter, r->arg, r->help };
+
+		if (r->commands & c->bit)
+			fn(ctx, &t);
+	}
+	fn(ctx, &help);
+}
+
+static void put_option(void *ctx, const struct option_text *t)
 {
 	enum {
 		HELP_COLUMN = 27,
 		HELP_WIDTH = 80
 	};
+	struct out *o = ctx;
 	char left[64];
+
+	snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", t->letter ? '-' : ' ',
+		 t->letter ? t->letter : ' ', t->letter ? ',' : ' ', t->name, t->arg ? " " : "",
+		 t->arg ? t->arg : "");
+	out_printf(o, "%-*s", HELP_COLUMN - 1, left);
+	if (strlen(left) >= HELP_COLUMN - 1)
+		out_printf(o, "\n%*s", HELP_COLUMN - 1, "");
+	out_puts(o, " ");
+	wrap_put(o, t->help, HELP_WIDTH, HELP_COLUMN, HELP_COLUMN);
+}
+
+void options_help(const struct command *c, struct out *o)
+{
+	out_printf(o, "usage: vmspan %s %s\n\n%s\n\n", c->name, c->arguments, c->about);
+	options_each(c, put_option, o);
+}
+
+/* ---- From a file ---- */
+
+static const struct option_row *find_name(const struct command *c, const char *name)
+{
 	size_t i;
 
-	out_printf(o, "usage: vmspan %s %s\n\n%s\n\n", c->name, c->arguments, c->about);
-	for (i = 0; i < ARRAY_SIZE(table); i++) {
-		const struct option_row *r = &table[i];
+	/* Whom to trace and where defaults come from is said when it is run. */
+	for (i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].commands & c->bit && table[i].commands != EVERYWHERE &&
+		    table[i].set != set_pids && !strcmp(table[i].name, name))
+			return &table[i];
+	return NULL;
+}
 
-		if (!(r->commands & c->bit))
-			continue;
-		snprintf(left, sizeof(left), "  %c%c%c --%s%s%s", r->letter ? '-' : ' ',
-			 r->letter ? r->letter : ' ', r->letter ? ',' : ' ', r->name,
-			 r->arg ? " " : "", r->arg ? r->arg : "");
-		out_printf(o, "%-*s", HELP_COLUMN - 1, left);
-		if (strlen(left) >= HELP_COLUMN - 1)
-			out_printf(o, "\n%*s", HELP_COLUMN - 1, "");
-		out_puts(o, " ");
-		wrap_put(o, r->help, HELP_WIDTH, HELP_COLUMN, HELP_COLUMN);
+bool options_known(const struct command *c, const char *name)
+{
+	return find_name(c, name) != NULL;
+}
+
+int options_set(const struct command *c, struct options *o, const char *name, const char *value,
+		struct err *e)
+{
+	const struct option_row *row = find_name(c, name);
+
+	if (!row)
+		return -ENOENT;
+	if (!row->arg) {
+		if (strcmp(value, "yes") && strcmp(value, "no"))
+			return bad_value(e, row, value, "yes or no");
+		*(bool *)((char *)o + row->offset) = value[0] == 'y';
+		return 0;
 	}
-	out_printf(o, "%-*s %s\n", HELP_COLUMN - 1, "  -h, --help", "this text");
+	return row->set((char *)o + row->offset, row, value, e);
 }
 
 /* The arrays getopt_long() wants, for one command. */
@@ -411,6 +495,29 @@ static int print_help(const struct command *c)
 	return finish_output(&o, "standard output", EXIT_DONE);
 }
 
+/* Defaults from files; which ones, the command line says. */
+static int read_config(const struct command *c, int argc, char **argv,
+		       const struct getopt_tables *g, struct options *o, struct err *e)
+{
+	int value;
+
+	optind = 0;
+	opterr = 0;
+	while ((value = getopt_long(argc, argv, g->shorts, g->longs, NULL)) != -1) {
+		const struct option_row *row =
+			value == '?' || value == ':' ? NULL : find_row(c, value);
+
+		/* What is wrong is said when all of them are parsed, and help
+		 * needs no defaults. */
+		if (!row)
+			return 0;
+		if (row->commands == EVERYWHERE &&
+		    row->set((char *)o + row->offset, row, optarg, e))
+			return -EINVAL;
+	}
+	return config_read(c, o, e);
+}
+
 int options_parse(const struct command *c, int argc, char **argv, struct options *o)
 {
 	struct getopt_tables g;
@@ -419,6 +526,8 @@ int options_parse(const struct command *c, int argc, char **argv, struct options
 
 	*o = (struct options){ 0 };
 	make_tables(&g, c);
+	if (read_config(c, argc, argv, &g, o, &e))
+		return say_error(&e);
 	optind = 0;
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {

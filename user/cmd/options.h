@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "model/model.h"
 #include "sink/sink.h"
+#include "sink/table.h"
 #include "source/live.h"
 
 #define OPTION_PIDS_MAX 1024
@@ -29,6 +30,15 @@ struct options {
 		u64 min_duration_ns;
 		u32 slowest;
 	} select; /* of export, with view.glob and target.pids */
+	struct {
+		struct table_choice columns;
+		u64 window_ns; /* 0: an interval */
+		u64 warn_ns, bad_ns; /* 0: default */
+	} screen;
+	struct {
+		const char *file; /* --config, or NULL */
+		bool none; /* --no-config */
+	} config;
 	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
@@ -60,6 +70,26 @@ struct options {
  * those of argv.
  */
 int options_parse(const struct command *c, int argc, char **argv, struct options *o);
+/*
+ * Sets an option by its long name, as a configuration file does: flags take
+ * yes or no. -ENOENT: the command has no such option. Another error fills *e.
+ * The value is borrowed.
+ */
+int options_set(const struct command *c, struct options *o, const char *name, const char *value,
+		struct err *e);
+/* Is it an option of the command that may stand in a file? */
+bool options_known(const struct command *c, const char *name);
+
+/* An option as help, manual pages and completion show it. */
+struct option_text {
+	const char *name;
+	char letter; /* 0: none */
+	const char *arg; /* NULL: none */
+	const char *help;
+};
+/* Calls fn for each option of the command; --help comes last. */
+void options_each(const struct command *c, void (*fn)(void *ctx, const struct option_text *t),
+		  void *ctx);
 /* Prints the command's help. */
 void options_help(const struct command *c, struct out *o);
 /* Fills *e: bad usage. Returns -EINVAL. */

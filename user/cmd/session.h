@@ -32,12 +32,17 @@ void session_close(struct session *s);
 
 struct live_frame {
 	const struct snapshot *total; /* since the start */
-	const struct snapshot *delta; /* of the interval */
+	const struct snapshot *delta; /* of the interval; NULL with live_ops.owns */
+	struct snapshot *own; /* with live_ops.owns: total, for the op to free */
 	u64 elapsed_ns, interval_ns;
 	bool ended; /* the targets are gone: the last frame */
 };
 
 struct live_ops {
+	/* frame() takes the snapshot over and makes its own difference. */
+	bool owns;
+	/* Before a snapshot is taken: the last one may go. NULL: no need. */
+	void (*release)(void *ctx);
 	/* 0 to go on, 1 to end, negative errno with *e filled or not. */
 	int (*frame)(void *ctx, const struct live_frame *f, struct err *e);
 	/* Keys, resizing, connections; NULL: not wanted. Returns as frame does. */

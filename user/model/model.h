@@ -33,6 +33,10 @@ int model_item(void *m, const struct item *it);
 /* The end of the stream: what waited for missing records is settled. */
 int model_finish(struct model *m);
 
+/* "kind:name" of the first group a compartment charges; NULL when it was never
+ * defined. The string lives as long as the model. For stays under way. */
+const char *model_group_of(const struct model *m, u32 pid, u64 registry, u32 compartment);
+
 /* ---- For sinks that want single spans and events (exporters) ---- */
 
 /* What became of a span. */

@@ -34,4 +34,8 @@ bool model_in_range(const struct model *m, u64 ns);
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 bool incomplete);
 
+struct snapshot;
+/* All but the groups: d -= then. */
+void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then);
+
 #endif

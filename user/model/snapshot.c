@@ -108,6 +108,14 @@ static int take_groups(struct snapshot *s, const struct registry_set *set, struc
 	return 0;
 }
 
+/* Is there room for one child alone? Then it is the group once more. */
+static bool only_row(const struct snapshot *s, const struct snapshot_group *g)
+{
+	u32 next = g + 1 < s->groups + s->group_count ? g[1].first_child : s->child_count;
+
+	return next - g->first_child == 1;
+}
+
 static int take_children(struct snapshot *s, const struct registry_set *set,
 			 const struct map *group_of)
 {
@@ -116,6 +124,7 @@ static int take_children(struct snapshot *s, const struct registry_set *set,
 	for (i = 0; i < set->proc_len; i++)
 		for (k = 0; k < set->procs[i]->row_len; k++) {
 			const struct row *row = &set->procs[i]->rows[k];
+			struct group_stats part = row->stats;
 			struct snapshot_group *g;
 			struct snapshot_child *c;
 
@@ -123,13 +132,15 @@ static int take_children(struct snapshot *s, const struct registry_set *set,
 				continue;
 			g = &s->groups[*map_get(group_of, row->name)];
 			c = &s->children[g->first_child + g->children];
+			if (only_row(s, g))
+				part.hist = (struct hist){ 0 };
 			if (g->children && c[-1].process == i) {
 				c--;
 			} else {
 				c->process = i;
 				g->children++;
 			}
-			if (group_stats_add(&c->stats, &row->stats) ||
+			if (group_stats_add(&c->stats, &part) ||
 			    group_stats_add(&g->stats, &row->stats))
 				return -1;
 		}
@@ -184,7 +195,7 @@ static const struct snapshot_process *process_by_id(const struct snapshot *s, u6
 	return NULL;
 }
 
-static void delta_totals(struct snapshot *d, const struct snapshot *then)
+void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 {
 	u32 i;
 
@@ -292,7 +303,7 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 			map_free(&index);
 			return NULL;
 		}
-	delta_totals(d, then);
+	snapshot_subtract_totals(d, then);
 	for (i = 0; i < d->group_count; i++) {
 		u64 *at = map_get(&index, d->groups[i].id);
 

@@ -6,6 +6,7 @@
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
 
+#include "base/buf.h"
 #include "model/stats.h"
 
 struct snapshot_process {
@@ -21,7 +22,7 @@ struct snapshot_process {
 /* A group in one process. */
 struct snapshot_child {
 	u32 process; /* index into processes */
-	struct group_stats stats;
+	struct group_stats stats; /* an only child may have no histogram: see its group's */
 };
 
 /* A group over all processes. */
@@ -59,6 +60,15 @@ struct snapshot *snapshot_take(const struct model *m);
  * `then` may be NULL. max_ns is that of `now`. NULL without memory. */
 struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then);
 void snapshot_free(struct snapshot *s);
+
+/*
+ * The same in little memory, for views that keep many moments: the totals of
+ * s are packed behind `to` (some 50 bytes a group); later a snapshot of the
+ * same model becomes what happened since. 0, -ENOMEM, or -EBADMSG when
+ * `packed` is no such thing, and s is then partly subtracted.
+ */
+int snapshot_pack(const struct snapshot *s, struct buf *to);
+int snapshot_since(struct snapshot *s, const struct buf *packed);
 
 /* "addon", "page", ... of an enum vmspan_kind; "unknown" for any other. */
 const char *kind_name(unsigned int kind);

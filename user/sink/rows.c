@@ -70,6 +70,13 @@ bool sort_key_valid(const char *key)
 	return sort_key_find(key) >= 0;
 }
 
+u64 sort_key_of(const char *key, const struct group_stats *s)
+{
+	int i = key ? sort_key_find(key) : 0;
+
+	return key_functions[i < 0 ? 0 : i](s);
+}
+
 bool group_matches(const char *name, const char *glob)
 {
 	const char *colon;

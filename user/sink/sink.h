@@ -35,6 +35,9 @@ struct view {
 /* The keys `--sort` takes, NULL-terminated: self, wall, cpu, max, p99, ... */
 extern const char *const sort_keys[];
 bool sort_key_valid(const char *key);
+/* What rows are sorted by, largest first; 0 for every row by "name". NULL:
+ * "self". */
+u64 sort_key_of(const char *key, const struct group_stats *s);
 /* Does the group "kind:name" pass the filter? NULL lets all pass. */
 bool group_matches(const char *name, const char *glob);
 /* A quantile of a group's wall by event; never above its maximum, as the edge

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The live table on a terminal, by ncurses. */
+/* The live table on a terminal, by ncurses, which sends only what changed. */
 #include "sink/top.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -12,14 +14,55 @@
 
 struct top_screen {
 	SCREEN *screen;
-	bool color;
+	bool color, ascii;
+	attr_t tints[TINTS];
+	MEVENT mouse;
+	bool more_mouse; /* one key may stand for several events */
 };
 
-/* Pair numbers of ncurses. */
-enum {
-	PAIR_RED = 1,
-	PAIR_YELLOW = 2
+/*
+ * Colours that can be read on light and on dark ground: the middle of the
+ * 256, where a terminal has them. The eight basic ones are the terminal's own,
+ * and its user has chosen them to be readable.
+ */
+static const struct {
+	enum tint tint;
+	short rich, basic;
+	attr_t attributes, mono;
+} looks[] = {
+	{ TINT_NAME, -1, -1, A_BOLD, A_BOLD },
+	{ TINT_DIM, 244, -1, 0, A_DIM },
+	{ TINT_WARN, 172, COLOR_YELLOW, 0, A_BOLD },
+	{ TINT_BAD, 160, COLOR_RED, A_BOLD, A_BOLD | A_UNDERLINE },
+	{ TINT_SPARK, 33, COLOR_CYAN, 0, 0 },
+	{ TINT_SELF, 33, COLOR_BLUE, 0, 0 },
+	{ TINT_GC, 172, COLOR_YELLOW, 0, 0 },
+	{ TINT_BLOCKED, 133, COLOR_MAGENTA, 0, 0 },
+	{ TINT_NATIVE, 71, COLOR_GREEN, 0, 0 },
+	{ TINT_OTHER, 244, COLOR_CYAN, 0, 0 },
+	{ TINT_KEY, 33, COLOR_CYAN, A_BOLD, A_BOLD },
 };
+
+static void set_looks(struct top_screen *s)
+{
+	bool rich = s->color && COLORS >= 256;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(looks); i++) {
+		short number = rich ? looks[i].rich : looks[i].basic;
+		attr_t *to = &s->tints[looks[i].tint];
+
+		if (!s->color) {
+			*to = looks[i].mono;
+			continue;
+		}
+		*to = looks[i].attributes;
+		if (number < 0)
+			continue;
+		init_pair((short)looks[i].tint, number, -1);
+		*to |= (attr_t)COLOR_PAIR((int)looks[i].tint);
+	}
+}
 
 struct top_screen *top_screen_open(bool color, struct err *err)
 {
@@ -44,12 +87,14 @@ struct top_screen *top_screen_open(bool color, struct err *err)
 	nodelay(stdscr, TRUE);
 	set_escdelay(25);
 	curs_set(0);
+	/* A click is a press: waiting for the release would delay it. */
+	mouseinterval(0);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	s->color = color && has_colors() && start_color() == OK;
-	if (s->color) {
+	s->ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	if (s->color)
 		use_default_colors();
-		init_pair(PAIR_RED, COLOR_RED, -1);
-		init_pair(PAIR_YELLOW, COLOR_YELLOW, -1);
-	}
+	set_looks(s);
 	return s;
 }
 
@@ -60,6 +105,16 @@ void top_screen_close(struct top_screen *s)
 	endwin();
 	delscreen(s->screen);
 	free(s);
+}
+
+bool top_screen_color(const struct top_screen *s)
+{
+	return s->color;
+}
+
+bool top_screen_ascii(const struct top_screen *s)
+{
+	return s->ascii;
 }
 
 void top_screen_size(const struct top_screen *s, unsigned int *width, unsigned int *height)
@@ -86,14 +141,40 @@ static attr_t line_attributes(const struct top_screen *s, enum line_class class)
 		return A_BOLD;
 	case LINE_TITLE:
 		return A_REVERSE;
+	case LINE_SELECTED:
+		return A_REVERSE | A_BOLD;
 	case LINE_WARN:
-	case LINE_POOR:
-		return s->color ? (attr_t)COLOR_PAIR(PAIR_RED) : A_BOLD;
-	case LINE_AVERAGE:
-		return s->color ? (attr_t)COLOR_PAIR(PAIR_YELLOW) : A_NORMAL;
+		return s->tints[TINT_BAD];
+	case LINE_DIM:
+		return s->tints[TINT_DIM];
 	default:
 		return A_NORMAL;
 	}
+}
+
+static void draw_line(const struct top_screen *s, const struct top_page *p,
+		      const struct top_line *l, int y)
+{
+	const struct top_mark *m = (const struct top_mark *)(const void *)p->marks.data + l->mark;
+	const char *text = (const char *)p->text.buf.data;
+	attr_t base = line_attributes(s, l->class);
+	size_t at = l->at;
+	u32 i;
+
+	attrset((int)base);
+	if (l->class == LINE_TITLE || l->class == LINE_SELECTED)
+		mvhline(y, 0, ' ', COLS);
+	move(y, 0);
+	for (i = 0; i < l->marks; i++) {
+		if (m[i].at < at)
+			continue;
+		addnstr(text + at, (int)(m[i].at - at));
+		attrset((int)(s->tints[m[i].tint] | (base & A_REVERSE)));
+		addnstr(text + m[i].at, (int)m[i].len);
+		attrset((int)base);
+		at = m[i].at + m[i].len;
+	}
+	addnstr(text + at, (int)(l->at + l->len - at));
 }
 
 void top_screen_draw(struct top_screen *s, const struct top_page *p)
@@ -101,15 +182,8 @@ void top_screen_draw(struct top_screen *s, const struct top_page *p)
 	unsigned int i, n = top_page_count(p);
 
 	erase();
-	for (i = 0; i < n && i < (unsigned int)LINES; i++) {
-		const struct top_line *l = top_page_line(p, i);
-		attr_t attributes = line_attributes(s, l->class);
-
-		attrset((int)attributes);
-		if (l->class == LINE_TITLE)
-			mvhline((int)i, 0, ' ', COLS);
-		mvaddnstr((int)i, 0, (const char *)p->text.buf.data + l->at, (int)l->len);
-	}
+	for (i = 0; i < n && i < (unsigned int)LINES; i++)
+		draw_line(s, p, top_page_line(p, i), (int)i);
 	attrset(A_NORMAL);
 	refresh();
 }
@@ -120,18 +194,21 @@ u32 top_screen_key(struct top_screen *s)
 		wint_t curses;
 		u32 key;
 	} keys[] = {
-		{ KEY_UP, TOP_KEY_UP },
-		{ KEY_DOWN, TOP_KEY_DOWN },
-		{ KEY_PPAGE, TOP_KEY_PAGE_UP },
-		{ KEY_NPAGE, TOP_KEY_PAGE_DOWN },
-		{ KEY_HOME, TOP_KEY_HOME },
-		{ KEY_BACKSPACE, TOP_KEY_ERASE },
-		{ KEY_ENTER, '\n' },
+		{ KEY_UP, TOP_KEY_UP },           { KEY_DOWN, TOP_KEY_DOWN },
+		{ KEY_PPAGE, TOP_KEY_PAGE_UP },   { KEY_NPAGE, TOP_KEY_PAGE_DOWN },
+		{ KEY_HOME, TOP_KEY_HOME },       { KEY_END, TOP_KEY_END },
+		{ KEY_BACKSPACE, TOP_KEY_ERASE }, { KEY_ENTER, '\n' },
+		{ KEY_F(1), TOP_KEY_HELP },       { KEY_F(2), TOP_KEY_COLUMNS },
+		{ KEY_F(3), TOP_KEY_SEARCH },     { KEY_F(4), TOP_KEY_FILTER },
+		{ KEY_F(5), TOP_KEY_TREE },       { KEY_F(6), TOP_KEY_SORT },
+		{ KEY_F(10), TOP_KEY_QUIT },
 	};
 	wint_t c;
 	size_t i;
 
-	(void)s;
+	if (s->more_mouse && getmouse(&s->mouse) == OK)
+		return TOP_KEY_MOUSE;
+	s->more_mouse = false;
 	/* Function keys without a meaning here are skipped. */
 	for (;;) {
 		int kind = get_wch(&c);
@@ -140,8 +217,25 @@ u32 top_screen_key(struct top_screen *s)
 			return TOP_KEY_NONE;
 		if (kind == OK)
 			return c < TOP_KEY_UP ? (u32)c : TOP_KEY_NONE;
+		if (c == KEY_MOUSE && getmouse(&s->mouse) == OK) {
+			s->more_mouse = true;
+			return TOP_KEY_MOUSE;
+		}
 		for (i = 0; i < ARRAY_SIZE(keys); i++)
 			if (keys[i].curses == c)
 				return keys[i].key;
 	}
+}
+
+enum top_click top_screen_mouse(const struct top_screen *s, unsigned int *x, unsigned int *y)
+{
+	mmask_t b = s->mouse.bstate;
+
+	*x = (unsigned int)s->mouse.x;
+	*y = (unsigned int)s->mouse.y;
+	if (b & BUTTON4_PRESSED)
+		return TOP_WHEEL_UP;
+	if (b & BUTTON5_PRESSED)
+		return TOP_WHEEL_DOWN;
+	return TOP_CLICK;
 }

@@ -32,4 +32,21 @@ struct source *live_open(const struct live_config *config, struct err *err);
  * there was none. */
 int live_command_status(const struct source *s);
 
+/* A stay that has not ended. Its group: model_group_of(). */
+struct live_stay {
+	u32 pid, tid; /* tid as the process itself sees it */
+	u64 registry;
+	u32 compartment;
+	u32 depth; /* stays around it */
+	u64 for_ns; /* since it was entered */
+	bool innermost; /* of its thread, collections and blocking calls apart */
+};
+
+/*
+ * The stays of at least `least_ns` that are under way, read from the targets'
+ * memory: at most `max` of them, outer before inner by thread. It is a look at
+ * running threads: what ends meanwhile may still be listed. Returns how many.
+ */
+u32 live_running(const struct source *s, u64 least_ns, struct live_stay *to, u32 max);
+
 #endif

@@ -8,6 +8,7 @@
  *   live_process.c   processes: attaching, fork, exec, exit
  *   live_children.c  descendants that were there before
  *   live_registry.c  definitions and unfinished batches in target memory
+ *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
  */
 #ifndef SOURCE_LIVE_INT_H

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A configuration file is anybody's text: it is read, or told what is wrong,
+ * in one line that a terminal may show; what is saved into it can be read. */
+#include "user/cmd/config.c"
+#include "user/cmd/options.c"
+#include "user/cmd/terminal.c"
+
+const struct command commands[] = {
+	{ "top", NULL, IN_TOP, "", "" },
+	{ "record", NULL, IN_RECORD, "", "" },
+	{ "export", NULL, IN_EXPORT, "", "" },
+	{ 0 },
+};
+
+const struct command *command_find(const char *name)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
+static void check_words(const char *s)
+{
+	for (; *s; s++)
+		if ((u8)*s < 0x20 && *s != '\n')
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct options o = { 0 };
+	struct err e = { 0 };
+	struct out saved;
+	char *text;
+	int rc;
+
+	/* As load() has it: no zero bytes, terminated. */
+	if (size > 4096 || memchr(data, 0, size))
+		return 0;
+	text = malloc(size + 1);
+	if (!text)
+		return 0;
+	memcpy(text, data, size);
+	text[size] = 0;
+	rc = config_parse(text, "f", &commands[0], &o, &e);
+	if (rc && (!e.what[0] || err_status(&e) != EXIT_USAGE))
+		abort();
+	check_words(e.what);
+	check_words(e.hint);
+	out_open_memory(&saved);
+	put_changed(&saved, text, "top", "columns", "self");
+	out_write(&saved, "", 1);
+	o = (struct options){ 0 };
+	/* A file that was good stays so. */
+	if (!rc && !saved.error &&
+	    config_parse((const char *)saved.buf.data, "f", &commands[0], &o, &e))
+		abort();
+	out_close(&saved);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Installing and removing leaves what was there before; what is installed works.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+version=$(cat VERSION)
+image=$T/image
+# A sanitized program is not for installing.
+case $B in *san*) skip "install" "the sanitized build is not installed" && exit 0 ;; esac
+
+install_it() { # TARGET
+	make -s B="$B" "$1" DESTDIR="$image" prefix=/opt/it
+}
+
+check "make install" install_it install
+eq "everything is below the prefix" "$(cd "$image" && find . -type f -not -path './opt/it/*')" ""
+eq "the installed program" "$("$image/opt/it/bin/vmspan" --version)" "vmspan $version"
+commands=$("$VMSPAN" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
+for c in $commands; do
+	page=$image/opt/it/share/man/man1/vmspan-$c.1
+	check "a manual page for $c" test -s "$page"
+	# Every option that help has, in the page, with its roff hyphens.
+	"$VMSPAN" "$c" --help | grep -oE -- '^ .{4} --[a-z-]+' | grep -oE -- '--[a-z-]+' |
+		sed 's/-/\\-/g' >"$T/options"
+	eq "the page of $c has every option" \
+		"$(while read -r o; do grep -qF -- "$o" "$page" || echo "$o"; done <"$T/options")" ""
+done
+if command -v man >/dev/null && man --version 2>&1 | grep -q '^man'; then
+	eq "manual pages are roff without a complaint" "$(
+		for page in "$image"/opt/it/share/man/man1/*.1; do
+			LC_ALL=C.UTF-8 MANROFFSEQ='' man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null
+		done
+	)" ""
+else
+	skip "manual pages are roff without a complaint" "no man here"
+fi
+
+# ---- Completion, asked as bash asks it ----
+
+complete_it() { # WORD...
+	bash -c '. "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) && _vmspan &&
+		printf "%s " "${COMPREPLY[@]}"' bash "$image/opt/it/share/bash-completion/completions/vmspan" "$@"
+}
+eq "completes commands" "$(complete_it vmspan re)" "record report "
+eq "completes options" "$(complete_it vmspan report --so)" "--sort "
+eq "completes values" "$(complete_it vmspan top --sort ja)" "jank "
+eq "completes alternatives" "$(complete_it vmspan record --method f)" "flush "
+
+# ---- The SDK, as a VM's build finds it ----
+
+if command -v pkg-config >/dev/null; then
+	export PKG_CONFIG_PATH=$image/opt/it/share/pkgconfig
+	eq "pkg-config: version" "$(pkg-config --modversion vmspan-sdk)" "$version"
+	# shellcheck disable=SC2046 # flags are words
+	check "pkg-config: the example builds" "${CC:-cc}" -o "$T/example" \
+		"$image/opt/it/share/doc/vmspan/sdk/example.c" \
+		$(PKG_CONFIG_SYSROOT_DIR=$image pkg-config --cflags --libs vmspan-sdk)
+	unset PKG_CONFIG_PATH
+else
+	skip "pkg-config" "no pkg-config here"
+fi
+
+check "make uninstall" install_it uninstall
+eq "uninstall leaves no file" "$(find "$image" -type f)" ""
+
+# ---- The Debian package ----
+
+if ! command -v dpkg-deb >/dev/null || ! command -v dpkg-query >/dev/null; then
+	skip "make-deb" "this is not Debian"
+	exit 0
+fi
+check "make-deb" tools/make-deb "$T"
+deb=$(echo "$T"/vmspan_*.deb)
+eq "the package's version" "$(dpkg-deb -f "$deb" Version)" "$version"
+check "the package needs libbpf" grep -q libbpf <(dpkg-deb -f "$deb" Depends)
+eq "the package's files are root's" "$(dpkg-deb -c "$deb" | grep -vc ' root/root ')" 0
+# A system of its own: nothing of this machine is touched.
+root=$T/root
+mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates"
+: >"$root/var/lib/dpkg/status"
+dpkg_there() {
+	fakeroot=()
+	[ "$(id -u)" = 0 ] || fakeroot=(--force-not-root)
+	dpkg --root="$root" --log="$T/dpkg.log" --force-depends --force-script-chrootless \
+		${fakeroot+"${fakeroot[@]}"} "$@"
+}
+check "dpkg installs it" dpkg_there --install "$deb"
+eq "installed: it runs" "$("$root/usr/bin/vmspan" --version)" "vmspan $version"
+eq "installed: its files are whole" "$(dpkg_there --verify vmspan)" ""
+check "installed: the manual page" gzip -t "$root/usr/share/man/man1/vmspan.1.gz"
+check "dpkg removes it" dpkg_there --purge vmspan
+eq "removed: nothing stays" "$(cd "$root" && find . -type f -not -path './var/lib/dpkg/*')" ""

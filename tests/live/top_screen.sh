@@ -1,0 +1,385 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The live table in a real terminal: what is on the screen after each key, at
+# many sizes. Waits for words on the screen, never for time.
+# shellcheck disable=SC2154 # start and start_host set NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+if ! command -v tmux >/dev/null; then
+	skip "top on a terminal" "no tmux: tools/install-deps"
+	exit 0
+fi
+sockets=0
+vmspan=$(realpath "$VMSPAN")
+export XDG_CONFIG_HOME=$T/config
+
+mux() {
+	# The server must not keep the ends of our pipes.
+	tmux -L "vmspan-test-$$-$sockets" -f /dev/null "$@" 8>&- 9>&-
+}
+
+end_terminal() {
+	local rc=$?
+	mux kill-server 2>/dev/null
+	(exit $rc)
+	lib_end
+}
+trap end_terminal EXIT
+
+# A terminal of its own, in $T/here: `words` are for the shell, then a shell
+# says with which status it ended.
+terminal() { # COLUMNS LINES WORDS
+	mkdir -p "$T/here"
+	mux kill-server 2>/dev/null
+	# A server on its way out must not be asked for a session.
+	sockets=$((sockets + 1))
+	mux new-session -d -x "$1" -y "$2" -c "$T/here" \
+		"export LC_ALL=\${LC_ALL:-C.UTF-8} TERM=tmux-256color; $3 2>'$T/here/err'; echo STATUS \$?; exec cat"
+}
+
+capture() {
+	mux capture-pane -p "$@" 2>/dev/null
+}
+
+# Waits until the screen has a line that matches; it is then in $T/screen.
+until_seen() { # REGEX
+	local end=$((SECONDS + LIMIT))
+	while [ $SECONDS -lt $end ]; do
+		capture >"$T/screen"
+		grep -qE -- "$1" "$T/screen" && return 0
+		read -r -t 0.05 <>"$T/never"
+	done
+	echo "never seen: $1" >&2
+	cat "$T/screen" >&2
+	return 1
+}
+mkfifo "$T/never"
+
+until_gone() { # REGEX
+	local end=$((SECONDS + LIMIT))
+	while [ $SECONDS -lt $end ]; do
+		capture >"$T/screen"
+		grep -qE -- "$1" "$T/screen" || return 0
+		read -r -t 0.05 <>"$T/never"
+	done
+	echo "still there: $1" >&2
+	return 1
+}
+
+key() {
+	mux send-keys "$@"
+}
+
+press() { # X Y, from 0: the left button down and up, as terminals have told it since X10
+	local at
+	at=$(printf '%x %x' $(($1 + 33)) $(($2 + 33)))
+	# shellcheck disable=SC2086 # two bytes
+	mux send-keys -H 1b 5b 4d 20 $at 1b 5b 4d 23 $at
+}
+
+# The cells of a column by its title, top to bottom, without units.
+column() { # TITLE
+	awk -v title="$1" '
+		!at && (i = index($0, " " title)) && /SELF/ { at = i + length(title); next }
+		at && /^(q quit|$)/ { exit }
+		at { n = split(substr($0, 1, at), w, " "); print w[n] }' "$T/screen"
+}
+
+falls() { # numbers on stdin, largest first?
+	awk 'NR > 1 && $1 > last { bad = 1 } { last = $1 } END { exit bad || NR < 2 }'
+}
+
+start_host --demo --groups 20
+
+# ---- 80x24 ----
+
+terminal 80 24 "'$vmspan' top -p $host_pid -d 0.25"
+check "a table appears" until_seen 'addon:tracker +'
+for words in "^demohost \($host_pid\).*, last .*, by self" 'events/s .*busy' '^of event time: self' \
+	'longest turn so far' '^GROUP .*SELF% +SELF +WALL'; do
+	check "80x24: $words" grep -qE "$words" "$T/screen"
+done
+eq "80x24: keys in the last line" "$(sed -n 24p "$T/screen" | cut -c 1-6)" "q quit"
+eq "80x24: no control bytes" "$(LC_ALL=C grep -c '[[:cntrl:]]' "$T/screen")" 0
+check "sorted by self" falls < <(column 'SELF%')
+check "a sparkline" grep -q '[▁▂▃▄▅▆▇█]' "$T/screen"
+
+key s
+check "s: by wall" until_seen ', by wall'
+key '<'
+check "<: by self" until_seen ', by self'
+key c
+check "c: since the start" until_seen ', all .*, by self'
+check "since the start: sorted" falls < <(column 'SELF%')
+key r
+check "r: reversed" until_seen 'by self reversed'
+check "reversed: sorted the other way" falls < <(column 'SELF%' | tac)
+key r
+key w
+check "w: the last interval again" until_seen ', last .*, by self'
+key c
+check "c once more" until_seen ', all '
+
+key / a d d o n
+check "/: what is typed" until_seen '^filter: addon_'
+key Enter
+check "/: only those" until_seen 'only \*addon\*'
+eq "/: no other rows" "$(sed -n '/^GROUP/,/^$/p' "$T/screen" | grep -cE '^(page|top|tenant):')" 0
+key / BSpace BSpace BSpace BSpace BSpace Enter
+check "/: empty shows all" until_seen '^page:'
+
+key t
+check "t: by process" until_seen '^PROCESS / GROUP'
+check "t: a process" grep -qE "^$host_pid demohost" "$T/screen"
+check "t: its groups below" grep -qE '^  (page|addon):' "$T/screen"
+key t
+check "t: by kind" until_seen '^KIND / GROUP'
+check "t: a kind" grep -qE '^addon +' "$T/screen"
+key t
+check "t: flat" until_seen '^GROUP'
+key H
+check "H: threads" until_seen '^THREAD'
+check "H: the main thread" grep -qE "^$host_pid demohost" "$T/screen"
+key H
+check "H: groups" until_seen '^GROUP'
+
+key p
+check "p: paused" until_seen 'PAUSED'
+before=$(capture)
+json_eq "paused: measuring goes on elsewhere" \
+	<("$VMSPAN" top -p "$host_pid" -n 1 -d 0.3 --json) '.events.count > 0' true
+eq "paused: the screen stays" "$(capture)" "$before"
+key p
+check "p: on" until_gone 'PAUSED'
+
+key F3 t r a c k e r Enter
+key Enter
+check "F3, Enter: the detail of what was found" until_seen '^addon:tracker, all'
+check "detail: worst turns" until_seen 'of a turn of .*, iteration [0-9]+, thread [0-9]+'
+check "detail: callers" until_seen 'x  page:'
+check "detail: collections it caused" until_seen 'x  \(gc\)'
+key Escape
+check "Esc: back" until_seen '^GROUP'
+key h
+check "h: help" until_seen '^Keys'
+check "help: every key fits in 80 columns" grep -q '^q F10 *quit' "$T/screen"
+key h
+check "h: back" until_seen '^GROUP'
+
+# ---- The mouse ----
+
+row=$(($(grep -n '^GROUP' "$T/screen" | cut -d : -f 1) - 1))
+title=$(sed -n $((row + 1))p "$T/screen")
+at=${title%%WALL*}
+press ${#at} $row
+check "a click on a title sorts" until_seen ', by wall'
+press ${#at} $row
+check "another turns it around" until_seen ', by wall reversed'
+press ${#at} $row
+until_gone reversed
+press 3 $((row + 1))
+press 3 $((row + 1))
+check "a click on the selected row opens it" until_seen '^(top|addon|page|tenant):.*, all'
+key Escape
+until_seen '^GROUP' || not_ok "back from the mouse" "no table"
+
+# ---- Columns, chosen and kept ----
+
+key C
+check "C: the columns" until_seen '^Columns, left to right'
+check "C: those shown are marked" grep -qE '^\[x\] SELF% ' "$T/screen"
+key Space
+key S
+check "S: kept" until_seen "columns are kept in $T/config/vmspan/config"
+eq "S: the first one was taken away" "$(grep -c '^columns = self%,' "$T/config/vmspan/config")" 1
+eq "S: it is in its section" "$(head -n 1 "$T/config/vmspan/config")" "[top]"
+check "it is gone from the screen" until_gone LATELY
+
+# ---- A recording from a key ----
+
+key R
+check "R: records" until_seen 'RECORDING'
+check "R: to a file with the name of the target" until_seen "recording to ./demohost-$host_pid.vmspan"
+key Escape
+end=$((SECONDS + LIMIT))
+until [ -s "$T/here/demohost-$host_pid.vmspan" ] && [ "$(stat -c %s "$T/here/demohost-$host_pid.vmspan")" -gt 4096 ]; do
+	[ $SECONDS -lt $end ] || break
+	read -r -t 0.05 <>"$T/never"
+done
+key R
+check "R: ends it" until_seen "recorded to ./demohost-$host_pid.vmspan"
+check_status "R: the recording is whole" 0 "$VMSPAN" report --json "$T/here/demohost-$host_pid.vmspan"
+json_eq "R: it holds events" "$T/out" '[.source.note, .events.count > 0]' '[null,true]'
+
+# ---- Sizes ----
+
+key Escape
+for size in 120x40 200x50 300x60 60x15 40x10 80x24; do
+	mux resize-window -x "${size%x*}" -y "${size#*x}"
+	if [ "${size#*x}" -ge 12 ]; then
+		end=$((SECONDS + LIMIT)) last=''
+		until [ "$last" = "q quit" ] || [ $SECONDS -ge $end ]; do
+			capture >"$T/screen"
+			last=$(sed -n "${size#*x}p" "$T/screen" | cut -c 1-6)
+		done
+		eq "$size: keys in the last line" "$last" "q quit"
+	else
+		check "$size: a table" until_seen '^GROUP|^demohost'
+	fi
+	eq "$size: lines fit" "$(LC_ALL=C.UTF-8 wc -L <"$T/screen" | awk -v w="${size%x*}" '$1 > w')" ""
+	eq "$size: no control bytes" "$(LC_ALL=C grep -c '[[:cntrl:]]' "$T/screen")" 0
+done
+
+key q
+check "q: quits" until_seen 'STATUS 0'
+eq "q: no words" "$(cat "$T/here/err")" ""
+eq "q: the screen is given back" "$(grep -c SELF "$T/screen")" 0
+
+# ---- What was kept is there again; widths bring columns ----
+
+terminal 120 40 "'$vmspan' top -p $host_pid -d 0.25"
+check "the columns kept before" until_seen '^GROUP +SELF% '
+key q
+until_seen 'STATUS 0' || not_ok "quit" "it runs on"
+terminal 300 60 "'$vmspan' top -p $host_pid -d 0.25 --no-config"
+check "300 columns: a bar" until_seen '^\[█+'
+for title in LATELY SELF% SELF WALL CPU% CPU GC BLOCKED EVENTS TICKS SPANS MOVED P50 P99 MAX '>16ms' '>64ms'; do
+	check "300 columns: $title" grep -qE "^GROUP.* $title( |\$)" "$T/screen"
+done
+check "it is coloured" grep -q "$(printf '\033')\\[38;5;" <(capture -e)
+key C-c
+check "^C ends it" until_seen 'STATUS 0'
+
+# ---- Without colour, without UTF-8 ----
+
+terminal 120 40 "NO_COLOR=1 '$vmspan' top -p $host_pid -d 0.25 --no-config"
+check "NO_COLOR: a table" until_seen 'addon:tracker +'
+eq "NO_COLOR: no colour" "$(capture -e | grep -cE "$(printf '\033')\\[[0-9;]*([34][0-7]|[34]8;[0-9;]*)m")" 0
+check "NO_COLOR: the bar has letters" until_seen '^\[s+'
+key q
+until_seen 'STATUS 0' || not_ok "quit" "it runs on"
+terminal 120 40 "LC_ALL=C TERM=vt100 '$vmspan' top -p $host_pid -d 0.25 --no-config"
+check "vt100, C locale: a table" until_seen 'addon:tracker +'
+eq "vt100, C locale: ASCII alone" "$(LC_ALL=C grep -c '[^ -~]' "$T/screen")" 0
+key q
+until_seen 'STATUS 0' || not_ok "quit" "it runs on"
+
+# ---- A group that runs on, and a target that ends ----
+
+mkfifo "$T/hang"
+cat >"$T/hang.c" <<'C'
+#include "user/sdk/vmspan.h"
+#include <stdio.h>
+
+/* Ends a turn, then stays in `stuck` until its input ends. */
+int main(void)
+{
+	unsigned int g = vmspan_group(VMSPAN_ADDON, "stuck");
+	unsigned int c = vmspan_compartment("stuck code", &g, 1);
+
+	puts("ready");
+	fflush(stdout);
+	if (getchar() < 0)
+		return 1;
+	vmspan_event_begin(0);
+	vmspan_enter(c);
+	vmspan_leave(c);
+	vmspan_event_end();
+	vmspan_event_begin(0);
+	vmspan_enter(c);
+	while (getchar() >= 0)
+		;
+	vmspan_leave(c);
+	vmspan_event_end();
+	return 0;
+}
+C
+if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
+	: >"$T/hangs.out"
+	"$T/hangs" <"$T/hang" >"$T/hangs.out" &
+	hangs_pid=$!
+	lib_pids+=("$hangs_pid")
+	exec 8>"$T/hang"
+	wait_line hangs ready >/dev/null
+	terminal 100 30 "'$vmspan' top -p $hangs_pid -d 0.25 --no-config"
+	until_seen 'nothing ran' || not_ok "attached" "no table"
+	echo go >&8
+	check "a stay that has not ended is named" until_seen '^still running: addon:stuck for .* in thread'
+	check "and in its row" until_seen '^addon:stuck +[0-9.]+ m?s '
+	check "its time grows to seconds" until_seen 'addon:stuck for [1-9][.0-9]* s in'
+	exec 8>&-
+	check "a target that ends: the last figures stay" until_seen 'ENDED'
+	check "and the turn is counted" until_seen '^addon:stuck held 1 of [12] turns?'
+	key q
+	check "and q quits" until_seen 'STATUS 0'
+else
+	not_ok "a program that hangs" "does not build: $(cat "$T/cc")"
+fi
+
+# ---- vmspan alone: a list to pick from ----
+
+terminal 100 30 "'$vmspan'"
+check "vmspan alone offers processes" until_seen 'Which one\?'
+check "with the host" grep -qE "$host_pid +demohost" "$T/screen"
+key n o Enter
+check "what is none of them is asked again" until_seen 'none of them'
+key "$host_pid" Enter
+check "the one picked is shown" until_seen "^demohost \($host_pid\).*, last"
+key q
+check "and that ends as top does" until_seen 'STATUS 0'
+
+finish host INT
+
+# ---- Budgets: memory with 10,000 groups, time a refresh with 1,000 ----
+
+many() { # GROUPS: a host that touches each once, after go
+	rm -f "$T/go"
+	mkfifo "$T/go"
+	: >"$T/many.out"
+	"$HOST" --wait --groups "$1" --turns 200 --expect "$T/expect.json" <"$T/go" >"$T/many.out" 2>&1 &
+	many_pid=$!
+	lib_pids+=("$many_pid")
+	exec 9>"$T/go"
+	wait_line many '^ready ' >/dev/null
+}
+
+many 10000
+terminal 120 40 "exec '$vmspan' top -p $many_pid -d 0.5 --no-config"
+until_seen 'nothing ran' || not_ok "attached" "no table"
+echo go >&9
+wait_line many '^done' >/dev/null
+key c
+check "10,000 groups: all are shown" until_seen '^tenant:tenant '
+key t t
+check "10,000 groups: as a tree" until_seen '^KIND / GROUP'
+key t
+until_seen '^GROUP'
+pid=$(mux list-panes -F '#{pane_pid}')
+peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")
+case $B in
+*san*) skip "10,000 groups: memory" "a sanitized build takes more" ;;
+*) check "10,000 groups: at most 32 MB ($peak kB)" test "$peak" -le 32768 ;;
+esac
+exec 9>&-
+mux kill-server
+finish many
+
+start_host --demo --groups 1000
+cat >"$T/timed" <<'SH'
+TIMEFORMAT='%U %S'
+to=$1
+shift
+{ time "$@" 2>/dev/null; } 2>"$to"
+SH
+cpu() { # FRAMES: milliseconds of CPU time
+	terminal 120 40 "bash '$T/timed' '$T/time' '$vmspan' top -p $host_pid -n $1 -d 0.1 --no-config"
+	until_seen 'STATUS 0' >/dev/null && awk '{ print int(($1 + $2) * 1000) }' "$T/time"
+}
+few=$(cpu 5)
+more=$(cpu 35)
+case $B in
+*san*) skip "1,000 groups: CPU time" "a sanitized build takes more" ;;
+*) check "1,000 groups: at most 10 ms of CPU a refresh ($few ms for 5, $more ms for 35)" test $((${more:-9999} - ${few:-0})) -le 300 ;;
+esac
+finish host INT

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live table without a terminal: rows, marks, what is kept beside it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <locale.h>
+#include <cmocka.h>
+
+#include "sink_fixture.h"
+#include "sink/history.h"
+#include "sink/recent.h"
+#include "sink/top.h"
+
+static struct top_page page;
+
+static const char *line_text(unsigned int i)
+{
+	static char text[1024];
+	const struct top_line *l = top_page_line(&page, i);
+
+	assert_true(l->len < sizeof(text));
+	memcpy(text, page.text.buf.data + l->at, l->len);
+	text[l->len] = 0;
+	return text;
+}
+
+/* The rows below the title, names alone, as "a|b|c". */
+static const char *names(void)
+{
+	static char text[2048];
+	unsigned int i, n = (unsigned int)(page.rows.len / sizeof(u64));
+
+	text[0] = 0;
+	for (i = 0; i < n; i++) {
+		const char *line = line_text(page.title_line + 1 + i);
+		size_t len = strlen(text), indent = strspn(line, " ");
+
+		snprintf(text + len, sizeof(text) - len, "%s%.*s", i ? "|" : "",
+			 (int)(indent + strcspn(line + indent, " ")), line);
+	}
+	return text;
+}
+
+static void compose(struct top_state *st, const struct top_figures *f, unsigned int width)
+{
+	assert_int_equal(top_compose(&page, st, f, width, 30), 0);
+}
+
+/* Two processes; the tracker runs in both, the shop in the first. */
+static struct fixture *two_processes(void)
+{
+	struct fixture *f = fixture_demo();
+	struct snapshot_group *tracker = &f->s.groups[1];
+
+	f->s.processes[0].events.wall_ns = 100 * MS;
+	f->s.processes[1].events.wall_ns = 900 * MS;
+	f->s.processes[0].ledger.self_ns = 100 * MS;
+	f->s.processes[1].ledger.self_ns = 900 * MS;
+	f->s.children[f->s.child_count] = f->s.children[tracker->first_child];
+	f->s.children[f->s.child_count].process = 1;
+	f->s.child_count++;
+	tracker->children = 2;
+	return f;
+}
+
+static void trees_put_groups_below_what_they_belong_to(void **state)
+{
+	struct fixture *f = two_processes();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+
+	(void)state;
+	top_page_init(&page);
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon:tracker|page:shop");
+	top_key(&st, 't');
+	compose(&st, &figures, 100);
+	/* The second process has more self time. */
+	assert_string_equal(names(), "43|  addon:tracker|42|  addon:tracker|  page:shop");
+	top_key(&st, 'r');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "42|  page:shop|  addon:tracker|43|  addon:tracker");
+	top_key(&st, 'r');
+	top_key(&st, 't');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon|  addon:tracker|page|  page:shop");
+	/* Parents without a child that passes the filter are not there. */
+	top_key(&st, '/');
+	top_key(&st, 's');
+	top_key(&st, 'h');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "page|  page:shop");
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void the_selection_follows_its_row(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+	unsigned int y;
+
+	(void)state;
+	top_page_init(&page);
+	top_key(&st, TOP_KEY_DOWN);
+	compose(&st, &figures, 100);
+	y = page.title_line + 1;
+	assert_int_equal(top_page_line(&page, y)->class, LINE_SELECTED);
+	top_key(&st, 'r');
+	compose(&st, &figures, 100);
+	assert_int_equal(top_page_line(&page, y + 1)->class, LINE_SELECTED);
+	/* A click selects, one more opens; one on a title sorts. */
+	top_mouse(&st, &page, TOP_CLICK, 2, y);
+	assert_false(st.open);
+	compose(&st, &figures, 100);
+	assert_int_equal(top_page_line(&page, y)->class, LINE_SELECTED);
+	top_mouse(&st, &page, TOP_CLICK, 2, y);
+	compose(&st, &figures, 100);
+	assert_int_equal(st.pane, TOP_DETAIL);
+	assert_string_equal(st.detail, "page:shop");
+	top_key(&st, 27);
+	compose(&st, &figures, 100);
+	assert_int_equal(st.pane, TOP_TABLE);
+	top_mouse(&st, &page, TOP_CLICK, 0, page.title_line);
+	assert_string_equal(st.view.sort, "name");
+	/* Beside the rows there is nothing to hit. */
+	top_mouse(&st, &page, TOP_CLICK, 0, 29);
+	top_mouse(&st, &page, TOP_CLICK, 99999, 99999);
+	/* A search finds in any case, around the end. */
+	snprintf(st.search, sizeof(st.search), "TRACK");
+	top_key(&st, 'n');
+	compose(&st, &figures, 100);
+	assert_int_equal(top_page_line(&page, y)->class, LINE_SELECTED);
+	snprintf(st.search, sizeof(st.search), "nothing");
+	top_key(&st, 'N');
+	compose(&st, &figures, 100);
+	assert_string_equal(st.notice, "no row matches nothing");
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void columns_are_chosen_moved_and_named(void **state)
+{
+	struct table_choice c = { 0 };
+	const char *bad;
+	size_t len;
+	struct out o;
+	char *text;
+
+	(void)state;
+	assert_int_equal(table_choice_parse(&c, "max, self 64ms", &bad, &len), 0);
+	out_open_memory(&o);
+	table_choice_print(&c, &o);
+	text = fixture_text(&o);
+	assert_string_equal(text, "max,self,64ms");
+	free(text);
+	assert_int_not_equal(table_choice_parse(&c, "self,wall,self", &bad, &len), 0);
+	assert_string_equal(bad, "self");
+	assert_int_not_equal(table_choice_parse(&c, "self,walls,max", &bad, &len), 0);
+	assert_memory_equal(bad, "walls", len);
+	assert_int_not_equal(table_choice_parse(&c, " , ", &bad, &len), 0);
+	assert_int_equal(c.count, 3);
+	assert_int_equal(table_choice_parse(&c, "auto", &bad, &len), 0);
+	assert_int_equal(c.count, 0);
+}
+
+static void a_stay_that_has_not_ended_is_shown(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct top_running running[] = {
+		{ "page:shop", 42, 44, 3200 * MS, false },
+		{ "addon:tracker", 42, 44, 3000 * MS, true },
+	};
+	struct top_figures figures = { .total = &f->s,
+				       .delta = &f->s,
+				       .elapsed_ns = 1000 * MS,
+				       .running = running,
+				       .running_count = 2 };
+	struct top_state st = { 0 };
+	unsigned int i;
+	bool named = false;
+
+	(void)state;
+	/* Nothing of it has ended in the interval. */
+	f->s.groups[0].stats.ticks = f->s.groups[0].stats.wall_ns = 0;
+	top_page_init(&page);
+	compose(&st, &figures, 100);
+	for (i = 0; i < page.title_line; i++)
+		named |= !strcmp(line_text(i), "still running: addon:tracker for 3.00 s in thread "
+					       "44 of 42");
+	assert_true(named);
+	assert_string_equal(names(), "addon:tracker|page:shop");
+	assert_non_null(strstr(line_text(page.title_line + 2), " 3.20 s "));
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void sparklines_are_of_each_interval(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct history *h = history_new();
+	struct group_stats *s = &f->s.groups[0].stats;
+	struct out o;
+	char *text;
+
+	(void)state;
+	s->self_ns = 0;
+	assert_int_equal(history_add(h, &f->s, 1000 * MS), 0);
+	s->self_ns += 800 * MS;
+	assert_int_equal(history_add(h, &f->s, 1000 * MS), 0);
+	s->self_ns += 100 * MS;
+	assert_int_equal(history_add(h, &f->s, 1000 * MS), 0);
+	s->self_ns += 1;
+	assert_int_equal(history_add(h, &f->s, 1000 * MS), 0);
+	out_open_memory(&o);
+	history_put(h, f->s.groups[0].id, 6, true, &o);
+	text = fixture_text(&o);
+	assert_string_equal(text, "   @. ");
+	free(text);
+	history_free(h);
+	fixture_free(f);
+}
+
+static const struct model_thread thread = { 42, 44, 1, "main", "host" };
+
+static void span(struct recent *r, const char *group, u16 depth, u64 begin, u64 end)
+{
+	const struct model_span s = { .thread = &thread,
+				      .type = VMSPAN_SPAN,
+				      .group = group,
+				      .depth = depth,
+				      .begin_ns = begin,
+				      .end_ns = end };
+
+	assert_int_equal(recent_spans_observer.span(r, &s), 0);
+}
+
+static void event(struct recent *r, const char *group, u64 wall, u64 end, u32 iteration)
+{
+	const struct model_share share = { .group = group, .wall_ns = wall };
+	const struct model_event e = { .thread = &thread,
+				       .label = "input",
+				       .iteration = iteration,
+				       .end_ns = end,
+				       .ledger.event_wall_ns = wall,
+				       .shares = &share,
+				       .share_count = 1 };
+
+	assert_int_equal(recent_spans_observer.event(r, &e), 0);
+}
+
+static void calls_are_between_a_span_and_those_right_inside(void **state)
+{
+	struct recent_edge e[RECENT_EDGES];
+	struct recent *r = recent_new();
+
+	(void)state;
+	recent_focus(r, "b");
+	/* a( b( c( d ) c ) b ), then b from the event loop. */
+	span(r, "d", 3, 30, 40);
+	span(r, "c", 2, 20, 50);
+	span(r, "c", 2, 60, 65);
+	span(r, "b", 1, 10, 70);
+	span(r, "b", 1, 80, 90);
+	span(r, "a", 0, 0, 100);
+	span(r, "b", 0, 110, 117);
+	event(r, "b", 200, 200, 1);
+	assert_int_equal(recent_callers(r, e), 2);
+	assert_string_equal(e[0].group, "a");
+	assert_int_equal(e[0].calls, 2);
+	assert_int_equal(e[0].wall_ns, 60 + 10);
+	assert_null(e[1].group);
+	assert_int_equal(e[1].wall_ns, 7);
+	assert_int_equal(recent_callees(r, e), 1);
+	assert_string_equal(e[0].group, "c");
+	assert_int_equal(e[0].calls, 2);
+	assert_int_equal(e[0].wall_ns, 30 + 5);
+	/* Another group begins anew. */
+	recent_focus(r, "c");
+	assert_int_equal(recent_callers(r, e), 0);
+	recent_free(r);
+}
+
+static void the_worst_events_of_late_are_kept(void **state)
+{
+	struct recent_event worst[RECENT_EVENTS];
+	struct recent *r = recent_new();
+	u32 i;
+
+	(void)state;
+	for (i = 1; i <= 100; i++)
+		event(r, "b", (i * 37 % 101) * MS, i * NSEC_PER_SEC, i);
+	event(r, "b", RECENT_LEAST_NS - 1, 101 * NSEC_PER_SEC, 101);
+	assert_int_equal(recent_worst(r, "b", worst), RECENT_EVENTS);
+	for (i = 0; i < RECENT_EVENTS; i++)
+		assert_int_equal(worst[i].wall_ns, (100 - i) * MS);
+	assert_int_equal(recent_worst(r, "other", worst), 0);
+	/* Ten minutes later all of them give way. */
+	for (i = 0; i < RECENT_EVENTS; i++)
+		event(r, "b", (i + 1) * MS, (700 + i) * NSEC_PER_SEC, 200 + i);
+	assert_int_equal(recent_worst(r, "b", worst), RECENT_EVENTS);
+	assert_int_equal(worst[0].wall_ns, RECENT_EVENTS * MS);
+	/* The thread has them all. */
+	assert_int_equal(recent_thread_count(r), 1);
+	assert_int_equal(recent_thread_at(r, 0)->total.events, 101 + RECENT_EVENTS);
+	assert_int_equal(recent_thread_at(r, 0)->total.max_ns, 100 * MS);
+	recent_free(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(trees_put_groups_below_what_they_belong_to),
+		cmocka_unit_test(the_selection_follows_its_row),
+		cmocka_unit_test(columns_are_chosen_moved_and_named),
+		cmocka_unit_test(a_stay_that_has_not_ended_is_shown),
+		cmocka_unit_test(sparklines_are_of_each_interval),
+		cmocka_unit_test(calls_are_between_a_span_and_those_right_inside),
+		cmocka_unit_test(the_worst_events_of_late_are_kept),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

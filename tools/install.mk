@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Installing, as the GNU conventions have it:
+#   make install DESTDIR=/tmp/image prefix=/usr
+#   make uninstall, with the same variables
+# Manual pages and completion are written by the program that was built, so a
+# cross build needs them from a native one: HOST_VMSPAN.
+prefix ?= /usr/local
+exec_prefix ?= $(prefix)
+bindir ?= $(exec_prefix)/bin
+datarootdir ?= $(prefix)/share
+mandir ?= $(datarootdir)/man
+man1dir ?= $(mandir)/man1
+docdir ?= $(datarootdir)/doc/vmspan
+includedir ?= $(prefix)/include
+# Holds no program, so no architecture either.
+pkgconfigdir ?= $(datarootdir)/pkgconfig
+completiondir ?= $(datarootdir)/bash-completion/completions
+INSTALL ?= install
+HOST_VMSPAN ?= $(B)/vmspan
+
+MAN_COMMANDS = $(shell $(HOST_VMSPAN) --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p')
+DOCS := CHANGELOG.md LICENSE $(wildcard README.md) user/sdk/README.md
+
+.PHONY: install uninstall man
+
+# The manual pages, to look at or to pack: $(B)/man.
+man: $(B)/vmspan
+	$(Q)rm -rf $(B)/man && mkdir -p $(B)/man
+	$(Q)$(HOST_VMSPAN) --generate man > $(B)/man/vmspan.1
+	$(Q)set -e; for c in $(MAN_COMMANDS); do \
+		$(HOST_VMSPAN) --generate man $$c > $(B)/man/vmspan-$$c.1; done
+
+$(B)/vmspan-sdk.pc: VERSION tools/install.mk
+	$(call say,GEN )
+	$(Q)printf '%s\n' 'prefix=$(prefix)' 'includedir=$(includedir)/vmspan' '' \
+		'Name: vmspan-sdk' 'Description: probes for vmspan in language VMs, header only' \
+		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -pthread' > $@
+# The folders may have changed since it was made.
+.PHONY: $(B)/vmspan-sdk.pc
+
+install: $(B)/vmspan $(B)/vmspan-sdk.pc man
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(man1dir) $(DESTDIR)$(docdir)/sdk \
+		$(DESTDIR)$(includedir)/vmspan $(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(completiondir)
+	$(INSTALL) -m 755 $(B)/vmspan $(DESTDIR)$(bindir)/vmspan
+	$(INSTALL) -m 644 $(B)/man/*.1 $(DESTDIR)$(man1dir)
+	$(INSTALL) -m 644 user/sdk/vmspan.h $(DESTDIR)$(includedir)/vmspan/vmspan.h
+	$(INSTALL) -m 644 $(B)/vmspan-sdk.pc $(DESTDIR)$(pkgconfigdir)/vmspan-sdk.pc
+	$(INSTALL) -m 644 $(filter-out user/%,$(DOCS)) $(DESTDIR)$(docdir)
+	$(INSTALL) -m 644 user/sdk/README.md user/sdk/example.c $(DESTDIR)$(docdir)/sdk
+	$(HOST_VMSPAN) --generate completion > $(DESTDIR)$(completiondir)/vmspan
+	chmod 644 $(DESTDIR)$(completiondir)/vmspan
+
+# Only what install puts there; folders of others stay.
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/vmspan $(DESTDIR)$(man1dir)/vmspan.1 $(DESTDIR)$(man1dir)/vmspan-*.1
+	rm -f $(DESTDIR)$(includedir)/vmspan/vmspan.h $(DESTDIR)$(pkgconfigdir)/vmspan-sdk.pc
+	rm -f $(DESTDIR)$(completiondir)/vmspan
+	rm -rf $(DESTDIR)$(docdir)
+	-rmdir $(DESTDIR)$(includedir)/vmspan 2>/dev/null
