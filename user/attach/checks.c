@@ -92,46 +92,19 @@ static void check_uprobes(struct check *c)
 	advise(c, "Run a kernel from 4.20 on, built with CONFIG_UPROBE_EVENTS=y.");
 }
 
-/* As the kernel has it; the system's header may be older. */
-struct multi_attr {
-	u32 prog_fd, target_fd, attach_type, flags;
-	u64 path, offsets, ref_ctr_offsets, cookies;
-	u32 count, multi_flags, pid, pad;
-};
-
-/* A probe in a directory: EBADF from those who know what was asked for. */
-static bool has_uprobe_multi(void)
-{
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	const u32 type = 48; /* BPF_TRACE_UPROBE_MULTI */
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)type);
-	u64 offset = 0;
-	struct multi_attr a = { .attach_type = type,
-				.path = (u64)(uintptr_t) "/",
-				.offsets = (u64)(uintptr_t)&offset,
-				.count = 1 };
-	bool there;
-	int fd, link;
-
-	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
-	if (fd < 0)
-		return false;
-	a.prog_fd = (u32)fd;
-	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
-	there = link < 0 && errno == EBADF;
-	if (link >= 0)
-		close(link);
-	close(fd);
-	return there;
-}
-
 static void check_uprobe_multi(struct check *c)
 {
-	set(c, CHECK_OK, "%s; vmspan does without",
-	    has_uprobe_multi() ? "this kernel can" : "this kernel cannot, or not for us");
+	bool there = kernel_has_uprobe_multi();
+
+	if (kernel_has_cap(CAP_SYS_ADMIN))
+		set(c, CHECK_OK, "%s; with CAP_SYS_ADMIN vmspan does without",
+		    there ? "this kernel can" : "this kernel cannot");
+	else if (there)
+		set(c, CHECK_OK, "can be used: CAP_BPF and CAP_PERFMON are enough");
+	else
+		set(c, CHECK_WARN,
+		    "cannot be used: not with these capabilities, or not before "
+		    "Linux 6.6");
 }
 
 static void check_map(struct check *c, enum bpf_map_type type, const char *without,
@@ -255,36 +228,23 @@ static void check_nops(struct check *c)
 
 static void check_caps(struct check *c)
 {
-	static const struct {
-		unsigned int bit;
-		const char *name;
-	} wanted[] = {
-		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
-		{ CAP_BPF, "CAP_BPF" },
-		{ CAP_PERFMON, "CAP_PERFMON" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-	};
-	u64 caps = kernel_capabilities();
-	char missing[128] = "";
-	size_t i;
+	bool ptrace = kernel_has_cap(CAP_SYS_PTRACE);
+	char missing[96];
 
-	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
-		/* CAP_SYS_ADMIN contains the two that were split off from it. */
-		if (caps >> wanted[i].bit & 1 ||
-		    (caps >> CAP_SYS_ADMIN & 1 && wanted[i].bit >= CAP_PERFMON))
-			continue;
-		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
-			 missing[0] ? ", " : "", wanted[i].name);
-	}
-	if (!missing[0]) {
-		set(c, CHECK_OK, "all that is needed");
+	kernel_missing(missing);
+	if (missing[0]) {
+		set(c, CHECK_FAIL, "missing: %s%s", missing, ptrace ? "" : ", CAP_SYS_PTRACE");
+		c->status = EXIT_PERMISSION;
+		snprintf(c->advice, sizeof(c->advice), "Run vmspan with sudo, or: %s",
+			 kernel_setcap(missing));
 		return;
 	}
 	/* Without ptrace rights one's own processes can still be traced. */
-	set(c, caps >> CAP_SYS_ADMIN & 1 ? CHECK_WARN : CHECK_FAIL, "missing: %s", missing);
-	c->status = EXIT_PERMISSION;
-	advise(c, "Run vmspan with sudo, or: sudo setcap "
-		  "cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep $(command -v vmspan)");
+	set(c, ptrace ? CHECK_OK : CHECK_WARN, "%s%s",
+	    kernel_has_cap(CAP_SYS_ADMIN) ? "all that is needed" : "CAP_BPF and CAP_PERFMON",
+	    ptrace ? "" : "; processes of other users cannot be traced without CAP_SYS_PTRACE");
+	if (!ptrace)
+		snprintf(c->advice, sizeof(c->advice), "For those: %s", kernel_setcap(missing));
 }
 
 static void check_paranoid(struct check *c)
@@ -294,10 +254,12 @@ static void check_paranoid(struct check *c)
 	set(c, CHECK_OK, "%d", (int)v);
 	if (v <= 2 || kernel_has_cap(CAP_SYS_ADMIN))
 		return;
-	set(c, CHECK_FAIL, "%d: perf events are for CAP_SYS_ADMIN only", (int)v);
+	/* uprobe_multi links are not perf events. */
+	set(c, kernel_has_uprobe_multi() ? CHECK_WARN : CHECK_FAIL,
+	    "%d: perf events are for CAP_SYS_ADMIN only, so no direct method and no TSC for BPF",
+	    (int)v);
 	c->status = EXIT_PERMISSION;
-	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2 and "
-		  "setcap as above.");
+	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2");
 }
 
 static void check_unprivileged(struct check *c)

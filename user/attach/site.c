@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A descriptor of the file, by a name the kernel can look up: it finds the
@@ -64,25 +65,68 @@ static void attach_error(struct err *err, int code, u32 pid, const struct plan_d
 	kernel_error(err, code, what);
 }
 
-struct bpf_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
+/* A link of libbpf's (a perf event), or a descriptor (uprobe_multi). */
+struct site_link {
+	struct bpf_link *link;
+	int fd;
+};
+
+static struct site_link *new_link(struct bpf_link *link, int fd)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	struct site_link *l = malloc(sizeof(*l));
+
+	if (l) {
+		l->link = link;
+		l->fd = fd;
+		return l;
+	}
+	bpf_link__destroy(link);
+	if (fd >= 0)
+		close(fd);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/*
+ * pid -1: every process. A perf event belongs to a thread, the breakpoint it
+ * makes to the process; so does a uprobe_multi link of kernels before 6.10.
+ * NULL with errno.
+ */
+static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
+				    const struct plan_dso *d, const struct plan_site *s,
+				    u64 semaphore_offset)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
 	char name[32];
+	int fd;
+
+	name_of(d, name);
+	if (t->multi) {
+		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, s->offset, semaphore_offset,
+					 pid > 0 ? (u32)pid : 0);
+		if (fd >= 0)
+			return new_link(NULL, fd);
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_uprobe_opts(prog, pid, name, s->offset, &opts);
+	return link ? new_link(link, -1) : NULL;
+}
+
+struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
+{
+	struct site_link *link;
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	link = bpf_program__attach_uprobe_opts(t->skel->progs.flush, -1, name_of(d, name),
-					       d->probes.sites[ROLE_FLUSH].offset, &opts);
+	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
 	if (!link)
 		attach_error(err, -errno, 0, d, ROLE_FLUSH);
 	return link;
 }
 
-/*
- * A perf event belongs to a thread, the breakpoint it makes to the process.
- * Where the first thread has ended, any other will do.
- */
+/* Where the first thread has ended, any other will do. */
 static int next_thread(u32 pid, u32 after)
 {
 	char path[48];
@@ -106,19 +150,16 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
-struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
+struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = s->semaphore_offset);
 	int tid = (int)pid, after = 0, tries, r = -ESRCH;
-	struct bpf_link *link;
-	char name[32];
+	struct site_link *link;
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, tid, name_of(d, name),
-						       s->offset, &opts);
+		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
 		if (link)
 			return link;
 		r = -errno;
@@ -161,4 +202,14 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 void site_detach(struct bpf_link *link)
 {
 	bpf_link__destroy(link);
+}
+
+void site_release(struct site_link *link)
+{
+	if (!link)
+		return;
+	bpf_link__destroy(link->link);
+	if (link->fd >= 0)
+		close(link->fd);
+	free(link);
 }

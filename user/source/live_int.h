@@ -57,7 +57,7 @@ struct registry {
 /* The carrier's link of one file; it serves all processes. */
 struct carrier {
 	u64 dev, inode;
-	struct bpf_link *link; /* owned */
+	struct site_link *link; /* owned */
 	u32 users; /* attachments */
 };
 
@@ -65,7 +65,8 @@ struct carrier {
 struct attachment {
 	u64 dev, inode;
 	struct carrier *carrier; /* counted, or NULL */
-	struct bpf_link *links[DIRECT_LINKS]; /* armed alone, or conventional probes */
+	struct site_link *armed; /* owned, or NULL: then it is the direct method */
+	struct bpf_link *links[DIRECT_LINKS]; /* conventional probes */
 	u32 count;
 	struct attachment *next;
 };

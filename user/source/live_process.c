@@ -138,14 +138,15 @@ static void carrier_put(struct live *l, struct carrier *c)
 	for (i = 0; i < l->carrier_count; i++)
 		if (l->carriers[i] == c)
 			l->carriers[i] = l->carriers[--l->carrier_count];
-	if (c->link)
-		site_detach(c->link);
+	site_release(c->link);
 	free(c);
 }
 
 /* The marks of the file stop; its carrier stays. */
 static void detach_links(struct attachment *a)
 {
+	site_release(a->armed);
+	a->armed = NULL;
 	while (a->count)
 		site_detach(a->links[--a->count]);
 }
@@ -196,9 +197,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		return -1;
 	if (d->registry)
 		registry_new_session(p->pid, d->registry);
-	a->links[0] = site_armed(l->t, p->pid, d, err);
-	a->count = a->links[0] != NULL;
-	return a->count ? 0 : -1;
+	a->armed = site_armed(l->t, p->pid, d, err);
+	return a->armed ? 0 : -1;
 }
 
 static bool wants_direct(const struct live *l, const struct plan_dso *d)
@@ -550,7 +550,7 @@ void process_detach_all(struct live *l)
 	u32 i;
 
 	for (i = 0; i < l->carrier_count; i++) {
-		site_detach(l->carriers[i]->link);
+		site_release(l->carriers[i]->link);
 		l->carriers[i]->link = NULL;
 	}
 }
