@@ -145,6 +145,10 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
+	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
+	if (config->sweep)
+		t->skel->rodata->sweep_flags =
+			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
 	/* Maps of programs that stay unloaded need no memory either. */
 	if (config->direct)
 		configure_direct(t);
@@ -300,6 +304,8 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.life_exit, &s->links.life_exit, what, err);
 	if (!r)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
+	if (!r)
+		r = attach(s->progs.life_loaded, &s->links.life_loaded, what, err);
 	if (!r && t->children)
 		r = attach(s->progs.life_fork, &s->links.life_fork, what, err);
 	return r;

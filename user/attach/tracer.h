@@ -18,6 +18,7 @@ struct tracer_config {
 	u64 ring_bytes; /* rounded up to a power of two, at least 8 KB */
 	bool direct; /* load the direct stopwatch */
 	bool children; /* follow forks */
+	bool sweep; /* tell of every process that is executed */
 	bool exact; /* record what the scheduler does to traced threads */
 };
 

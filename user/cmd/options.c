@@ -128,6 +128,22 @@ static int set_pids(void *at, const struct option_row *row, const char *arg, str
 	}
 }
 
+static int set_name(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct live_sweep *s = at;
+	bool cgroup = row->name[1] == 'g';
+	u32 *count = cgroup ? &s->cgroup_count : &s->comm_count;
+
+	if (!arg[0])
+		return bad_value(e, row, arg, "a name: it is empty");
+	if (cgroup && arg[0] != '/')
+		return bad_value(e, row, arg, "a path that begins with /");
+	if (*count == LIVE_NAMES_MAX)
+		return bad_value(e, row, arg, "among the first 32");
+	(cgroup ? s->cgroups : s->comms)[(*count)++] = arg;
+	return 0;
+}
+
 static int set_sort(void *at, const struct option_row *row, const char *arg, struct err *e)
 {
 	struct nearest near = { .word = arg };
@@ -182,6 +198,12 @@ static int set_nested(void *at, const struct option_row *row, const char *arg, s
 static const struct option_row table[] = {
 	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
 	  LIVE | IN_LIST | IN_DOCTOR, set_pids, 0 },
+	{ "all", 'a', NULL, "trace every process that has probes, now or later", LIVE, set_flag,
+	  AT(target.sweep.all) },
+	{ "comm", 'c', "NAME", "trace the processes of this name, now and later; may be repeated",
+	  LIVE, set_name, AT(target.sweep) },
+	{ "cgroup", 0, "PATH", "trace the processes of a control group; may be repeated", LIVE,
+	  set_name, AT(target.sweep) },
 	{ "output", 'o', "FILE", "file to write; - is standard output for export",
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
 	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
@@ -374,8 +396,8 @@ static int check(const struct command *c, const struct options *o, struct err *e
 		return usage_error(e, c, "--to is not after --from");
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");
-	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count)
-		return usage_error(e, c, "no process given: -p PID");
+	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count && !options_sweep(o))
+		return usage_error(e, c, "no process given: -p PID, --comm NAME or --all");
 	if ((c->bit & (IN_TOP | IN_STAT)) && o->rest_count)
 		return usage_error(e, c, "unexpected argument '%s'", o->rest[0]);
 	return 0;

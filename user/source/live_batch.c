@@ -177,6 +177,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return process_fork(l, w);
 	case WIRE_EXEC:
 		return process_exec(l, w);
+	case WIRE_LOADED:
+		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:
 		return thread_end(l, w);
 	case WIRE_EXIT:

@@ -7,6 +7,7 @@
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: attaching, fork, exec, exit
  *   live_children.c  descendants that were there before
+ *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_command.c   starting a command under the trace
  */
@@ -82,12 +83,14 @@ struct process {
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool ended; /* its pidfd says so */
+	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
+	u64 looked_ns; /* when the last look was taken */
 };
 
 /* ---- live_command.c ---- */
@@ -117,6 +120,8 @@ struct live {
 	struct live_ring ring;
 	enum live_method method;
 	struct command command;
+	struct live_sweep sweep;
+	u32 candidates; /* processes that are one */
 	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
 	struct carrier **carriers; /* owned */
@@ -179,6 +184,11 @@ int process_tell(struct live *l, struct process *p);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
+/* The SDK says that it has been loaded: a look is due. */
+int process_loaded(struct live *l, const struct wire_life *w);
+/* Attaches to what is there, and looks again later. */
+void process_look(struct live *l, struct process *p);
+void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
 /* Name of a thread, once, before its first batch. */
@@ -198,6 +208,14 @@ void process_free(struct live *l, struct process *p);
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
 
+/* ---- live_sweep.c ---- */
+
+bool sweep_wanted(const struct live_sweep *s);
+/* Attaches to those that are there. 0 or negative errno. */
+int sweep_open(struct live *l, struct err *err);
+/* News of a process that is not known: a candidate, or nobody. 0 or l->failed. */
+int sweep_new(struct live *l, const struct wire_life *w);
+
 /* ---- live_registry.c ---- */
 
 /* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
@@ -216,8 +234,9 @@ void live_registry_free(struct registry *r);
 
 /* ---- live_command.c ---- */
 
-/* Forks a process that waits to exec argv; *fd is the file it will exec. */
-int command_start(struct command *c, char *const *argv, int *fd, char **path, struct err *err);
+/* Forks a process that waits to exec argv; `followed`: its children are traced; *fd is the file it will exec. */
+int command_start(struct command *c, char *const *argv, bool followed, int *fd, char **path,
+		  struct err *err);
 /* Lets it exec. 0, or the negative errno of exec with *err. */
 int command_go(struct command *c, char *const *argv, struct err *err);
 /* Collects its status; waits for it if `wait`. */

@@ -28,7 +28,7 @@ struct process *process_find(const struct live *l, u32 pid)
 	return at ? (struct process *)(uintptr_t)*at : NULL;
 }
 
-static void read_name(u32 pid, char to[16])
+void process_read_name(u32 pid, char to[16])
 {
 	char path[48];
 	FILE *f;
@@ -57,7 +57,7 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 	p->ppid = ppid;
 	p->number = ++l->process_last;
 	p->vm = "";
-	read_name(pid, p->name);
+	process_read_name(pid, p->name);
 	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (map_put(&l->processes, pid, (u64)(uintptr_t)p)) {
@@ -282,11 +282,19 @@ static int no_method(const struct live *l, const struct process *p, struct err *
 			      p->pid);
 }
 
+static void not_candidate(struct live *l, struct process *p)
+{
+	if (p->candidate && l->candidates)
+		l->candidates--;
+	p->candidate = false;
+}
+
 int process_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct plan plan;
 	int r;
 
+	p->looked_ns = clock_mono_ns();
 	r = plan_process(p->pid, &l->cache, &plan, err);
 	if (!r || r == -ENOENT)
 		drop_unmapped(l, p, &plan);
@@ -295,6 +303,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	if (!r && !p->attachments)
 		r = no_method(l, p, err);
 	plan_free(&plan);
+	if (p->attachments)
+		not_candidate(l, p);
 	return r;
 }
 
@@ -322,6 +332,11 @@ int process_fork(struct live *l, const struct wire_life *w)
 	struct process *parent = process_find(l, w->h.pid), *p;
 	u32 i;
 
+	/* The parent's exec was of no concern. */
+	if (!parent && sweep_wanted(&l->sweep)) {
+		tracer_untrace(l->t, w->other);
+		return 0;
+	}
 	/* Found by a look at /proc after its parent was traced. */
 	p = process_find(l, w->other);
 	if (p && p->adopted) {
@@ -333,6 +348,12 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
+	if (parent && parent->candidate) {
+		p->candidate = true;
+		l->candidates++;
+		p->rescans = parent->rescans;
+		p->rescan_ns = parent->rescan_ns;
+	}
 	if (parent) {
 		p->vm = parent->vm;
 		for (i = 0; i < parent->registry_count; i++) {
@@ -372,25 +393,43 @@ static void look_later(struct process *p)
 	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
 }
 
+void process_look(struct live *l, struct process *p)
+{
+	struct err ignored = { 0 };
+
+	/* It need not have probes: then its children may. */
+	if (!process_attach(l, p, &ignored))
+		p->unlinked = false;
+	p->rescans = RESCANS;
+	look_later(p);
+}
+
+int process_loaded(struct live *l, const struct wire_life *w)
+{
+	struct process *p = process_find(l, w->h.pid);
+
+	if (!p)
+		return sweep_new(l, w);
+	/* The target says so, as often as it likes. */
+	p->rescans = p->rescans ? p->rescans : 1;
+	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
+	return 0;
+}
+
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct err ignored = { 0 };
 	bool first;
 
 	if (!p)
-		return 0;
+		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
 	forget_memory(p);
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
-	/* It need not have probes: then its children may. */
-	if (!process_attach(l, p, &ignored))
-		p->unlinked = false;
-	p->rescans = RESCANS;
-	look_later(p);
+	process_look(l, p);
 	/* The exec that makes the command what it is, is no change of it. */
 	if (!first && p->told && emit_change(l, p, PROCESS_EXEC, w->mono_ns))
 		return l->failed;
@@ -401,8 +440,9 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
-	if (!tracer_has_life(l->t))
+	if (!tracer_has_life(l->t) || p->candidate)
 		tracer_untrace(l->t, p->pid);
+	not_candidate(l, p);
 	if (l->command.pid == (int)p->pid)
 		command_reap(&l->command, true);
 	while (p->attachments)
@@ -484,6 +524,8 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
+	/* A sweep's processes that turn out to have nothing are let go. */
+	p->ended |= p->candidate && !p->rescans && !p->unlinked;
 	for (i = 0; i < p->registry_count; i++)
 		if (p->registries[i].due && now - p->registries[i].read_ns >= REREAD_NS &&
 		    registry_read(l, p, &p->registries[i]))
