@@ -297,7 +297,7 @@ static void live_free(struct source *s)
 	while (map_next(&l->processes, &at, &key, &value))
 		process_free(l, (struct process *)(uintptr_t)value);
 	map_free(&l->processes);
-	process_settle(l, true);
+	process_free_buried(l);
 	free(l->carriers);
 	buf_free(&l->held);
 	ring_close(&l->ring);

@@ -37,7 +37,9 @@ struct known {
 	u32 words;
 };
 
-/* An unknown id makes the log be read again, but not more often than this. */
+/* An unknown id makes the log be read again: so often at once, then not more
+ * often than this. */
+#define REREAD_BURST 32
 #define REREAD_NS (100 * NSEC_PER_MSEC)
 
 /* A registry of a process. */
@@ -47,6 +49,7 @@ struct registry {
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
 	u64 read_ns; /* when its log was last read */
+	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
 };
 
@@ -82,6 +85,7 @@ struct process {
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
+	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
@@ -195,6 +199,8 @@ int process_end(struct live *l, struct process *p, u64 mono_ns);
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
+/* What is left of ended processes. */
+void process_free_buried(struct live *l);
 /* When the next rescan is due, or UINT64_MAX. */
 u64 process_next_rescan(const struct live *l);
 /* Marks of every process stop. */

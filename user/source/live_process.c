@@ -5,9 +5,11 @@
  * A forked child inherits its parent's breakpoints and semaphore, so it is
  * traced from its first instruction on links that belong to its parent. The
  * kernel takes both away from it when any link of that file is detached whose
- * filter does not match the child. So every child that lives gets links of its
- * own at the next quiet moment, and links of the dead are detached only when no
- * such child is left.
+ * filter does not match the child, and nothing can be told from here about a
+ * child that is just being born. So a child that lives gets links of its own,
+ * one that is short-lived never does, and links of the dead are kept: they cost
+ * the target nothing. Only when there are many of them some are detached, at a
+ * moment when no child is known that would suffer.
  */
 #include "source/live_int.h"
 
@@ -18,8 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Buried attachments that are detached without waiting for an idle moment. */
-#define BURIED_MAX 64
+/* A child of this age is worth links of its own. */
+#define LINK_NS (50 * NSEC_PER_MSEC)
+/* Links of the dead that are kept. Some more wait for a quiet moment; no more
+ * than that, for each is two descriptors. */
+#define BURIED_KEPT 64
+#define BURIED_MAX 256
+/* Detaching takes some 30 ms each, in which nobody drains the ring. */
+#define DETACH_AT_ONCE 2
 
 struct process *process_find(const struct live *l, u32 pid)
 {
@@ -348,6 +356,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
+	p->link_ns = clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -363,8 +372,9 @@ int process_fork(struct live *l, const struct wire_life *w)
 				registry_copy(r, &parent->registries[i]);
 		}
 	}
-	/* The child inherits definitions: they must have been handed out. */
-	if (parent && !parent->told && parent->registry_count &&
+	/* The child inherits definitions, and may have ended before its own log
+	 * can be read: so its parent's must have been handed out. */
+	if (parent && parent->registry_count &&
 	    (process_tell(l, parent) || process_defs(l, parent)))
 		return l->failed;
 	p->told = parent && parent->told;
@@ -502,6 +512,8 @@ u64 process_next_rescan(const struct live *l)
 
 		if (p->rescans)
 			next = min_u64(next, p->rescan_ns);
+		if (p->unlinked)
+			next = min_u64(next, p->link_ns);
 	}
 	return next;
 }
@@ -511,7 +523,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 	struct err ignored = { 0 };
 	u32 i;
 
-	if (p->unlinked) {
+	if (p->unlinked && now >= p->link_ns) {
 		/* A process that has just ended says so by its exit record. */
 		process_attach(l, p, &ignored);
 		p->unlinked = false;
@@ -547,13 +559,42 @@ static struct process *ended_one(const struct live *l)
 	return NULL;
 }
 
+/* True when a child lives on links that are not its own. */
+static bool has_unlinked(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (((struct process *)(uintptr_t)value)->unlinked)
+			return true;
+	return false;
+}
+
+/* The oldest are at the end of the list. */
+static void detach_some(struct live *l, bool idle)
+{
+	struct attachment *a, **at;
+	u32 count = 0, n;
+
+	for (a = l->buried; a; a = a->next)
+		count++;
+	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
+		return;
+	for (n = 0; n < DETACH_AT_ONCE; n++) {
+		for (at = &l->buried; (*at)->next; at = &(*at)->next)
+			;
+		a = *at;
+		*at = NULL;
+		attachment_free(l, a);
+	}
+}
+
 int process_settle(struct live *l, bool idle)
 {
 	u64 now = clock_mono_ns(), key, value;
-	struct attachment *a;
 	struct process *p;
 	size_t at = 0;
-	u32 buried = 0;
 
 	/* The exit record of a process comes before its pidfd tells of it, so
 	 * with the ring empty it was lost, or there are none here. */
@@ -563,15 +604,18 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
-	for (a = l->buried; a; a = a->next)
-		buried++;
-	if (!idle && buried < BURIED_MAX)
-		return 0;
+	detach_some(l, idle);
+	return 0;
+}
+
+void process_free_buried(struct live *l)
+{
+	struct attachment *a;
+
 	while ((a = l->buried)) {
 		l->buried = a->next;
 		attachment_free(l, a);
 	}
-	return 0;
 }
 
 void process_disarm_all(struct live *l)
