@@ -12,7 +12,7 @@ const struct command commands[] = {
 	{ "top", cmd_top, IN_TOP, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
 	  "shows live which group spends the time of each turn" },
 	{ "record", cmd_record, IN_RECORD,
-	  "-p PID[,PID...]|-c NAME|-a [OPTION...] | [OPTION...] -- CMD...",
+	  "-p PID[,...]|-c NAME|-a [OPTION...] | [OPTION...] -- CMD...",
 	  "writes a recording, until ^C or until the targets have ended" },
 	{ "report", cmd_report, IN_REPORT, "FILE [OPTION...]", "shows what a recording holds" },
 	{ "export", cmd_export, IN_EXPORT, "FILE [-f FORMAT] [OPTION...]",
