@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,15 +189,27 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = d->registry);
 	struct bpf_link *link;
 	char name[32];
+	int r;
 
 	if (check_site(d, role, err))
 		return NULL;
 	link = bpf_program__attach_usdt(by_role[role], (pid_t)pid, name_of(d, name),
 					d->probes.profile->provider,
 					d->probes.profile->probes[role], &opts);
-	if (!link)
-		attach_error(err, -errno, pid, d, role);
-	return link;
+	if (link)
+		return link;
+	r = -errno;
+	if ((r == -EPERM || r == -EACCES) && !kernel_has_cap(CAP_SYS_ADMIN)) {
+		err_set_status(err, r, EXIT_PERMISSION,
+			       "%s: the direct method is not permitted: it attaches perf events, "
+			       "which takes CAP_SYS_ADMIN",
+			       d->path);
+		err_hint(err, "Run vmspan with sudo, or leave --method direct out: batches need no "
+			      "more than CAP_BPF and CAP_PERFMON.");
+		return NULL;
+	}
+	attach_error(err, r, pid, d, role);
+	return NULL;
 }
 
 void site_detach(struct bpf_link *link)
