@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -180,8 +181,8 @@ static void check_msr(struct check *c)
 #if defined(__x86_64__)
 static void check_tsc(struct check *c)
 {
-	char source[32], line[4096], *p;
-	bool constant = false, nonstop = false;
+	char source[32], line[4096], available[128], *p;
+	bool constant = false, nonstop = false, trusted;
 	FILE *f = fopen("/proc/cpuinfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
@@ -195,9 +196,18 @@ static void check_tsc(struct check *c)
 		fclose(f);
 	kernel_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 			 sizeof(source));
-	set(c, constant ? CHECK_OK : CHECK_WARN, "%s rate, %s in sleep; clocksource %s",
-	    constant ? "constant" : "varying", nonstop ? "runs on" : "may stop", source);
-	if (!constant)
+	/* The kernel takes it off this list when CPUs disagree. */
+	kernel_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+			 available, sizeof(available));
+	trusted = strstr(available, "tsc") != NULL;
+	set(c, constant && trusted ? CHECK_OK : CHECK_WARN,
+	    "%s rate, %s in sleep, %s; clocksource %s", constant ? "constant" : "varying",
+	    nonstop ? "runs on" : "may stop",
+	    trusted ? "synchronised" : "not trusted by the kernel: CPUs may disagree", source);
+	if (!trusted)
+		advise(c, "Spans that change CPU are discarded and counted, as always; collections "
+			  "and blocking calls that do may have wrong times.");
+	else if (!constant)
 		advise(c, "Times may be off by as much as the CPU changes its rate within an "
 			  "event; shares of an event are not affected.");
 }
@@ -287,6 +297,59 @@ static void check_lockdown(struct check *c)
 		  "lockdown=integrity or none.");
 }
 
+/* Capabilities of a user namespace do not reach BPF. */
+static void check_user_namespace(struct check *c)
+{
+	const ino_t initial = 0xeffffffdu;
+	struct stat st;
+
+	if (stat("/proc/self/ns/user", &st)) {
+		set(c, CHECK_WARN, "unknown: is /proc mounted?");
+		return;
+	}
+	if (st.st_ino == initial) {
+		set(c, CHECK_OK, "the initial one");
+		return;
+	}
+	set(c, CHECK_FAIL, "not the initial one: what root is in here may not trace");
+	c->status = EXIT_PERMISSION;
+	advise(c, "Run vmspan outside the container; it traces what runs inside by PID.");
+}
+
+/* process_vm_readv(2) of definitions and of what threads have gathered. */
+static void check_ptrace_scope(struct check *c)
+{
+	s64 v = kernel_read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+
+	set(c, CHECK_OK, v ? "%d, which CAP_SYS_PTRACE is not held to" : "%d", (int)v);
+	if (v < 1 || (v < 3 && kernel_has_cap(CAP_SYS_PTRACE)))
+		return;
+	set(c, CHECK_WARN, "%d: a target's definitions can be read %s", (int)v,
+	    v >= 3 ? "by nobody" : "by root and its parent only");
+	advise(c,
+	       v >= 3 ? "Only a reboot without kernel.yama.ptrace_scope=3 changes it."
+		      : "Give vmspan CAP_SYS_PTRACE; or: sudo sysctl kernel.yama.ptrace_scope=0");
+}
+
+/* Kernels before 5.11 charge BPF maps to it. */
+static void check_memlock(struct check *c)
+{
+	bool charged = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 1;
+	struct rlimit r = { 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &r);
+	if (r.rlim_max == RLIM_INFINITY)
+		set(c, CHECK_OK, "unlimited");
+	else
+		set(c, CHECK_OK, "%llu KB%s", (unsigned long long)r.rlim_max >> 10,
+		    charged ? "" : "; this kernel does not hold BPF to it");
+	if (!charged || r.rlim_max >= 64u << 20 || kernel_has_cap(CAP_SYS_RESOURCE))
+		return;
+	c->result = CHECK_WARN;
+	advise(c, "Kernels before 5.11 charge BPF maps to it: ulimit -l unlimited, or "
+		  "LimitMEMLOCK=infinity in a systemd unit.");
+}
+
 static void check_namespace(struct check *c)
 {
 	const ino_t initial = 0xeffffffcu;
@@ -312,6 +375,9 @@ u32 checks_machine(struct check list[CHECKS_MAX])
 		{ "perf_event_paranoid", "kernel.perf_event_paranoid", check_paranoid },
 		{ "unprivileged_bpf", "unprivileged BPF", check_unprivileged },
 		{ "lockdown", "kernel lockdown", check_lockdown },
+		{ "ptrace_scope", "kernel.yama.ptrace_scope", check_ptrace_scope },
+		{ "memlock", "locked memory", check_memlock },
+		{ "user_namespace", "user namespace", check_user_namespace },
 		{ "pid_namespace", "PID namespace", check_namespace },
 		{ "btf", "kernel types (BTF)", check_btf },
 		{ "uprobe", "probes in programs", check_uprobes },
