@@ -25,12 +25,26 @@ static const char *name_of(const struct plan_dso *d, char to[32])
  * Sites are trapped at their first byte, always: a one-byte nop is the fast
  * and safe case on every kernel. A 5-byte nop is refused where the kernel
  * rewrites it into a call that destroys the red zone and kills children.
+ * Anything but a nop is refused everywhere: a breakpoint in the middle of an
+ * instruction breaks the program. The file is asked again, for it may have
+ * changed since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[role];
 
-	if (s->kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
+	enum site_kind kind = site_kind_at(d->fd, s->offset);
+
+	if (kind == SITE_NONE || kind == SITE_OTHER) {
+		err_set(err, -ENOEXEC,
+			"%s: there is no nop where its note says that probe %s:%s is: it would "
+			"break when traced",
+			d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
+		err_hint(err, "The file was changed in place, or its notes are wrong: build it "
+			      "again, and replace files instead of writing over them.");
+		return -ENOEXEC;
+	}
+	if (kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
 		return 0;
 	err_set(err, -ENOTSUP,
 		"%s: probe %s:%s is a 5-byte nop, which this kernel (6.18 to 7.1) breaks "
