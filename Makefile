@@ -5,6 +5,7 @@
 #   make              program, demo host          build/vmspan, build/demohost
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
+#   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
@@ -29,7 +30,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw
+LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -47,7 +48,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz tests
+.PHONY: all test test-live test-viewers check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -90,6 +91,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
+
+# The page's scripts and styles are embedded by the assembler.
+$(B)/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
 
 # The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)
@@ -139,6 +143,9 @@ test: all unit golden
 
 test-live: all vm
 	tests/run live
+
+test-viewers: all golden
+	tests/run viewers
 
 check:
 	tools/check
