@@ -105,6 +105,17 @@ check_status "the direct method wants CAP_SYS_ADMIN" 3 as +bpf,+perfmon "$PROBE"
 	"$T/probes" "spans 1"
 eq "the direct method: the capability is named" "$(grep -c 'takes CAP_SYS_ADMIN' "$T/err")" 1
 
+# ---- A trial second ----
+
+check_status "doctor -p" 0 "$VMSPAN" doctor --json -p "$own_pid"
+json_eq "doctor -p: a trial second, and the target's own figures" "$T/out" \
+	'[.status, (.processes[0].checks[] | select(.id == "trial" or .id == "registry") | .result)]' \
+	'[0,"ok","ok"]'
+eq "doctor -p: the target is as it was" "$(state "$own_pid")" "$untouched"
+check_status "doctor -p of what cannot be traced" 4 "$VMSPAN" doctor --json -p $$
+json_eq "doctor -p of what cannot be traced: it is not tried" "$T/out" \
+	'[.status, ([.processes[0].checks[] | select(.id == "trial")] | length)]' '[4,0]'
+
 # ---- Capabilities of the file ----
 
 if setcap cap_bpf,cap_perfmon+ep "$T/vmspan" 2>/dev/null; then
