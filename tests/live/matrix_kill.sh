@@ -30,7 +30,7 @@ others=$(programs)
 bad=0 partly=0 whole=0
 rounds=60
 for i in $(seq $rounds); do
-	delay=$(((took * 5 / 4) * i / rounds))
+	delay=$((took * 2 * i / rounds))
 	"$PROBE" -p "$vm_pid" <&"$quiet" >"$T/a.out" 2>"$T/a.err" &
 	pid=$!
 	moment "$delay"
