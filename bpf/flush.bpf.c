@@ -17,6 +17,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u64 wake_bytes = 2 << 20;
 const volatile __u32 ns_inum = 0;
+const volatile __u32 sweep_flags = 0;
 const volatile bool use_tsc = false;
 const volatile bool exact = false;
 __u64 last_wake = 0;

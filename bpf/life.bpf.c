@@ -48,13 +48,43 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* Before user space knows of it: its children must not be missed. */
+static __always_inline bool is_told_of(struct ids ids)
+{
+	__u32 flags = sweep_flags;
+
+	if (bpf_map_lookup_elem(&traced, &ids.tgid))
+		return true;
+	if (!flags || !ids.tgid)
+		return false;
+	bpf_map_update_elem(&traced, &ids.tgid, &flags, BPF_NOEXIST);
+	return true;
+}
+
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	struct ids ids = task_ids(task);
 
-	if (bpf_map_lookup_elem(&traced, &ids.tgid))
+	if (is_told_of(ids))
 		emit_life(WIRE_EXEC, ids, 0, task, true);
+	return 0;
+}
+
+/*
+ * A thread that gives itself the name it has: the SDK's way to say that a file
+ * with it has been mapped. dlopen(3) gives no other sign.
+ */
+SEC("?tp_btf/task_rename")
+int BPF_PROG(life_loaded, struct task_struct *task, const char *comm)
+{
+	struct ids ids = task_ids(task);
+	__u64 was[2] = {}, is[2] = {};
+
+	bpf_probe_read_kernel_str(was, sizeof(was), &task->comm);
+	bpf_probe_read_kernel_str(is, sizeof(is), comm);
+	if (was[0] == is[0] && was[1] == is[1] && is_told_of(ids))
+		emit_life(WIRE_LOADED, ids, 0, task, true);
 	return 0;
 }
 

@@ -43,6 +43,9 @@ extern const volatile __u64 wake_bytes;
 /* Inode of the reader's PID namespace: ids are as seen there. 0: the initial
  * namespace, whose ids are at hand. */
 extern const volatile __u32 ns_inum;
+/* Every exec is told of, and its process traced with these flags until user
+ * space says no. 0: only those of traced processes are. */
+extern const volatile __u32 sweep_flags;
 /* When the reader was last woken, ns. Written without order: two wake-ups
  * instead of one do no harm. */
 extern __u64 last_wake;

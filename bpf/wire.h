@@ -18,6 +18,7 @@ enum wire_kind {
 	WIRE_EXEC = 3, /* struct wire_life */
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
+	WIRE_LOADED = 7, /* struct wire_life: the SDK has been loaded into it */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
 };
 

@@ -2,7 +2,7 @@
 /*
  * Drives the live source alone and counts what it hands out.
  *
- *   live_probe [-p PID]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-- CMD]
+ *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-- CMD]
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
  * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes.
@@ -235,11 +235,17 @@ int main(int argc, char **argv)
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "+p:m:r:nsi:")) != -1) {
+	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:")) != -1) {
 		if (o == 'i')
 			return inspect((u32)atoi(optarg));
 		if (o == 'p' && config.pid_count < 64)
 			pids[config.pid_count++] = (u32)atoi(optarg);
+		else if (o == 'a')
+			config.sweep.all = true;
+		else if (o == 'c' && config.sweep.comm_count < LIVE_NAMES_MAX)
+			config.sweep.comms[config.sweep.comm_count++] = optarg;
+		else if (o == 'g' && config.sweep.cgroup_count < LIVE_NAMES_MAX)
+			config.sweep.cgroups[config.sweep.cgroup_count++] = optarg;
 		else if (o == 'm')
 			config.method = *optarg == 'd' ? METHOD_DIRECT : METHOD_FLUSH;
 		else if (o == 'r')

@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -92,46 +93,19 @@ static void check_uprobes(struct check *c)
 	advise(c, "Run a kernel from 4.20 on, built with CONFIG_UPROBE_EVENTS=y.");
 }
 
-/* As the kernel has it; the system's header may be older. */
-struct multi_attr {
-	u32 prog_fd, target_fd, attach_type, flags;
-	u64 path, offsets, ref_ctr_offsets, cookies;
-	u32 count, multi_flags, pid, pad;
-};
-
-/* A probe in a directory: EBADF from those who know what was asked for. */
-static bool has_uprobe_multi(void)
-{
-	const struct bpf_insn insns[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
-		{ .code = BPF_JMP | BPF_EXIT },
-	};
-	const u32 type = 48; /* BPF_TRACE_UPROBE_MULTI */
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)type);
-	u64 offset = 0;
-	struct multi_attr a = { .attach_type = type,
-				.path = (u64)(uintptr_t) "/",
-				.offsets = (u64)(uintptr_t)&offset,
-				.count = 1 };
-	bool there;
-	int fd, link;
-
-	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
-	if (fd < 0)
-		return false;
-	a.prog_fd = (u32)fd;
-	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
-	there = link < 0 && errno == EBADF;
-	if (link >= 0)
-		close(link);
-	close(fd);
-	return there;
-}
-
 static void check_uprobe_multi(struct check *c)
 {
-	set(c, CHECK_OK, "%s; vmspan does without",
-	    has_uprobe_multi() ? "this kernel can" : "this kernel cannot, or not for us");
+	bool there = kernel_has_uprobe_multi();
+
+	if (kernel_has_cap(CAP_SYS_ADMIN))
+		set(c, CHECK_OK, "%s; with CAP_SYS_ADMIN vmspan does without",
+		    there ? "this kernel can" : "this kernel cannot");
+	else if (there)
+		set(c, CHECK_OK, "can be used: CAP_BPF and CAP_PERFMON are enough");
+	else
+		set(c, CHECK_WARN,
+		    "cannot be used: not with these capabilities, or not before "
+		    "Linux 6.6");
 }
 
 static void check_map(struct check *c, enum bpf_map_type type, const char *without,
@@ -207,8 +181,8 @@ static void check_msr(struct check *c)
 #if defined(__x86_64__)
 static void check_tsc(struct check *c)
 {
-	char source[32], line[4096], *p;
-	bool constant = false, nonstop = false;
+	char source[32], line[4096], available[128], *p;
+	bool constant = false, nonstop = false, trusted;
 	FILE *f = fopen("/proc/cpuinfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
@@ -222,9 +196,18 @@ static void check_tsc(struct check *c)
 		fclose(f);
 	kernel_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
 			 sizeof(source));
-	set(c, constant ? CHECK_OK : CHECK_WARN, "%s rate, %s in sleep; clocksource %s",
-	    constant ? "constant" : "varying", nonstop ? "runs on" : "may stop", source);
-	if (!constant)
+	/* The kernel takes it off this list when CPUs disagree. */
+	kernel_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
+			 available, sizeof(available));
+	trusted = strstr(available, "tsc") != NULL;
+	set(c, constant && trusted ? CHECK_OK : CHECK_WARN,
+	    "%s rate, %s in sleep, %s; clocksource %s", constant ? "constant" : "varying",
+	    nonstop ? "runs on" : "may stop",
+	    trusted ? "synchronised" : "not trusted by the kernel: CPUs may disagree", source);
+	if (!trusted)
+		advise(c, "Spans that change CPU are discarded and counted, as always; collections "
+			  "and blocking calls that do may have wrong times.");
+	else if (!constant)
 		advise(c, "Times may be off by as much as the CPU changes its rate within an "
 			  "event; shares of an event are not affected.");
 }
@@ -255,36 +238,23 @@ static void check_nops(struct check *c)
 
 static void check_caps(struct check *c)
 {
-	static const struct {
-		unsigned int bit;
-		const char *name;
-	} wanted[] = {
-		{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
-		{ CAP_BPF, "CAP_BPF" },
-		{ CAP_PERFMON, "CAP_PERFMON" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-	};
-	u64 caps = kernel_capabilities();
-	char missing[128] = "";
-	size_t i;
+	bool ptrace = kernel_has_cap(CAP_SYS_PTRACE);
+	char missing[96];
 
-	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
-		/* CAP_SYS_ADMIN contains the two that were split off from it. */
-		if (caps >> wanted[i].bit & 1 ||
-		    (caps >> CAP_SYS_ADMIN & 1 && wanted[i].bit >= CAP_PERFMON))
-			continue;
-		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), "%s%s",
-			 missing[0] ? ", " : "", wanted[i].name);
-	}
-	if (!missing[0]) {
-		set(c, CHECK_OK, "all that is needed");
+	kernel_missing(missing);
+	if (missing[0]) {
+		set(c, CHECK_FAIL, "missing: %s%s", missing, ptrace ? "" : ", CAP_SYS_PTRACE");
+		c->status = EXIT_PERMISSION;
+		snprintf(c->advice, sizeof(c->advice), "Run vmspan with sudo, or: %s",
+			 kernel_setcap(missing));
 		return;
 	}
 	/* Without ptrace rights one's own processes can still be traced. */
-	set(c, caps >> CAP_SYS_ADMIN & 1 ? CHECK_WARN : CHECK_FAIL, "missing: %s", missing);
-	c->status = EXIT_PERMISSION;
-	advise(c, "Run vmspan with sudo, or: sudo setcap "
-		  "cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep $(command -v vmspan)");
+	set(c, ptrace ? CHECK_OK : CHECK_WARN, "%s%s",
+	    kernel_has_cap(CAP_SYS_ADMIN) ? "all that is needed" : "CAP_BPF and CAP_PERFMON",
+	    ptrace ? "" : "; processes of other users cannot be traced without CAP_SYS_PTRACE");
+	if (!ptrace)
+		snprintf(c->advice, sizeof(c->advice), "For those: %s", kernel_setcap(missing));
 }
 
 static void check_paranoid(struct check *c)
@@ -294,10 +264,12 @@ static void check_paranoid(struct check *c)
 	set(c, CHECK_OK, "%d", (int)v);
 	if (v <= 2 || kernel_has_cap(CAP_SYS_ADMIN))
 		return;
-	set(c, CHECK_FAIL, "%d: perf events are for CAP_SYS_ADMIN only", (int)v);
+	/* uprobe_multi links are not perf events. */
+	set(c, kernel_has_uprobe_multi() ? CHECK_WARN : CHECK_FAIL,
+	    "%d: perf events are for CAP_SYS_ADMIN only, so no direct method and no TSC for BPF",
+	    (int)v);
 	c->status = EXIT_PERMISSION;
-	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2 and "
-		  "setcap as above.");
+	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2");
 }
 
 static void check_unprivileged(struct check *c)
@@ -325,6 +297,59 @@ static void check_lockdown(struct check *c)
 		  "lockdown=integrity or none.");
 }
 
+/* Capabilities of a user namespace do not reach BPF. */
+static void check_user_namespace(struct check *c)
+{
+	const ino_t initial = 0xeffffffdu;
+	struct stat st;
+
+	if (stat("/proc/self/ns/user", &st)) {
+		set(c, CHECK_WARN, "unknown: is /proc mounted?");
+		return;
+	}
+	if (st.st_ino == initial) {
+		set(c, CHECK_OK, "the initial one");
+		return;
+	}
+	set(c, CHECK_FAIL, "not the initial one: what root is in here may not trace");
+	c->status = EXIT_PERMISSION;
+	advise(c, "Run vmspan outside the container; it traces what runs inside by PID.");
+}
+
+/* process_vm_readv(2) of definitions and of what threads have gathered. */
+static void check_ptrace_scope(struct check *c)
+{
+	s64 v = kernel_read_number("/proc/sys/kernel/yama/ptrace_scope", 0);
+
+	set(c, CHECK_OK, v ? "%d, which CAP_SYS_PTRACE is not held to" : "%d", (int)v);
+	if (v < 1 || (v < 3 && kernel_has_cap(CAP_SYS_PTRACE)))
+		return;
+	set(c, CHECK_WARN, "%d: a target's definitions can be read %s", (int)v,
+	    v >= 3 ? "by nobody" : "by root and its parent only");
+	advise(c,
+	       v >= 3 ? "Only a reboot without kernel.yama.ptrace_scope=3 changes it."
+		      : "Give vmspan CAP_SYS_PTRACE; or: sudo sysctl kernel.yama.ptrace_scope=0");
+}
+
+/* Kernels before 5.11 charge BPF maps to it. */
+static void check_memlock(struct check *c)
+{
+	bool charged = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 1;
+	struct rlimit r = { 0 };
+
+	getrlimit(RLIMIT_MEMLOCK, &r);
+	if (r.rlim_max == RLIM_INFINITY)
+		set(c, CHECK_OK, "unlimited");
+	else
+		set(c, CHECK_OK, "%llu KB%s", (unsigned long long)r.rlim_max >> 10,
+		    charged ? "" : "; this kernel does not hold BPF to it");
+	if (!charged || r.rlim_max >= 64u << 20 || kernel_has_cap(CAP_SYS_RESOURCE))
+		return;
+	c->result = CHECK_WARN;
+	advise(c, "Kernels before 5.11 charge BPF maps to it: ulimit -l unlimited, or "
+		  "LimitMEMLOCK=infinity in a systemd unit.");
+}
+
 static void check_namespace(struct check *c)
 {
 	const ino_t initial = 0xeffffffcu;
@@ -350,6 +375,9 @@ u32 checks_machine(struct check list[CHECKS_MAX])
 		{ "perf_event_paranoid", "kernel.perf_event_paranoid", check_paranoid },
 		{ "unprivileged_bpf", "unprivileged BPF", check_unprivileged },
 		{ "lockdown", "kernel lockdown", check_lockdown },
+		{ "ptrace_scope", "kernel.yama.ptrace_scope", check_ptrace_scope },
+		{ "memlock", "locked memory", check_memlock },
+		{ "user_namespace", "user namespace", check_user_namespace },
 		{ "pid_namespace", "PID namespace", check_namespace },
 		{ "btf", "kernel types (BTF)", check_btf },
 		{ "uprobe", "probes in programs", check_uprobes },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/kernel.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -68,6 +69,50 @@ int kernel_read_line(const char *path, char *to, size_t cap)
 	return ok ? 0 : -EIO;
 }
 
+/* As the kernel has it; the system's header may be older. */
+struct multi_attr {
+	u32 prog_fd, target_fd, attach_type, flags;
+	u64 path, offsets, ref_ctr_offsets, cookies;
+	u32 count, multi_flags, pid, pad;
+};
+
+int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u32 pid)
+{
+	struct multi_attr a = { .prog_fd = (u32)program,
+				.attach_type = KERNEL_UPROBE_MULTI,
+				.path = (u64)(uintptr_t)path,
+				.offsets = (u64)(uintptr_t)&offset,
+				.count = 1,
+				.pid = pid };
+	int fd;
+
+	if (semaphore_offset)
+		a.ref_ctr_offsets = (u64)(uintptr_t)&semaphore_offset;
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
+	return fd < 0 ? -errno : fd;
+}
+
+/* A probe in a directory: EBADF from those who know what was asked for. */
+bool kernel_has_uprobe_multi(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+	int fd, link;
+
+	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
+	if (fd < 0)
+		return false;
+	link = kernel_uprobe_multi(fd, "/", 0, 0, 0);
+	if (link >= 0)
+		close(link);
+	close(fd);
+	return link == -EBADF;
+}
+
 s64 kernel_read_number(const char *path, s64 otherwise)
 {
 	char line[64], *end;
@@ -105,26 +150,43 @@ void kernel_catch_log(void)
 	libbpf_set_print(keep);
 }
 
+void kernel_missing(char to[96])
+{
+	u64 caps = kernel_capabilities();
+
+	*to = 0;
+	if (caps >> CAP_SYS_ADMIN & 1)
+		return;
+	if (!(caps >> CAP_BPF & 1))
+		strcat(to, "CAP_BPF");
+	if (!(caps >> CAP_PERFMON & 1))
+		strcat(to, to[0] ? ", CAP_PERFMON" : "CAP_PERFMON");
+	/* Without those two, whether the kernel can do with them is not known;
+	 * 6.6 and later can. */
+	if (!to[0] && !kernel_has_uprobe_multi())
+		strcat(to, "CAP_SYS_ADMIN (before Linux 6.6 probes in programs need it)");
+}
+
+const char *kernel_setcap(const char *missing)
+{
+	return strstr(missing, "CAP_SYS_ADMIN")
+		       ? "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep "
+			 "$(command -v vmspan)"
+		       : "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v vmspan) "
+			 "(before Linux 6.6 cap_sys_admin too)";
+}
+
 static void permission_hint(struct err *err)
 {
 	s64 paranoid = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
-	u64 caps = kernel_capabilities();
 	char lockdown[96], missing[96] = "", level[64] = "";
 
-	if (!(caps >> CAP_SYS_ADMIN & 1)) {
-		if (!(caps >> CAP_BPF & 1))
-			strcat(missing, "CAP_BPF, ");
-		if (!(caps >> CAP_PERFMON & 1))
-			strcat(missing, "CAP_PERFMON, ");
-		strcat(missing, "CAP_SYS_ADMIN (probes in programs need it)");
-	}
+	kernel_missing(missing);
 	if (paranoid > 2)
 		snprintf(level, sizeof(level), " kernel.perf_event_paranoid is %d.", (int)paranoid);
 	if (missing[0]) {
-		err_hint(err,
-			 "Missing: %s.%s Run vmspan with sudo, or give it the rights: sudo setcap "
-			 "cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep $(command -v vmspan)",
-			 missing, level);
+		err_hint(err, "Missing: %s.%s Run vmspan with sudo, or give it the rights: %s",
+			 missing, level, kernel_setcap(missing));
 		return;
 	}
 	if (!kernel_read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&

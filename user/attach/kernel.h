@@ -16,6 +16,22 @@ enum nop_state kernel_nops(void);
 /* Effective capabilities of this process, a bit each; 0 if unknown. */
 u64 kernel_capabilities(void);
 bool kernel_has_cap(unsigned int cap);
+/* The capabilities that tracing one's own processes lacks, as a list; "": none. */
+void kernel_missing(char to[96]);
+/* The command that gives what kernel_missing() has found. */
+const char *kernel_setcap(const char *missing);
+/*
+ * uprobe_multi links (6.6): probes in programs with CAP_BPF and CAP_PERFMON
+ * alone, where perf events at user probes want CAP_SYS_ADMIN. Made by the
+ * system call, since libbpf before 1.3 does not know them. One offset of one
+ * file; pid 0: every process. The program must have been loaded for them. A
+ * descriptor that is the link, or negative errno.
+ */
+#define KERNEL_UPROBE_MULTI 48 /* enum bpf_attach_type */
+int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u32 pid);
+/* Can this kernel and this user make them? */
+bool kernel_has_uprobe_multi(void);
+
 /* The first line of a small file, without its end. -errno. */
 int kernel_read_line(const char *path, char *to, size_t cap);
 /* A number in a small file, or `otherwise`. */

@@ -5,9 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * A descriptor of the file, by a name the kernel can look up: it finds the
@@ -23,12 +25,26 @@ static const char *name_of(const struct plan_dso *d, char to[32])
  * Sites are trapped at their first byte, always: a one-byte nop is the fast
  * and safe case on every kernel. A 5-byte nop is refused where the kernel
  * rewrites it into a call that destroys the red zone and kills children.
+ * Anything but a nop is refused everywhere: a breakpoint in the middle of an
+ * instruction breaks the program. The file is asked again, for it may have
+ * changed since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[role];
 
-	if (s->kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
+	enum site_kind kind = site_kind_at(d->fd, s->offset);
+
+	if (kind == SITE_NONE || kind == SITE_OTHER) {
+		err_set(err, -ENOEXEC,
+			"%s: there is no nop where its note says that probe %s:%s is: it would "
+			"break when traced",
+			d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
+		err_hint(err, "The file was changed in place, or its notes are wrong: build it "
+			      "again, and replace files instead of writing over them.");
+		return -ENOEXEC;
+	}
+	if (kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
 		return 0;
 	err_set(err, -ENOTSUP,
 		"%s: probe %s:%s is a 5-byte nop, which this kernel (6.18 to 7.1) breaks "
@@ -64,25 +80,68 @@ static void attach_error(struct err *err, int code, u32 pid, const struct plan_d
 	kernel_error(err, code, what);
 }
 
-struct bpf_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
+/* A link of libbpf's (a perf event), or a descriptor (uprobe_multi). */
+struct site_link {
+	struct bpf_link *link;
+	int fd;
+};
+
+static struct site_link *new_link(struct bpf_link *link, int fd)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts);
+	struct site_link *l = malloc(sizeof(*l));
+
+	if (l) {
+		l->link = link;
+		l->fd = fd;
+		return l;
+	}
+	bpf_link__destroy(link);
+	if (fd >= 0)
+		close(fd);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/*
+ * pid -1: every process. A perf event belongs to a thread, the breakpoint it
+ * makes to the process; so does a uprobe_multi link of kernels before 6.10.
+ * NULL with errno.
+ */
+static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
+				    const struct plan_dso *d, const struct plan_site *s,
+				    u64 semaphore_offset)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
 	char name[32];
+	int fd;
+
+	name_of(d, name);
+	if (t->multi) {
+		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, s->offset, semaphore_offset,
+					 pid > 0 ? (u32)pid : 0);
+		if (fd >= 0)
+			return new_link(NULL, fd);
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_uprobe_opts(prog, pid, name, s->offset, &opts);
+	return link ? new_link(link, -1) : NULL;
+}
+
+struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
+{
+	struct site_link *link;
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	link = bpf_program__attach_uprobe_opts(t->skel->progs.flush, -1, name_of(d, name),
-					       d->probes.sites[ROLE_FLUSH].offset, &opts);
+	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
 	if (!link)
 		attach_error(err, -errno, 0, d, ROLE_FLUSH);
 	return link;
 }
 
-/*
- * A perf event belongs to a thread, the breakpoint it makes to the process.
- * Where the first thread has ended, any other will do.
- */
+/* Where the first thread has ended, any other will do. */
 static int next_thread(u32 pid, u32 after)
 {
 	char path[48];
@@ -106,19 +165,16 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
-struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
+struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = s->semaphore_offset);
 	int tid = (int)pid, after = 0, tries, r = -ESRCH;
-	struct bpf_link *link;
-	char name[32];
+	struct site_link *link;
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, tid, name_of(d, name),
-						       s->offset, &opts);
+		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
 		if (link)
 			return link;
 		r = -errno;
@@ -147,18 +203,40 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = d->registry);
 	struct bpf_link *link;
 	char name[32];
+	int r;
 
 	if (check_site(d, role, err))
 		return NULL;
 	link = bpf_program__attach_usdt(by_role[role], (pid_t)pid, name_of(d, name),
 					d->probes.profile->provider,
 					d->probes.profile->probes[role], &opts);
-	if (!link)
-		attach_error(err, -errno, pid, d, role);
-	return link;
+	if (link)
+		return link;
+	r = -errno;
+	if ((r == -EPERM || r == -EACCES) && !kernel_has_cap(CAP_SYS_ADMIN)) {
+		err_set_status(err, r, EXIT_PERMISSION,
+			       "%s: the direct method is not permitted: it attaches perf events, "
+			       "which takes CAP_SYS_ADMIN",
+			       d->path);
+		err_hint(err, "Run vmspan with sudo, or leave --method direct out: batches need no "
+			      "more than CAP_BPF and CAP_PERFMON.");
+		return NULL;
+	}
+	attach_error(err, r, pid, d, role);
+	return NULL;
 }
 
 void site_detach(struct bpf_link *link)
 {
 	bpf_link__destroy(link);
+}
+
+void site_release(struct site_link *link)
+{
+	if (!link)
+		return;
+	bpf_link__destroy(link->link);
+	if (link->fd >= 0)
+		close(link->fd);
+	free(link);
 }

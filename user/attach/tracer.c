@@ -8,6 +8,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -134,9 +135,20 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	r = bpf_map__set_max_entries(t->skel->maps.ring, (u32)t->ring_bytes);
 	if (r)
 		return r;
+	t->multi = !kernel_has_cap(CAP_SYS_ADMIN) && kernel_has_uprobe_multi();
+	if (t->multi) {
+		bpf_program__set_expected_attach_type(t->skel->progs.flush,
+						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(t->skel->progs.armed,
+						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+	}
 	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
+	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
+	if (config->sweep)
+		t->skel->rodata->sweep_flags =
+			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
 	/* Maps of programs that stay unloaded need no memory either. */
 	if (config->direct)
 		configure_direct(t);
@@ -292,6 +304,8 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.life_exit, &s->links.life_exit, what, err);
 	if (!r)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
+	if (!r)
+		r = attach(s->progs.life_loaded, &s->links.life_loaded, what, err);
 	if (!r && t->children)
 		r = attach(s->progs.life_fork, &s->links.life_fork, what, err);
 	return r;

@@ -11,12 +11,14 @@
 #include "probe/plan.h"
 
 struct bpf_link;
+struct site_link;
 struct tracer;
 
 struct tracer_config {
 	u64 ring_bytes; /* rounded up to a power of two, at least 8 KB */
 	bool direct; /* load the direct stopwatch */
 	bool children; /* follow forks */
+	bool sweep; /* tell of every process that is executed */
 	bool exact; /* record what the scheduler does to traced threads */
 };
 
@@ -55,12 +57,13 @@ int tracer_tail(struct tracer *t);
 /* ---- Links. NULL with *err filled; errno's in err->code. ---- */
 
 /* The carrier of one file, in all processes. */
-struct bpf_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err);
+struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err);
 /* Turns the marks of one file in one process on, while the link lives. */
-struct bpf_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err);
+struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err);
 /* The conventional probe of a role in one file of one process. */
 struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
 			     enum probe_role role, struct err *err);
 void site_detach(struct bpf_link *link);
+void site_release(struct site_link *link);
 
 #endif

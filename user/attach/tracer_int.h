@@ -15,6 +15,7 @@ struct tracer {
 	struct tsc tsc;
 	u64 ring_bytes;
 	bool has_life, has_tsc, direct, children, exact;
+	bool multi; /* carrier and armed are loaded for uprobe_multi links */
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "attach/checks.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cmd/doctor_trial.h"
 #include "cmd/options.h"
 
 #include <errno.h>
@@ -69,8 +70,15 @@ static void put(struct print *p, const struct check *list, u32 n)
 
 static void put_process(struct print *p, u32 pid)
 {
-	struct check list[CHECKS_MAX];
-	u32 n = checks_process(pid, list);
+	struct check list[CHECKS_MAX + 1];
+	u32 n = checks_process(pid, list), i;
+	int status = EXIT_DONE;
+
+	for (i = 0; i < n; i++)
+		status = worse(status, &list[i]);
+	/* What cannot be traced need not be tried. */
+	if (!status)
+		doctor_trial(pid, &list[n++]);
 
 	if (p->as_json) {
 		json_object(&p->json);

@@ -77,6 +77,12 @@ static void choose_path(struct record *r)
 		if (read_comm(o->target.pids[0], name))
 			snprintf(name, sizeof(name), "process");
 		output_default(r->default_path, name, o->target.pids[0]);
+	} else if (options_sweep(o)) {
+		output_default(r->default_path,
+			       o->target.sweep.comm_count     ? o->target.sweep.comms[0]
+			       : o->target.sweep.cgroup_count ? "cgroup"
+							      : "all",
+			       0);
 	} else {
 		slash = strrchr(o->rest[0], '/');
 		output_default(r->default_path, slash ? slash + 1 : o->rest[0], 0);
@@ -96,6 +102,12 @@ static void announce(const struct record *r)
 	if (o->rest_count) {
 		fprintf(stderr, "recording %s to %s, until it ends or ^C\n",
 			text_clean(clean, sizeof(clean), o->rest[0], strlen(o->rest[0])), file);
+		return;
+	}
+	if (options_sweep(o)) {
+		fprintf(stderr, "recording %u process%s and those to come to %s, until ^C\n",
+			live_attached(r->session.source),
+			live_attached(r->session.source) == 1 ? "" : "es", file);
 		return;
 	}
 	fprintf(stderr, "recording %u", o->target.pids[0]);
@@ -238,8 +250,10 @@ static int check(const struct options *o, const struct command *c, struct err *e
 				   o->rest[0]);
 	if (o->rest_count && o->target.count)
 		return usage_error(e, c, "either -p PID or a command, not both");
-	if (!o->rest_count && !o->target.count)
-		return usage_error(e, c, "nothing to record: -p PID or -- CMD");
+	if (o->rest_count && options_sweep(o))
+		return usage_error(e, c, "either --all, --comm, --cgroup or a command, not both");
+	if (!o->rest_count && !o->target.count && !options_sweep(o))
+		return usage_error(e, c, "nothing to record: -p PID, --comm NAME, --all or -- CMD");
 	return 0;
 }
 

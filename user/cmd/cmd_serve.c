@@ -181,7 +181,8 @@ int cmd_serve(int argc, char **argv)
 	if (!rc)
 		rc = start_web(&v, &e);
 	if (!rc)
-		rc = o.target.count ? serve_live(&v, &e) : serve_file(&v, o.rest[0], &e);
+		rc = o.target.count || options_sweep(&o) ? serve_live(&v, &e)
+							 : serve_file(&v, o.rest[0], &e);
 	web_close(v.web);
 	session_close(&v.session);
 	html_free(v.page);

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 const struct command commands[] = {
-	{ "top", cmd_top, IN_TOP, "-p PID[,PID...] [OPTION...]",
+	{ "top", cmd_top, IN_TOP, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
 	  "shows live which group spends the time of each turn" },
 	{ "record", cmd_record, IN_RECORD,
-	  "-p PID[,PID...] [OPTION...] | [OPTION...] -- CMD [ARG...]",
+	  "-p PID[,...]|-c NAME|-a [OPTION...] | [OPTION...] -- CMD...",
 	  "writes a recording, until ^C or until the targets have ended" },
 	{ "report", cmd_report, IN_REPORT, "FILE [OPTION...]", "shows what a recording holds" },
 	{ "export", cmd_export, IN_EXPORT, "FILE [-f FORMAT] [OPTION...]",
 	  "writes a recording in the format of another program" },
-	{ "stat", cmd_stat, IN_STAT, "-p PID[,PID...] [OPTION...]",
+	{ "stat", cmd_stat, IN_STAT, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
 	  "prints a line of figures an interval" },
 	{ "serve", cmd_serve, IN_SERVE, "FILE | -p PID[,PID...] [OPTION...]",
 	  "shows a recording or a live process in a browser" },

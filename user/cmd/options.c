@@ -129,6 +129,22 @@ static int set_pids(void *at, const struct option_row *row, const char *arg, str
 	}
 }
 
+static int set_name(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct live_sweep *s = at;
+	bool cgroup = row->name[1] == 'g';
+	u32 *count = cgroup ? &s->cgroup_count : &s->comm_count;
+
+	if (!arg[0])
+		return bad_value(e, row, arg, "a name: it is empty");
+	if (cgroup && arg[0] != '/')
+		return bad_value(e, row, arg, "a path that begins with /");
+	if (*count == LIVE_NAMES_MAX)
+		return bad_value(e, row, arg, "among the first 32");
+	(cgroup ? s->cgroups : s->comms)[(*count)++] = arg;
+	return 0;
+}
+
 static int set_sort(void *at, const struct option_row *row, const char *arg, struct err *e)
 {
 	struct nearest near = { .word = arg };
@@ -206,6 +222,12 @@ static int set_columns(void *at, const struct option_row *row, const char *arg, 
 static const struct option_row table[] = {
 	{ "pid", 'p', "PID[,PID...]", "processes to trace, or to export; may be repeated",
 	  LIVE | IN_LIST | IN_DOCTOR | IN_EXPORT, set_pids, 0 },
+	{ "all", 'a', NULL, "trace every process that has probes, now or later", LIVE, set_flag,
+	  AT(target.sweep.all) },
+	{ "comm", 'c', "NAME", "trace the processes of this name, now and later; may be repeated",
+	  LIVE, set_name, AT(target.sweep) },
+	{ "cgroup", 0, "PATH", "trace the processes of a control group; may be repeated", LIVE,
+	  set_name, AT(target.sweep) },
 	{ "thread", 't', "THREAD", "only threads of this id, or whose name matches, as 'pool-*'",
 	  IN_EXPORT, set_text, AT(select.thread) },
 	{ "min-duration", 0, "TIME", "only spans and events that last at least this long",
@@ -475,12 +497,12 @@ static int check(const struct command *c, const struct options *o, struct err *e
 		return usage_error(e, c, "--json and --batch exclude each other");
 	if (o->output.json && o->output.html)
 		return usage_error(e, c, "--json and --html exclude each other");
-	if (c->bit == IN_SERVE && (o->target.count != 0) == (o->rest_count != 0))
+	if (c->bit == IN_SERVE && (o->target.count || options_sweep(o)) == (o->rest_count != 0))
 		return usage_error(e, c, "either a recording or -p PID");
 	if (c->bit == IN_SERVE && o->target.count && (o->model.from_ns || o->model.to_ns))
 		return usage_error(e, c, "--from and --to are for recordings");
-	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count)
-		return usage_error(e, c, "no process given: -p PID");
+	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count && !options_sweep(o))
+		return usage_error(e, c, "no process given: -p PID, --comm NAME or --all");
 	if ((c->bit & (IN_TOP | IN_STAT)) && o->rest_count)
 		return usage_error(e, c, "unexpected argument '%s'", o->rest[0]);
 	return 0;

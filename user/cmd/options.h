@@ -18,6 +18,7 @@ struct options {
 	struct {
 		u32 pids[OPTION_PIDS_MAX];
 		u32 count;
+		struct live_sweep sweep;
 		u64 buffer_bytes; /* kernel ring; 0: default */
 		enum live_method method;
 		bool no_children;
@@ -60,6 +61,14 @@ struct options {
 	int rest_count;
 	bool after_dashes;
 };
+
+/* A target by name, control group, or all of them. */
+static inline bool options_sweep(const struct options *o)
+{
+	const struct live_sweep *s = &o->target.sweep;
+
+	return s->all || s->comm_count || s->cgroup_count;
+}
 
 /* What options_parse() returns when the command should go on. */
 #define OPTIONS_RUN (-1)

@@ -30,6 +30,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	struct live_config config = {
 		.pids = o->target.pids,
 		.pid_count = o->target.count,
+		.sweep = o->target.sweep,
 		.command = o->rest_count ? o->rest : NULL,
 		.ring_bytes = o->target.buffer_bytes,
 		.method = o->target.method,

@@ -10,6 +10,9 @@
 
 #define SEGMENTS_MAX 64
 #define NOTE_STAPSDT 3
+/* Of one section; more is no program's: the largest known hold 400,000 notes
+ * in some 30 MB. */
+#define NOTES_BYTES_MAX (128u << 20)
 
 struct file {
 	Elf *elf;
@@ -169,8 +172,12 @@ int elf_notes_read(int fd, elf_note_fn fn, void *ctx, struct elf_summary *s)
 		goto out;
 	r = read_layout(&f);
 	while (!r && (scn = elf_nextscn(f.elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE)
-			r = read_section(&f, scn, fn, ctx, s);
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_NOTE) {
+			if (sh.sh_size > NOTES_BYTES_MAX)
+				s->skipped++;
+			else
+				r = read_section(&f, scn, fn, ctx, s);
+		}
 out:
 	elf_end(f.elf);
 	return r;

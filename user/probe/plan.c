@@ -269,6 +269,18 @@ static int no_access(u32 pid, int code, struct err *err)
 	return code;
 }
 
+/* CAP_PERFMON shows the memory map of any process, and opens no file of it. */
+static int files_denied(u32 pid, u32 files, struct err *err)
+{
+	err_set_status(err, -EACCES, EXIT_PERMISSION,
+		       "process %u: no permission to open any of its %u executable file%s: it "
+		       "belongs to another user or has more rights",
+		       pid, files, files == 1 ? "" : "s");
+	err_hint(err, "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE; for files that are "
+		      "deleted, CAP_CHECKPOINT_RESTORE too.");
+	return -EACCES;
+}
+
 int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 {
 	struct map seen = { 0 };
@@ -305,6 +317,7 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		else if (fd >= 0)
 			close(fd);
 		p->unreadable += fd < 0;
+		p->denied += fd == -EACCES || fd == -EPERM;
 		if (r == -ENOMEM)
 			break;
 	}
@@ -321,6 +334,8 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		return no_maps(pid, err);
 	if (p->unreadable)
 		maps_free(&m);
+	if (p->denied && p->denied == p->files)
+		return files_denied(pid, p->files, err);
 	snprintf(where, sizeof(where), "process %u", pid);
 	return nothing(err, p, where);
 }

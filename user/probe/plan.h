@@ -46,6 +46,7 @@ struct plan {
 	u32 count;
 	u32 files; /* looked into */
 	u32 unreadable; /* that could not be */
+	u32 denied; /* of those, for lack of rights */
 };
 
 /* Remembers files by device and inode, so that each is parsed once. */

@@ -221,7 +221,8 @@ struct vmspan_registry {
 	vmspan_u32 group_last;
 	vmspan_u32 compartment_last;
 	vmspan_u32 label_last;
-	vmspan_u32 key, key_valid, pad;
+	vmspan_u32 key, key_valid;
+	vmspan_u32 loaded; /* 1: vmspan_loaded_1() has run */
 	vmspan_u64 reserved[6];
 };
 #define VMSPAN_REGISTRY_BYTES 128
@@ -311,9 +312,12 @@ struct vmspan_thread {
 #endif
 
 #include <pthread.h>
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -479,6 +483,44 @@ extern const unsigned int __rseq_size __attribute__((weak));
 static inline VMSPAN__UNUSED int vmspan_enabled(void)
 {
 	return (int)VMSPAN__UNLIKELY(VMSPAN__ON() != 0);
+}
+
+/* ------------------------------------------------------------ Loading -- */
+
+/*
+ * Runs when the program or library has been loaded, once a DSO. A thread that
+ * gives itself the name it has changes nothing, and tells a tracer of this
+ * process that there is something new to attach to: dlopen has no other sign.
+ *
+ * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
+ * CMD executes waits here until it is attached to, so that nothing of it is
+ * missed: as long as the tracer lives, and never longer than a quarter of a
+ * second.
+ */
+#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us */
+__attribute__((weak, constructor)) VMSPAN__HIDDEN void vmspan_loaded_1(void);
+__attribute__((weak, constructor)) VMSPAN__HIDDEN void vmspan_loaded_1(void)
+{
+	struct timespec round = { 0, 100000 };
+	char name[16] = { 0 };
+	const char *tracer;
+	int saved = errno;
+	long i, pid;
+
+	if (__atomic_exchange_n(&VMSPAN__REGISTRY.loaded, 1, __ATOMIC_RELAXED))
+		return;
+	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
+		prctl(PR_SET_NAME, name, 0, 0, 0);
+	tracer = getenv("VMSPAN_WAIT");
+	pid = tracer ? strtol(tracer, NULL, 10) : 0;
+	for (i = 0; pid > 0 && i < VMSPAN__WAIT_ROUNDS; i++) {
+		/* Both semaphores: either method counts. */
+		if (*(volatile vmspan_u32 *)(void *)&VMSPAN__REGISTRY ||
+		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
+			break;
+		nanosleep(&round, NULL);
+	}
+	errno = saved;
 }
 
 /* ------------------------------------------------------------- Clocks -- */

@@ -202,7 +202,7 @@ static int live_poll(struct source *s, int timeout_ms, int stop_fd, item_fn fn, 
 		n = drain(l, err);
 		if (n < 0)
 			return n;
-		if (!l->processes.len && !l->more)
+		if (!l->processes.len && !l->more && !sweep_wanted(&l->sweep))
 			return finish(l, err);
 		if (n || stopped || (end != UINT64_MAX && clock_mono_ns() >= end))
 			return 1;
@@ -297,7 +297,7 @@ static void live_free(struct source *s)
 	while (map_next(&l->processes, &at, &key, &value))
 		process_free(l, (struct process *)(uintptr_t)value);
 	map_free(&l->processes);
-	process_settle(l, true);
+	process_free_buried(l);
 	free(l->carriers);
 	buf_free(&l->held);
 	ring_close(&l->ring);
@@ -392,6 +392,7 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
 		.direct = direct,
 		.children = !c->no_children,
+		.sweep = sweep_wanted(&c->sweep),
 		.exact = c->exact,
 	};
 
@@ -424,10 +425,17 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		if (r)
 			return r;
 	}
+	if (sweep_wanted(&c->sweep)) {
+		r = sweep_open(l, err);
+		if (!r)
+			r = tracer_watch_sched(l->t, err);
+		if (r)
+			return r;
+	}
 	return c->no_children ? 0 : children_open(l, err);
 }
 
-static int open_command(struct live *l, char *const *argv, struct err *err)
+static int open_command(struct live *l, char *const *argv, bool followed, struct err *err)
 {
 	struct err none = { 0 };
 	struct process *p;
@@ -435,7 +443,7 @@ static int open_command(struct live *l, char *const *argv, struct err *err)
 	char *path;
 	int fd, r;
 
-	r = command_start(&l->command, argv, &fd, &path, err);
+	r = command_start(&l->command, argv, followed, &fd, &path, err);
 	if (!r) {
 		p = process_new(l, (u32)l->command.pid, (u32)getpid());
 		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
@@ -475,6 +483,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	l->s.ops = &live_ops;
 	l->method = config->method;
+	l->sweep = config->sweep;
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
 	r = look(l, config, &direct, err);
@@ -490,11 +499,23 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	if (!r && read_defs(l))
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)
-		r = open_command(l, config->command, err);
+		r = open_command(l, config->command, !config->no_children, err);
 	if (!r)
 		return &l->s;
 	live_free(&l->s);
 	return NULL;
+}
+
+u32 live_attached(const struct source *s)
+{
+	const struct live *l = (const struct live *)s;
+	u64 key, value;
+	size_t at = 0;
+	u32 n = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		n += ((struct process *)(uintptr_t)value)->attachments != NULL;
+	return n;
 }
 
 int live_command_status(const struct source *s)

@@ -11,9 +11,19 @@ enum live_method {
 	METHOD_DIRECT, /* one trap a mark: conventional enter/leave probes */
 };
 
+/* Targets by what they are. A process is one if any of this holds. */
+#define LIVE_NAMES_MAX 32
+struct live_sweep {
+	bool all; /* every process with probes */
+	const char *comms[LIVE_NAMES_MAX]; /* by name; may hold wildcards */
+	const char *cgroups[LIVE_NAMES_MAX]; /* by control group, those below it too */
+	u32 comm_count, cgroup_count;
+};
+
 struct live_config {
 	const u32 *pids; /* borrowed */
 	u32 pid_count;
+	struct live_sweep sweep; /* besides those of pids; strings live as long as the source */
 	char *const *command; /* NULL, or argv to start under the trace */
 	u64 ring_bytes; /* 0: LIVE_RING_BYTES; rounded up to a power of two */
 	enum live_method method;
@@ -28,6 +38,8 @@ struct live_config {
  * started and runs). NULL on failure with *err filled; nothing is left behind.
  */
 struct source *live_open(const struct live_config *config, struct err *err);
+/* Processes that are attached to now. */
+u32 live_attached(const struct source *s);
 /* The command's exit status as wait(2) has it, once poll() returned 0; -1 if
  * there was none. */
 int live_command_status(const struct source *s);

@@ -35,9 +35,16 @@ static int define(struct live *l, struct process *p, struct registry *r, const v
 
 	if (registry_knows(r, data, bytes) && !first)
 		return 0;
-	if (!first && clock_mono_ns() - r->read_ns < REREAD_NS) {
-		r->due = true;
-		return 0;
+	if (!first) {
+		u64 age = clock_mono_ns() - r->read_ns;
+
+		if (age >= NSEC_PER_SEC)
+			r->rereads = 0;
+		if (age < REREAD_NS && r->rereads >= REREAD_BURST) {
+			r->due = true;
+			return 0;
+		}
+		r->rereads++;
 	}
 	return registry_read(l, p, r);
 }
@@ -177,6 +184,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return process_fork(l, w);
 	case WIRE_EXEC:
 		return process_exec(l, w);
+	case WIRE_LOADED:
+		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:
 		return thread_end(l, w);
 	case WIRE_EXIT:

@@ -69,8 +69,10 @@ static int exec_error(char *const *argv, int code, struct err *err)
 	return code;
 }
 
-int command_start(struct command *c, char *const *argv, int *fd, char **path, struct err *err)
+int command_start(struct command *c, char *const *argv, bool followed, int *fd, char **path,
+		  struct err *err)
 {
+	char tracer[16];
 	int go[2], result[2] = { -1, -1 }, r;
 	char file[PATH_MAX];
 
@@ -88,12 +90,16 @@ int command_start(struct command *c, char *const *argv, int *fd, char **path, st
 		return err_set(err, -errno, "a pipe for the command: %s", strerror(errno));
 	if (pipe2(result, O_CLOEXEC))
 		goto failed;
+	snprintf(tracer, sizeof(tracer), "%d", (int)getpid());
 	c->pid = fork();
 	if (c->pid < 0)
 		goto failed;
 	if (!c->pid) {
 		close(go[1]);
 		close(result[0]);
+		/* What it executes later waits to be attached to. */
+		if (followed)
+			setenv("VMSPAN_WAIT", tracer, 1);
 		child(argv, go[0], result[1]);
 	}
 	close(go[0]);

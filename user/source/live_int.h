@@ -7,6 +7,7 @@
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: attaching, fork, exec, exit
  *   live_children.c  descendants that were there before
+ *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
@@ -37,7 +38,9 @@ struct known {
 	u32 words;
 };
 
-/* An unknown id makes the log be read again, but not more often than this. */
+/* An unknown id makes the log be read again: so often at once, then not more
+ * often than this. */
+#define REREAD_BURST 32
 #define REREAD_NS (100 * NSEC_PER_MSEC)
 
 /* A registry of a process. */
@@ -47,6 +50,7 @@ struct registry {
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
 	u64 read_ns; /* when its log was last read */
+	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
 };
 
@@ -58,7 +62,7 @@ struct registry {
 /* The carrier's link of one file; it serves all processes. */
 struct carrier {
 	u64 dev, inode;
-	struct bpf_link *link; /* owned */
+	struct site_link *link; /* owned */
 	u32 users; /* attachments */
 };
 
@@ -66,7 +70,8 @@ struct carrier {
 struct attachment {
 	u64 dev, inode;
 	struct carrier *carrier; /* counted, or NULL */
-	struct bpf_link *links[DIRECT_LINKS]; /* armed alone, or conventional probes */
+	struct site_link *armed; /* owned, or NULL: then it is the direct method */
+	struct bpf_link *links[DIRECT_LINKS]; /* conventional probes */
 	u32 count;
 	struct attachment *next;
 };
@@ -81,13 +86,16 @@ struct process {
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
+	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
+	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
+	u64 looked_ns; /* when the last look was taken */
 };
 
 /* ---- live_command.c ---- */
@@ -117,6 +125,8 @@ struct live {
 	struct live_ring ring;
 	enum live_method method;
 	struct command command;
+	struct live_sweep sweep;
+	u32 candidates; /* processes that are one */
 	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
 	struct carrier **carriers; /* owned */
@@ -179,12 +189,19 @@ int process_tell(struct live *l, struct process *p);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
+/* The SDK says that it has been loaded: a look is due. */
+int process_loaded(struct live *l, const struct wire_life *w);
+/* Attaches to what is there, and looks again later. */
+void process_look(struct live *l, struct process *p);
+void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
 /* Name of a thread, once, before its first batch. */
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
+/* What is left of ended processes. */
+void process_free_buried(struct live *l);
 /* When the next rescan is due, or UINT64_MAX. */
 u64 process_next_rescan(const struct live *l);
 /* Marks of every process stop. */
@@ -197,6 +214,14 @@ void process_free(struct live *l, struct process *p);
 
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
+
+/* ---- live_sweep.c ---- */
+
+bool sweep_wanted(const struct live_sweep *s);
+/* Attaches to those that are there. 0 or negative errno. */
+int sweep_open(struct live *l, struct err *err);
+/* News of a process that is not known: a candidate, or nobody. 0 or l->failed. */
+int sweep_new(struct live *l, const struct wire_life *w);
 
 /* ---- live_registry.c ---- */
 
@@ -216,8 +241,9 @@ void live_registry_free(struct registry *r);
 
 /* ---- live_command.c ---- */
 
-/* Forks a process that waits to exec argv; *fd is the file it will exec. */
-int command_start(struct command *c, char *const *argv, int *fd, char **path, struct err *err);
+/* Forks a process that waits to exec argv; `followed`: its children are traced; *fd is the file it will exec. */
+int command_start(struct command *c, char *const *argv, bool followed, int *fd, char **path,
+		  struct err *err);
 /* Lets it exec. 0, or the negative errno of exec with *err. */
 int command_go(struct command *c, char *const *argv, struct err *err);
 /* Collects its status; waits for it if `wait`. */

@@ -5,9 +5,11 @@
  * A forked child inherits its parent's breakpoints and semaphore, so it is
  * traced from its first instruction on links that belong to its parent. The
  * kernel takes both away from it when any link of that file is detached whose
- * filter does not match the child. So every child that lives gets links of its
- * own at the next quiet moment, and links of the dead are detached only when no
- * such child is left.
+ * filter does not match the child, and nothing can be told from here about a
+ * child that is just being born. So a child that lives gets links of its own,
+ * one that is short-lived never does, and links of the dead are kept: they cost
+ * the target nothing. Only when there are many of them some are detached, at a
+ * moment when no child is known that would suffer.
  */
 #include "source/live_int.h"
 
@@ -18,8 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Buried attachments that are detached without waiting for an idle moment. */
-#define BURIED_MAX 64
+/* A child of this age is worth links of its own. */
+#define LINK_NS (50 * NSEC_PER_MSEC)
+/* Links of the dead that are kept. Some more wait for a quiet moment; no more
+ * than that, for each is two descriptors. */
+#define BURIED_KEPT 64
+#define BURIED_MAX 256
+/* Detaching takes some 30 ms each, in which nobody drains the ring. */
+#define DETACH_AT_ONCE 2
 
 struct process *process_find(const struct live *l, u32 pid)
 {
@@ -28,7 +36,7 @@ struct process *process_find(const struct live *l, u32 pid)
 	return at ? (struct process *)(uintptr_t)*at : NULL;
 }
 
-static void read_name(u32 pid, char to[16])
+void process_read_name(u32 pid, char to[16])
 {
 	char path[48];
 	FILE *f;
@@ -57,7 +65,7 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 	p->ppid = ppid;
 	p->number = ++l->process_last;
 	p->vm = "";
-	read_name(pid, p->name);
+	process_read_name(pid, p->name);
 	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (map_put(&l->processes, pid, (u64)(uintptr_t)p)) {
@@ -138,14 +146,15 @@ static void carrier_put(struct live *l, struct carrier *c)
 	for (i = 0; i < l->carrier_count; i++)
 		if (l->carriers[i] == c)
 			l->carriers[i] = l->carriers[--l->carrier_count];
-	if (c->link)
-		site_detach(c->link);
+	site_release(c->link);
 	free(c);
 }
 
 /* The marks of the file stop; its carrier stays. */
 static void detach_links(struct attachment *a)
 {
+	site_release(a->armed);
+	a->armed = NULL;
 	while (a->count)
 		site_detach(a->links[--a->count]);
 }
@@ -196,9 +205,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		return -1;
 	if (d->registry)
 		registry_new_session(p->pid, d->registry);
-	a->links[0] = site_armed(l->t, p->pid, d, err);
-	a->count = a->links[0] != NULL;
-	return a->count ? 0 : -1;
+	a->armed = site_armed(l->t, p->pid, d, err);
+	return a->armed ? 0 : -1;
 }
 
 static bool wants_direct(const struct live *l, const struct plan_dso *d)
@@ -282,11 +290,19 @@ static int no_method(const struct live *l, const struct process *p, struct err *
 			      p->pid);
 }
 
+static void not_candidate(struct live *l, struct process *p)
+{
+	if (p->candidate && l->candidates)
+		l->candidates--;
+	p->candidate = false;
+}
+
 int process_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct plan plan;
 	int r;
 
+	p->looked_ns = clock_mono_ns();
 	r = plan_process(p->pid, &l->cache, &plan, err);
 	if (!r || r == -ENOENT)
 		drop_unmapped(l, p, &plan);
@@ -295,6 +311,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	if (!r && !p->attachments)
 		r = no_method(l, p, err);
 	plan_free(&plan);
+	if (p->attachments)
+		not_candidate(l, p);
 	return r;
 }
 
@@ -322,6 +340,11 @@ int process_fork(struct live *l, const struct wire_life *w)
 	struct process *parent = process_find(l, w->h.pid), *p;
 	u32 i;
 
+	/* The parent's exec was of no concern. */
+	if (!parent && sweep_wanted(&l->sweep)) {
+		tracer_untrace(l->t, w->other);
+		return 0;
+	}
 	/* Found by a look at /proc after its parent was traced. */
 	p = process_find(l, w->other);
 	if (p && p->adopted) {
@@ -333,6 +356,13 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
+	p->link_ns = clock_mono_ns() + LINK_NS;
+	if (parent && parent->candidate) {
+		p->candidate = true;
+		l->candidates++;
+		p->rescans = parent->rescans;
+		p->rescan_ns = parent->rescan_ns;
+	}
 	if (parent) {
 		p->vm = parent->vm;
 		for (i = 0; i < parent->registry_count; i++) {
@@ -342,8 +372,9 @@ int process_fork(struct live *l, const struct wire_life *w)
 				registry_copy(r, &parent->registries[i]);
 		}
 	}
-	/* The child inherits definitions: they must have been handed out. */
-	if (parent && !parent->told && parent->registry_count &&
+	/* The child inherits definitions, and may have ended before its own log
+	 * can be read: so its parent's must have been handed out. */
+	if (parent && parent->registry_count &&
 	    (process_tell(l, parent) || process_defs(l, parent)))
 		return l->failed;
 	p->told = parent && parent->told;
@@ -372,25 +403,43 @@ static void look_later(struct process *p)
 	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
 }
 
+void process_look(struct live *l, struct process *p)
+{
+	struct err ignored = { 0 };
+
+	/* It need not have probes: then its children may. */
+	if (!process_attach(l, p, &ignored))
+		p->unlinked = false;
+	p->rescans = RESCANS;
+	look_later(p);
+}
+
+int process_loaded(struct live *l, const struct wire_life *w)
+{
+	struct process *p = process_find(l, w->h.pid);
+
+	if (!p)
+		return sweep_new(l, w);
+	/* The target says so, as often as it likes. */
+	p->rescans = p->rescans ? p->rescans : 1;
+	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
+	return 0;
+}
+
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct err ignored = { 0 };
 	bool first;
 
 	if (!p)
-		return 0;
+		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
 	forget_memory(p);
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
-	/* It need not have probes: then its children may. */
-	if (!process_attach(l, p, &ignored))
-		p->unlinked = false;
-	p->rescans = RESCANS;
-	look_later(p);
+	process_look(l, p);
 	/* The exec that makes the command what it is, is no change of it. */
 	if (!first && p->told && emit_change(l, p, PROCESS_EXEC, w->mono_ns))
 		return l->failed;
@@ -401,8 +450,9 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
-	if (!tracer_has_life(l->t))
+	if (!tracer_has_life(l->t) || p->candidate)
 		tracer_untrace(l->t, p->pid);
+	not_candidate(l, p);
 	if (l->command.pid == (int)p->pid)
 		command_reap(&l->command, true);
 	while (p->attachments)
@@ -462,6 +512,8 @@ u64 process_next_rescan(const struct live *l)
 
 		if (p->rescans)
 			next = min_u64(next, p->rescan_ns);
+		if (p->unlinked)
+			next = min_u64(next, p->link_ns);
 	}
 	return next;
 }
@@ -471,7 +523,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 	struct err ignored = { 0 };
 	u32 i;
 
-	if (p->unlinked) {
+	if (p->unlinked && now >= p->link_ns) {
 		/* A process that has just ended says so by its exit record. */
 		process_attach(l, p, &ignored);
 		p->unlinked = false;
@@ -484,6 +536,8 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
+	/* A sweep's processes that turn out to have nothing are let go. */
+	p->ended |= p->candidate && !p->rescans && !p->unlinked;
 	for (i = 0; i < p->registry_count; i++)
 		if (p->registries[i].due && now - p->registries[i].read_ns >= REREAD_NS &&
 		    registry_read(l, p, &p->registries[i]))
@@ -505,13 +559,42 @@ static struct process *ended_one(const struct live *l)
 	return NULL;
 }
 
+/* True when a child lives on links that are not its own. */
+static bool has_unlinked(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (((struct process *)(uintptr_t)value)->unlinked)
+			return true;
+	return false;
+}
+
+/* The oldest are at the end of the list. */
+static void detach_some(struct live *l, bool idle)
+{
+	struct attachment *a, **at;
+	u32 count = 0, n;
+
+	for (a = l->buried; a; a = a->next)
+		count++;
+	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
+		return;
+	for (n = 0; n < DETACH_AT_ONCE; n++) {
+		for (at = &l->buried; (*at)->next; at = &(*at)->next)
+			;
+		a = *at;
+		*at = NULL;
+		attachment_free(l, a);
+	}
+}
+
 int process_settle(struct live *l, bool idle)
 {
 	u64 now = clock_mono_ns(), key, value;
-	struct attachment *a;
 	struct process *p;
 	size_t at = 0;
-	u32 buried = 0;
 
 	/* The exit record of a process comes before its pidfd tells of it, so
 	 * with the ring empty it was lost, or there are none here. */
@@ -521,15 +604,18 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
-	for (a = l->buried; a; a = a->next)
-		buried++;
-	if (!idle && buried < BURIED_MAX)
-		return 0;
+	detach_some(l, idle);
+	return 0;
+}
+
+void process_free_buried(struct live *l)
+{
+	struct attachment *a;
+
 	while ((a = l->buried)) {
 		l->buried = a->next;
 		attachment_free(l, a);
 	}
-	return 0;
 }
 
 void process_disarm_all(struct live *l)
@@ -550,7 +636,7 @@ void process_detach_all(struct live *l)
 	u32 i;
 
 	for (i = 0; i < l->carrier_count; i++) {
-		site_detach(l->carriers[i]->link);
+		site_release(l->carriers[i]->link);
 		l->carriers[i]->link = NULL;
 	}
 }

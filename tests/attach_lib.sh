@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Helpers of the live tests that attach: targets that take tasks, and a tracer
+# that counts what it gets. Sourced instead of lib.sh.
+# shellcheck source=tests/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+CC=${CC:-cc}
+FLAGS=(-std=gnu11 -g -O2 -D_GNU_SOURCE "-DVMSPAN_VERSION=\"test\"" -I. -Iuser "-I$B")
+SAN=()
+case $B in *san*) SAN=(-fsanitize="address,undefined") ;; esac
+PROBE=$T/live_probe
+
+build() { # OUTPUT SOURCE FLAG...
+	local out=$1 src=$2
+	shift 2
+	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
+}
+
+# Runs a command without the descriptors that keep others going: a pipe ends
+# for its reader when its last writer is gone.
+fds=()
+alone() {
+	local fd
+	for fd in ${fds+"${fds[@]}"}; do
+		exec {fd}>&-
+	done
+	exec "$@"
+}
+
+# A program that takes tasks: NAME_in and NAME_from are its descriptors.
+target() { # NAME COMMAND...
+	local name=$1
+	shift
+	rm -f "$T/$name.fifo" "$T/$name.answers"
+	mkfifo "$T/$name.fifo" "$T/$name.answers"
+	(alone "$@" <"$T/$name.fifo" >"$T/$name.answers" 2>"$T/$name.err") &
+	printf -v "${name}_pid" %d $!
+	lib_pids+=($!)
+	exec {fd}>"$T/$name.fifo"
+	printf -v "${name}_in" %d "$fd"
+	fds+=("$fd")
+	exec {fd}<"$T/$name.answers"
+	printf -v "${name}_from" %d "$fd"
+	fds+=("$fd")
+	answer "$name" >/dev/null
+}
+
+answer() { # NAME: the next line it prints
+	local from="${1}_from" line
+	IFS= read -r -t "$LIMIT" -u "${!from}" line || return 1
+	printf '%s\n' "$line"
+}
+
+tell() { # NAME TASK...
+	local name=$1 in="${1}_in" task
+	shift
+	for task; do
+		echo "$task" >&"${!in}"
+		answer "$name" >/dev/null || return 1
+	done
+}
+
+dismiss() { # NAME
+	local in="${1}_in" from="${1}_from" fd
+	fd=${!in}
+	exec {fd}>&-
+	fd=${!from}
+	exec {fd}<&-
+	finish "$1"
+}
+
+# live_probe in the background, attached; PROBE-NAME_in keeps it going.
+attach() { # NAME ARGUMENT...
+	local name=$1
+	shift
+	rm -f "$T/$name.fifo"
+	mkfifo "$T/$name.fifo"
+	: >"$T/$name.out"
+	: >"$T/$name.err"
+	(alone "$PROBE" "$@" <"$T/$name.fifo" >"$T/$name.out" 2>"$T/$name.err") &
+	printf -v "${name}_pid" %d $!
+	lib_pids+=($!)
+	exec {fd}>"$T/$name.fifo"
+	printf -v "${name}_in" %d "$fd"
+	fds+=("$fd")
+	wait_line "$name" '^attached' >/dev/null
+}
+
+detach() { # NAME: its counts are then in $T/NAME.json
+	local fd in="${1}_in"
+	fd=${!in}
+	exec {fd}>&-
+	finish "$1"
+	local rc=$?
+	grep '^{' "$T/$1.out" >"$T/$1.json"
+	[ $rc = 0 ] || cat "$T/$1.err"
+	return $rc
+}
+
+counts() { # NAME FILTER: of its JSON
+	jq -c "$2" "$T/$1.json" 2>&1
+}
+
+state() { # PID: semaphore, armed byte, flush byte
+	"$PROBE" -i "$1" | tr '\n' ' '
+}
+
+run_command() { # NAME ARGUMENT...: live_probe until its command has ended
+	local name=$1
+	shift
+	"$PROBE" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null
+	local rc=$?
+	grep '^{' "$T/$name.out" >"$T/$name.json"
+	return $rc
+}
+
+# The programs of these tests; nothing can be tested without them.
+[ "$(uname -m)" = x86_64 ] || {
+	skip "attach" "reads x86-64 instruction bytes"
+	exit 0
+}
+if ! build "$PROBE" tests/live/live_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz \
+	-linih || ! build "$T/steady" tests/vm/steady.c -pthread; then
+	not_ok "build" "the programs of this test do not build"
+	exit 1
+fi
+chmod 755 "$T" "$PROBE" "$T/steady"
+
+# What the tests compare with.
+# shellcheck disable=SC2034 # used by those that source this
+{
+	clean='[.gaps, .ring_full, .read_fault, .truncated, .undefined, .backwards]'
+	none='[0,0,0,0,0,0]'
+	untouched='0 90 90 '
+	traced='1 cc cc '
+}

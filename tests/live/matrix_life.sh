@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The attach matrix: processes that fork, execute other programs, end at once,
+# or are many. Every span is counted, none is lost.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+vm_pid=''
+build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+# Marks before an exec, outside of any event, are not handed over: the programs
+# here make none then.
+
+# ---- Children ----
+
+target vm "$T/crowd"
+attach a -p "$vm_pid"
+tell vm "spans 3" "storm 1000 7" "double 31" "spans 5"
+detach a
+eq "fork storm, 1,000 short-lived children, and a double fork: every span" \
+	"$(counts a '[.spans, .forks, .exits, (.pids | length)]')" '[7039,1002,1002,1002]'
+eq "fork storm: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "fork storm: the target is as it was" "$(state "$vm_pid")" "$untouched"
+
+# ---- Threads ----
+
+attach a -p "$vm_pid"
+tell vm "threads 2000 11"
+detach a
+eq "2,000 threads at once: every span" "$(counts a '[.spans, .threads, .thread_ends]')" \
+	'[22000,2000,2000]'
+eq "2,000 threads at once: nothing lost, all defined" "$(counts a "$clean")" "$none"
+dismiss vm
+
+# ---- A command, and whatever it executes ----
+
+run_command a -- "$T/crowd" "storm 200 7" "double 31" "threads 2000 11" "spans 5"
+eq "a command with children and threads: every span" "$(counts a '[.spans, .status]')" '[23436,0]'
+eq "a command with children and threads: all defined" "$(counts a "$clean")" "$none"
+run_command a -- "$T/steady" "spans 1"
+eq "a command that ends at once" "$(counts a '[.spans, .status]')" '[1,0]'
+run_command a -- "$T/plain" "run $T/steady 13" "run $T/crowd 17" "run $T/steady 19"
+eq "a command without probes that runs others: every span" "$(counts a '[.spans, .execs, .status]')" \
+	'[49,3,0]'
+eq "a command without probes that runs others: all defined" "$(counts a "$clean")" "$none"
+run_command a -- "$T/plain" "into $T/steady 13"
+eq "exec into an instrumented program: every span" "$(counts a '[.spans, .status]')" '[13,0]'
+run_command a -- "$T/crowd" "into $T/steady 13"
+eq "exec of one instrumented program into another: every span" "$(counts a '[.spans, .status]')" \
+	'[13,0]'
+cat >"$T/script" <<-EOF
+	#!/bin/sh
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		"$T/steady" "spans \$i" && "$T/crowd" "spans \$i"
+	done
+	exec "$T/steady" "spans 100"
+EOF
+chmod +x "$T/script"
+run_command a -- "$T/script"
+eq "a script that starts 21 processes of some milliseconds: every span" \
+	"$(counts a '[.spans, .forks, .execs, .status]')" '[210,20,21,0]'
+eq "a script: nothing lost, all defined" "$(counts a "$clean")" "$none"
+run_command a -- env -i "$T/steady" "spans 13"
+eq "a command that clears its environment still runs" "$(counts a .status)" 0
+
+# What is left in the environment of a process that outlives its tracer makes
+# it wait for nobody.
+before=$(date +%s)
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	VMSPAN_WAIT=4194304 "$T/steady" "spans $i" || not_ok "a tracer that is gone" "exit $?"
+done
+eq "a tracer that is gone is not waited for" "$(($(date +%s) - before < 4))" 1
+check "one that never attaches is not waited for without end" env VMSPAN_WAIT=$$ "$T/steady" "spans 1"
+
+"$VMSPAN" record -q -o "$T/rec" -- "$T/script" 2>"$T/err"
+"$VMSPAN" report "$T/rec" --json >"$T/report.json"
+json_eq "vmspan record -- a script: every span" "$T/report.json" \
+	'[.groups[] | select(.kind == "top") | .spans] | add' 210
+json_eq "vmspan record -- a script: nothing lost" "$T/report.json" '.losses | add' 0
+"$VMSPAN" record -q -o "$T/rec" -- "$T/crowd" "threads 2000 11" 2>"$T/err"
+"$VMSPAN" report "$T/rec" --json >"$T/report.json"
+json_eq "2,000 threads: each span is its group's" "$T/report.json" \
+	'[.groups[] | select(.name == "addon:crowd") | .spans] | add' 22000
+
+# ---- Under a trace by PID, without the wait ----
+
+target vm "$T/plain"
+check_status "a program without probes" 4 "$PROBE" -p "$vm_pid"
+dismiss vm
+target vm "$T/crowd"
+attach a -p "$vm_pid"
+tell vm "run $T/steady 13" "spans 7"
+detach a
+eq "by PID: what a child executes may begin untraced, never wrong" \
+	"$(counts a '[.spans == 7 or .spans == 20, .gaps, .undefined, .execs]')" '[true,0,0,1]'
+dismiss vm

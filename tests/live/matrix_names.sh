@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The attach matrix: which processes. Several at once, by name, by control
+# group, all of them; those that are there and those to come. Other vmspan
+# targets of the machine may run meanwhile: only what this test started counts.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+one_pid='' two_pid='' three_pid='' x_pid='' y_pid='' z_pid=''
+build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+# Names nobody else has.
+cp "$T/steady" "$T/vmn-a$$"
+cp "$T/crowd" "$T/vmn-b$$"
+A=$T/vmn-a$$ Bb=$T/vmn-b$$
+
+of() { # NAME PID...: spans of these processes
+	local name=$1
+	shift
+	jq -c --arg pids "$*" '[($pids | split(" "))[] as $p | .pids[$p] // 0]' "$T/$name.json"
+}
+
+# Until the tracer has armed it, asked of the kernel.
+wait_armed() { # PID
+	local tries=0
+	while [ "$(state "$1")" != "$traced" ]; do
+		tries=$((tries + 1))
+		[ $tries -lt 500 ] || return 1
+	done
+}
+
+# ---- Several PIDs ----
+
+target one "$A"
+target two "$Bb"
+target three "$T/steady"
+attach a -p "$one_pid" -p "$two_pid" -p "$three_pid" -p "$one_pid"
+tell one "spans 101" "fork 7"
+tell two "spans 103"
+tell three "spans 107"
+detach a
+eq "several PIDs, one of them twice: exact counts" \
+	"$(counts a '[.spans, .seen]')$(of a "$one_pid" "$two_pid" "$three_pid")" '[318,3][101,103,107]'
+check_status "several PIDs, one of which is none: nothing is traced" 1 "$PROBE" -p "$one_pid" -p 4194304
+eq "several PIDs, one of which is none: as they were" "$(state "$one_pid")" "$untouched"
+
+# ---- By name ----
+
+attach a -c "vmn-a$$" -p "$three_pid"
+eq "by name: the other is left alone" "$(state "$two_pid")" "$untouched"
+tell one "spans 211" "fork 5"
+tell two "spans 223"
+tell three "spans 227"
+target x "$A"
+check "by name: one that is started later is attached to" wait_armed "$x_pid"
+tell x "spans 229"
+"$T/plain" "run $A 13" "run $A 13" "run $Bb 17"
+detach a
+eq "by name and PID: exact counts" "$(of a "$one_pid" "$two_pid" "$three_pid" "$x_pid")" \
+	'[211,0,227,229]'
+eq "by name: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "by name: as they were" "$(state "$one_pid")$(state "$x_pid")" "$untouched$untouched"
+attach a -c "vmn-?$$"
+tell one "spans 3"
+tell two "spans 5"
+tell x "spans 7"
+detach a
+eq "by a pattern: exact counts" "$(counts a .spans)$(of a "$one_pid" "$two_pid" "$x_pid")" '15[3,5,7]'
+# With the wait that record sets for its own command a later one misses nothing.
+attach a -c "vmn-a$$"
+(
+	# shellcheck disable=SC2154 # set by attach
+	export VMSPAN_WAIT=$a_pid
+	for i in 1 2 3 4 5 6 7; do "$A" "spans $i"; done
+)
+detach a
+eq "by name, started with VMSPAN_WAIT: every span of processes to come" \
+	"$(counts a '[.spans, .gaps]')" '[28,0]'
+dismiss x
+
+# ---- By control group ----
+
+group=''
+for d in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/freezer; do
+	if [ -f "$d/cgroup.procs" ] && mkdir "$d/vmspan-test-$$" 2>/dev/null; then
+		group=$d/vmspan-test-$$
+		break
+	fi
+done
+if [ -n "$group" ]; then
+	mkdir "$group/inner"
+	target x sh -c "echo 0 >'$group/inner/cgroup.procs' && exec '$A'"
+	attach a -g "$group"
+	tell x "spans 31"
+	tell one "spans 37"
+	target y sh -c "echo 0 >'$group/cgroup.procs' && exec '$Bb'"
+	check "by control group: one that is started later is attached to" wait_armed "$y_pid"
+	tell y "spans 41"
+	detach a
+	eq "by control group: exact counts" "$(counts a .spans)$(of a "$one_pid" "$x_pid" "$y_pid")" \
+		'72[0,31,41]'
+	attach a -g "/vmspan-test-$$/inner"
+	tell x "spans 43"
+	tell y "spans 47"
+	detach a
+	eq "by control group, as /proc/PID/cgroup has it" "$(counts a .spans)" 43
+	dismiss x
+	dismiss y
+	rmdir "$group/inner" "$group"
+	check_status "a control group that is gone" 1 "$PROBE" -g "$group"
+	eq "a control group that is gone: words" "$(grep -c 'no control group' "$T/err")" 1
+else
+	skip "by control group" "no control group may be made here"
+fi
+
+# ---- All ----
+
+attach a -a
+tell one "spans 301" "fork 3"
+tell two "spans 307"
+tell three "event 311" "exec"
+answer three >/dev/null
+tell three "spans 313"
+target z "$Bb"
+check "all: one that is started later is attached to" wait_armed "$z_pid"
+tell z "spans 317"
+detach a
+eq "all: exact counts" "$(of a "$one_pid" "$two_pid" "$three_pid" "$z_pid")" '[301,307,624,317]'
+eq "all: as they were" "$(state "$one_pid")$(state "$two_pid")$(state "$z_pid")" \
+	"$untouched$untouched$untouched"
+# Hundreds of processes without probes come and go: none is kept.
+attach a -a
+for i in $(seq 100); do /bin/true "$i"; done
+tell one "spans 331"
+detach a
+eq "all: processes without probes are no processes of the trace" \
+	"$(of a "$one_pid")$(counts a '.names | test("true")')" '[331]false'
+
+# ---- Two tracers ----
+
+attach a -p "$one_pid"
+attach b -a
+tell one "spans 400" "storm 1 1"
+detach a
+tell one "spans 10"
+detach b
+eq "two tracers, one by PID and one of all: exact counts" "$(of a "$one_pid")$(of b "$one_pid")" \
+	'[400][410]'
+eq "two tracers: as it was" "$(state "$one_pid")" "$untouched"
+dismiss z
+
+# ---- As a user has it ----
+
+start record "$VMSPAN" record --comm "vmn-a$$" -o "$T/rec"
+wait_line record '^recording 1 process and those to come' err >/dev/null
+eq "record --comm: says what it does" $? 0
+tell one "spans 503"
+finish record INT
+eq "record --comm: ends well" $? 0
+"$VMSPAN" report "$T/rec" --json >"$T/report.json"
+json_eq "record --comm: exact counts" "$T/report.json" \
+	'[.groups[] | select(.kind == "top") | .spans] | add' 503
+start record "$VMSPAN" record --comm "nobody-$$" -o "$T/rec"
+wait_line record '^recording 0 processes and those to come' err >/dev/null
+eq "record --comm of nobody: waits" $? 0
+finish record INT
+eq "record --comm of nobody: ends well" $? 0
+check_status "record --all and a command" 2 "$VMSPAN" record --all -- true
+check_status "record --cgroup without a path" 2 "$VMSPAN" record --cgroup relative
+check_status "stat --comm" 0 "$VMSPAN" stat --comm "vmn-a$$" -n 1 -i 10ms
+check_status "top --comm" 0 "$VMSPAN" top --comm "vmn-a$$" -n 1 -d 10ms -b
+dismiss one
+dismiss two
+dismiss three

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Targets that come in numbers, or bring the SDK in later. Tasks as those of
+ * steady.c, a line each, or as arguments:
+ *
+ *   storm C N      C children, one after the other, that make N spans and exit
+ *   double N       a grandchild makes N spans; its parent has exited
+ *   threads T N    T threads at the same time, N spans each
+ *   run PROGRAM N  fork, and exec "PROGRAM 'spans N'"; waits for it
+ *   into PROGRAM N exec it without a fork
+ *   open LIBRARY   dlopen; its crowd_spans() does the "lib N" from then on
+ *   lib N          N spans by each library opened
+ *   spans N        N spans of this program's own
+ *
+ * Built with -DCROWD_NONE it has no SDK of its own; with -DCROWD_LIBRARY it is
+ * a library.
+ */
+#ifndef CROWD_NONE
+#include "user/sdk/vmspan.h"
+#endif
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef CROWD_NONE
+static vmspan_u32 comp;
+
+static void spans(long n)
+{
+	while (n-- > 0) {
+		vmspan_enter(comp);
+		vmspan_leave(comp);
+	}
+}
+
+static void define(void)
+{
+	vmspan_u32 group = vmspan_group(VMSPAN_ADDON, "crowd");
+
+	comp = vmspan_compartment("crowd", &group, 1);
+}
+#else
+static void spans(long n)
+{
+	(void)n;
+}
+
+static void define(void)
+{
+}
+#endif
+
+#ifdef CROWD_LIBRARY
+void crowd_spans(long n);
+void crowd_spans(long n)
+{
+	if (!comp)
+		define();
+	spans(n);
+}
+#else
+#define LIBRARIES_MAX 8
+static void (*libraries[LIBRARIES_MAX])(long n);
+static unsigned int library_count;
+
+static void wait_for(pid_t pid)
+{
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		exit(3);
+}
+
+static void storm(long children, long n)
+{
+	while (children-- > 0) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			spans(n);
+			exit(0);
+		}
+		wait_for(pid);
+	}
+}
+
+/* Ends when its grandchild has: that holds the pipe. */
+static void twice(long n)
+{
+	int end[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(end))
+		exit(3);
+	pid = fork();
+	if (!pid) {
+		if (!fork())
+			spans(n);
+		exit(0);
+	}
+	close(end[1]);
+	wait_for(pid);
+	if (read(end[0], &byte, 1) < 0)
+		exit(3);
+	close(end[0]);
+}
+
+struct gate {
+	pthread_barrier_t all;
+	long n;
+};
+
+static void *thread_main(void *at)
+{
+	struct gate *g = at;
+
+	/* All of them are there before one begins. */
+	pthread_barrier_wait(&g->all);
+	spans(g->n);
+	return NULL;
+}
+
+static void threads(long count, long n)
+{
+	pthread_t *t = calloc((size_t)count, sizeof(*t));
+	struct gate g = { .n = n };
+	pthread_attr_t small;
+	long i;
+
+	pthread_barrier_init(&g.all, NULL, (unsigned int)count);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	for (i = 0; i < count; i++)
+		if (pthread_create(&t[i], &small, thread_main, &g))
+			exit(3);
+	while (i-- > 0)
+		pthread_join(t[i], NULL);
+	free(t);
+}
+
+static void run(const char *program, long n)
+{
+	char task[32];
+
+	snprintf(task, sizeof(task), "spans %ld", n);
+	execl(program, program, task, (char *)NULL);
+	_exit(errno == ENOENT ? 127 : 126);
+}
+
+static void open_library(const char *path)
+{
+	void *h = library_count < LIBRARIES_MAX ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *f = h ? dlsym(h, "crowd_spans") : NULL;
+
+	if (!f)
+		exit(3);
+	memcpy(&libraries[library_count++], &f, sizeof(f));
+}
+
+static void task(const char *line)
+{
+	char what[16] = "", name[512] = "";
+	long a = 0, b = 0;
+	unsigned int i;
+
+	sscanf(line, "%15s %ld %ld", what, &a, &b);
+	if (!strcmp(what, "spans"))
+		spans(a);
+	else if (!strcmp(what, "storm"))
+		storm(a, b);
+	else if (!strcmp(what, "double"))
+		twice(a);
+	else if (!strcmp(what, "threads"))
+		threads(a, b);
+	else if (sscanf(line, "%15s %511s %ld", what, name, &a) < 2)
+		exit(2);
+	else if (!strcmp(what, "run") && !(b = fork()))
+		run(name, a);
+	else if (!strcmp(what, "run"))
+		wait_for((pid_t)b);
+	else if (!strcmp(what, "into"))
+		run(name, a);
+	else if (!strcmp(what, "open"))
+		open_library(name);
+	else if (!strcmp(what, "lib"))
+		for (i = 0, a = atol(name); i < library_count; i++)
+			libraries[i](a);
+}
+
+int main(int argc, char **argv)
+{
+	char line[600];
+	int i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	define();
+	for (i = 1; i < argc; i++)
+		task(argv[i]);
+	if (argc > 1)
+		return 0;
+	printf("ready %d\n", (int)getpid());
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		task(line);
+		printf("ok\n");
+	}
+	return 0;
+}
+#endif

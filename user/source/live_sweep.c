@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Targets by what they are, not by PID: every process, those of a name, those of
+ * a control group. Those that are there are looked through once; those to come
+ * are known by their exec, or by the SDK's word that it has been loaded.
+ */
+#include "source/live_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+/* Processes without probes (yet) that are looked at again; a machine that
+ * starts more in a second is looked at less closely. */
+#define CANDIDATES_MAX 4096
+
+bool sweep_wanted(const struct live_sweep *s)
+{
+	return s->all || s->comm_count || s->cgroup_count;
+}
+
+/* The kernel keeps 15 bytes of a name. */
+static bool comm_is(const char *pattern, const char *comm)
+{
+	return !fnmatch(pattern, comm, 0) || (strlen(pattern) > 15 && !strncmp(pattern, comm, 15));
+}
+
+/* `path` is `root` or lies below it. */
+static bool is_below(const char *root, const char *path)
+{
+	size_t n = strlen(root);
+
+	while (n && root[n - 1] == '/')
+		n--;
+	return !strncmp(root, path, n) && (!path[n] || path[n] == '/');
+}
+
+/* A line of /proc/PID/cgroup: "number:controllers:path". The directory of a
+ * version 1 hierarchy is named after its controllers. */
+static bool line_is(const char *wanted, char *line)
+{
+	char *controllers = strchr(line, ':'), *path, full[4096];
+
+	path = controllers ? strchr(controllers + 1, ':') : NULL;
+	if (!path)
+		return false;
+	*path++ = 0;
+	controllers++;
+	if (strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1))
+		return is_below(wanted, path);
+	if (!strncmp(controllers, "name=", 5))
+		controllers += 5;
+	snprintf(full, sizeof(full), CGROUP_ROOT "/%s%s", *controllers ? controllers : "unified",
+		 path);
+	if (is_below(wanted, full))
+		return true;
+	snprintf(full, sizeof(full), CGROUP_ROOT "%s", path);
+	return !*controllers && is_below(wanted, full);
+}
+
+static bool cgroup_is(const char *wanted, u32 pid)
+{
+	char path[40], line[4096];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		found = line_is(wanted, line);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool matches(const struct live_sweep *s, u32 pid, const char *comm)
+{
+	u32 i;
+
+	if (s->all)
+		return true;
+	for (i = 0; i < s->comm_count; i++)
+		if (comm_is(s->comms[i], comm))
+			return true;
+	for (i = 0; i < s->cgroup_count; i++)
+		if (cgroup_is(s->cgroups[i], pid))
+			return true;
+	return false;
+}
+
+/* A misspelt name would be waited for without an end. */
+static int check_cgroup(const char *wanted, struct err *err)
+{
+	char path[4096 + 300];
+	struct dirent *e;
+	int r = -ENOENT;
+	DIR *d;
+
+	if (!strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1)) {
+		r = access(wanted, F_OK) ? -ENOENT : 0;
+	} else {
+		snprintf(path, sizeof(path), CGROUP_ROOT "/%.4000s", wanted);
+		r = access(path, F_OK) ? -ENOENT : 0;
+		d = r ? opendir(CGROUP_ROOT) : NULL;
+		while (d && r && (e = readdir(d))) {
+			snprintf(path, sizeof(path), CGROUP_ROOT "/%s/%.4000s", e->d_name, wanted);
+			r = e->d_name[0] == '.' || access(path, F_OK) ? -ENOENT : 0;
+		}
+		if (d)
+			closedir(d);
+	}
+	if (!r)
+		return 0;
+	err_set(err, r, "there is no control group %.150s", wanted);
+	err_hint(err,
+		 "Name a directory below " CGROUP_ROOT ", or a path as /proc/PID/cgroup has it.");
+	return r;
+}
+
+/* One that is there. Errors of one process are not those of the sweep. */
+static int take_present(struct live *l, u32 pid, struct err *first)
+{
+	struct err e = { 0 };
+	struct process *p;
+	struct plan plan;
+	int r;
+
+	if (plan_process(pid, &l->cache, &plan, &e))
+		return 0;
+	plan_free(&plan);
+	p = process_new(l, pid, 0);
+	if (!p)
+		return -ENOMEM;
+	r = tracer_trace(l->t, pid, &e);
+	if (!r)
+		r = process_attach(l, p, &e);
+	if (!r)
+		return 0;
+	if (!first->code && r != -ESRCH && r != -ENOENT)
+		*first = e;
+	p->candidate = p->ended = true;
+	return r == -ENOMEM ? r : 0;
+}
+
+int sweep_open(struct live *l, struct err *err)
+{
+	DIR *d = opendir("/proc");
+	struct err first = { 0 };
+	struct dirent *e;
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < l->sweep.cgroup_count && !r; i++)
+		r = check_cgroup(l->sweep.cgroups[i], err);
+	if (!d && !r)
+		r = err_set(err, -errno, "/proc cannot be read: %s", strerror(errno));
+	while (!r && (e = readdir(d))) {
+		u32 pid = (u32)strtoul(e->d_name, NULL, 10);
+		char comm[16];
+
+		if (!pid || pid == (u32)getpid() || process_find(l, pid))
+			continue;
+		process_read_name(pid, comm);
+		if (matches(&l->sweep, pid, comm))
+			r = take_present(l, pid, &first);
+	}
+	if (d)
+		closedir(d);
+	if (r)
+		return err->code ? r : err_set(err, r, "no memory");
+	/* Rights that are missing for all of them will be for those to come. */
+	if (!l->attached_once && first.code) {
+		*err = first;
+		return first.code;
+	}
+	return 0;
+}
+
+int sweep_new(struct live *l, const struct wire_life *w)
+{
+	struct err ignored = { 0 };
+	struct process *p;
+	char comm[16];
+
+	memcpy(comm, w->comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = 0;
+	if (!sweep_wanted(&l->sweep) || w->h.pid == (u32)getpid() ||
+	    l->candidates >= CANDIDATES_MAX || !matches(&l->sweep, w->h.pid, comm)) {
+		tracer_untrace(l->t, w->h.pid);
+		return 0;
+	}
+	p = process_new(l, w->h.pid, 0);
+	if (!p)
+		return l->failed ? l->failed : (l->failed = -ENOMEM);
+	memcpy(p->name, comm, sizeof(comm));
+	p->candidate = true;
+	l->candidates++;
+	/* The kernel side has put it there already, unless the map was full. */
+	tracer_trace(l->t, p->pid, &ignored);
+	process_look(l, p);
+	return 0;
+}
