@@ -43,6 +43,8 @@ extern const volatile __u64 wake_bytes;
 /* Inode of the reader's PID namespace: ids are as seen there. 0: the initial
  * namespace, whose ids are at hand. */
 extern const volatile __u32 ns_inum;
+/* An event of at least so many ns wakes the reader at once. 0: none does. */
+extern const volatile __u64 alert_ns;
 /* When the reader was last woken, ns. Written without order: two wake-ups
  * instead of one do no harm. */
 extern __u64 last_wake;

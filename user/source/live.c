@@ -321,6 +321,7 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 {
 	const struct tracer_config tc = {
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
+		.alert_ns = c->alert_ns,
 		.direct = direct,
 		.children = !c->no_children,
 	};
@@ -418,6 +419,15 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		return &l->s;
 	live_free(&l->s);
 	return NULL;
+}
+
+int live_wakeups(const struct source *s, u64 *n)
+{
+	u64 counters[COUNT_MAX];
+	int r = tracer_counters(((const struct live *)s)->t, counters);
+
+	*n = r ? 0 : counters[COUNT_WAKEUPS];
+	return r;
 }
 
 int live_command_status(const struct source *s)
