@@ -24,6 +24,7 @@ enum command_bit {
 	IN_EXPORT = 1 << 4,
 	IN_LIST = 1 << 5,
 	IN_DOCTOR = 1 << 6,
+	IN_WATCH = 1 << 7,
 };
 
 /* Ends with an entry whose name is NULL. In main.c. */
@@ -35,6 +36,7 @@ int cmd_report(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

@@ -8,16 +8,19 @@
 
 #include "cmd/cmd.h"
 #include "model/model.h"
+#include "sink/alert.h"
 #include "sink/sink.h"
 #include "source/live.h"
 
 #define OPTION_PIDS_MAX 1024
+#define OPTION_RULES_MAX 256
 
 struct options {
 	struct {
 		u32 pids[OPTION_PIDS_MAX];
 		u32 count;
 		u64 buffer_bytes; /* kernel ring; 0: default */
+		u64 alert_ns; /* no option: set by watch; see struct live_config */
 		enum live_method method;
 		bool no_children;
 	} target;
@@ -33,6 +36,15 @@ struct options {
 		u64 interval_ns, duration_ns; /* 0: default, no limit */
 		u64 count; /* 0: no limit */
 	} pace;
+	struct {
+		struct alert_rule rules[OPTION_RULES_MAX]; /* strings owned */
+		u32 rule_count;
+		u64 threshold_ns; /* 0: default */
+		const char *dump, *exec, *rules_file;
+		u64 before_ns, after_ns, dump_every_ns, exec_limit_ns; /* 0: default */
+		u32 dump_max;
+		bool verdicts, all_causes;
+	} watch;
 	/* What is no option. after_dashes: it came after "--". */
 	char **rest;
 	int rest_count;

@@ -31,6 +31,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.pid_count = o->target.count,
 		.command = o->rest_count ? o->rest : NULL,
 		.ring_bytes = o->target.buffer_bytes,
+		.alert_ns = o->target.alert_ns,
 		.method = o->target.method,
 		.no_children = o->target.no_children,
 	};

@@ -105,6 +105,11 @@ void alerts_counts(const struct alerts *a, struct alert_counts *c)
 	*c = a->counts;
 }
 
+u64 alerts_input(const struct alerts *a, u32 pid, u64 ns)
+{
+	return marks_seen_input(a->marks, pid, ns);
+}
+
 u64 alerts_lowest(const struct alerts *a)
 {
 	u64 lowest = a->config.threshold_ns;
@@ -213,14 +218,16 @@ static void past_add(struct watched *w, u64 end_ns, u64 total_ns)
 
 /* ------------------------------------------------------------- Raising -- */
 
+#define CONTAINERS 3
+
 /* Containers are charged for what is in them, so among equals they are not
  * the cause. */
 static unsigned int rank(const char *group)
 {
-	static const char *const order[] = { "top:", "page:", "compartment:" };
+	static const char *const order[CONTAINERS] = { "top:", "page:", "compartment:" };
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(order); i++)
+	for (i = 0; i < CONTAINERS; i++)
 		if (!strncmp(group, order[i], strlen(order[i])))
 			return i;
 	return i;
@@ -230,6 +237,20 @@ static bool is_inside(const struct model_share *in, const struct model_share *of
 {
 	return in->wall_ns < of->wall_ns ||
 	       (in->wall_ns == of->wall_ns && rank(in->group) > rank(of->group));
+}
+
+static bool is_container(const char *group)
+{
+	return rank(group) < CONTAINERS;
+}
+
+/* Would the group's time be all right but for what is in s? A container is
+ * charged for whatever it contains: there half of it is enough. */
+static bool explains(const struct model_share *s, const struct model_share *of, u64 threshold)
+{
+	if (is_container(of->group) && !is_container(s->group) && s->wall_ns * 2 >= of->wall_ns)
+		return true;
+	return s->wall_ns >= threshold && of->wall_ns - s->wall_ns < threshold;
 }
 
 /* The share of the event without which this group's would not be too long. */
@@ -242,12 +263,9 @@ static const struct model_share *inner_cause(const struct model_event *e,
 	for (i = 0; i < e->share_count; i++) {
 		const struct model_share *s = &e->shares[i];
 
-		if (s == of || s->wall_ns < threshold || !is_inside(s, of) ||
-		    of->wall_ns - s->wall_ns >= threshold)
-			continue;
-		/* Its own groups say no more than the compartment's group. */
-		if (!strncmp(s->group, "compartment:", 12) &&
-		    strncmp(of->group, "compartment:", 12))
+		/* Own groups say no more than the group they are in. */
+		if (s == of || !is_inside(s, of) || !explains(s, of, threshold) ||
+		    !strncmp(s->group, "compartment:", 12))
 			continue;
 		if (!best || is_inside(s, best))
 			best = s;

@@ -117,6 +117,8 @@ u64 alerts_due(const struct alerts *a);
 /* Delivers what is pending: the end of the stream. */
 int alerts_flush(struct alerts *a);
 void alerts_counts(const struct alerts *a, struct alert_counts *c);
+/* The last user input of the process at or before ns; 0: none was seen. */
+u64 alerts_input(const struct alerts *a, u32 pid, u64 ns);
 /* The shortest threshold any group may have. */
 u64 alerts_lowest(const struct alerts *a);
 
@@ -132,12 +134,10 @@ const char *alert_cause_name(enum alert_cause c);
 /* The tree for people, indented; at most `lines` lines. */
 void alert_tree_text(struct out *o, const struct alert *a, unsigned int lines);
 
-struct verdict;
 /* What the caller knows besides. */
 struct alert_extra {
 	u64 real_ns; /* CLOCK_REALTIME of the event's end; 0: not known */
 	const char *dump; /* path the recording around it will have, or NULL */
-	const struct verdict *verdict; /* or NULL */
 };
 
 /* One object as in ALERTS.md, without a line end. */

@@ -137,3 +137,15 @@ unsigned int marks_seen_reasons(const struct marks_seen *m, u32 pid, u64 begin_n
 		reasons |= ALERT_IN_ANIMATION;
 	return reasons;
 }
+
+u64 marks_seen_input(const struct marks_seen *m, u32 pid, u64 ns)
+{
+	u64 *at = map_get(&m->by_pid, pid), last = 0;
+	const struct seen *s = at ? (struct seen *)(uintptr_t)*at : NULL;
+	u32 i;
+
+	for (i = 0; s && i < KEPT; i++)
+		if (s->inputs.ns[i] <= ns)
+			last = max_u64(last, s->inputs.ns[i]);
+	return last;
+}

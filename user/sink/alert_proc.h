@@ -17,5 +17,7 @@ void marks_seen_end(struct marks_seen *m, u32 pid);
  * alert waits until until_ns. */
 unsigned int marks_seen_reasons(const struct marks_seen *m, u32 pid, u64 begin_ns, u64 end_ns,
 				u64 until_ns);
+/* The last input of the process at or before ns; 0: none. */
+u64 marks_seen_input(const struct marks_seen *m, u32 pid, u64 ns);
 
 #endif
