@@ -47,8 +47,11 @@ int glob_check(const char *glob)
 	if (!*p)
 		return -EINVAL;
 	for (; *p; p++) {
-		if (*p == '\\' && !*++p)
-			return -EINVAL;
+		if (*p == '\\') {
+			if (!*++p)
+				return -EINVAL;
+			continue;
+		}
 		if (*p != '[')
 			continue;
 		/* "[]a]" and "[!]a]" hold a bracket. */
