@@ -114,8 +114,11 @@ int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct e
 	if (rc)
 		return rc;
 	c.to = rec_create(to, &info, NULL, err);
-	if (!c.to)
+	if (!c.to) {
+		/* It may be there already, without room for its head. */
+		unlink(to);
 		return err->code ? err->code : -EIO;
+	}
 	rc = copy(from, &c, err);
 	closed = rec_close(c.to, &closing);
 	/* The writer has the words for a write that failed. */
