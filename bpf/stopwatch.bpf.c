@@ -241,7 +241,8 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 		d--;
 	}
 	if (d <= base) {
-		if (!w->late || w->depth)
+		/* At the bottom it may be that of an enter from before. */
+		if (w->depth || w->turns)
 			w->batch.unmatched++;
 		return 0;
 	}
@@ -295,7 +296,7 @@ static __always_inline struct watch *watch_of(__u64 registry)
 		w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
 		w->batch.tid = ids.tid;
 		w->ids = ids;
-		w->late = w->started = 1;
+		w->started = 1;
 		reset(w);
 		w->flush_at = cycles_now() + flush_cycles;
 	}
@@ -367,7 +368,6 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 
 	if (!w)
 		return 0;
-	w->late = 0;
 	i = w->turns;
 	if (i >= WATCH_TURNS) {
 		w->turns_over++;
@@ -426,11 +426,8 @@ int watch_ev_end(struct pt_regs *ctx)
 		return 0;
 	}
 	i = w->turns - 1;
-	if (i >= WATCH_TURNS) {
-		if (!w->late)
-			w->batch.unmatched++;
+	if (i >= WATCH_TURNS)
 		return 0;
-	}
 	end = cycles_now();
 	if (!end)
 		return 0;

@@ -177,4 +177,23 @@ static inline const struct snapshot_group *sim_group(const struct snapshot *s, c
 	return NULL;
 }
 
+/* A model of process "test" that knows compartments 1 ... 9. */
+static inline struct model *model_make(const struct model_config *config)
+{
+	struct model *m = model_new(config);
+	u32 g;
+
+	assert(m);
+	sim_start(m, "test");
+	/* Compartment i belongs to group i; compartment 9 to groups 1 and 2. */
+	for (g = 1; g <= 8; g++) {
+		char name[2] = { (char)('a' + g - 1), 0 };
+
+		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, g, VMSPAN_ADDON, name, NULL, 0);
+		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, g, 0, name, &g, 1);
+	}
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 9, 0, "both", (u32[]){ 1, 2 }, 2);
+	return m;
+}
+
 #endif

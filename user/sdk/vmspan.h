@@ -265,8 +265,7 @@ struct vmspan_thread {
 	vmspan_u32 turns_over; /* open events beyond VMSPAN_EVENT_MAX */
 	vmspan_u32 iteration_last;
 	vmspan_u32 extra; /* slots in the batch beyond one a record */
-	vmspan_u32 late; /* may still see leaves of unseen enters */
-	vmspan_u32 pad;
+	vmspan_u32 pad[2];
 	vmspan_u64 reserved[4];
 	struct vmspan_turn turn[VMSPAN_EVENT_MAX];
 	struct vmspan_open open[VMSPAN_DEPTH_MAX + 1];
@@ -685,7 +684,6 @@ static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
 	t->extra = 0;
 	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
 	t->iteration = 0;
-	t->late = 1;
 }
 
 /*
@@ -890,7 +888,9 @@ static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *roo
 	while (d > t->base && t->open[d].id != id)
 		d--;
 	if (d <= t->base) {
-		if (!t->late || t->depth)
+		/* At the bottom of what is known it may be that of an enter from
+		 * before the tracer came: no sign of anything wrong. */
+		if (t->depth || t->turns)
 			t->batch.unmatched++;
 		return 0;
 	}
@@ -987,7 +987,6 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	t = vmspan__take(&room);
 	if (!t)
 		return;
-	t->late = 0;
 	if (t->turns == VMSPAN_EVENT_MAX) {
 		t->turns_over++;
 		t->batch.too_deep++;
@@ -1024,11 +1023,9 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 		t->turns_over--;
 		goto out;
 	}
-	if (!t->turns) {
-		if (!t->late)
-			t->batch.unmatched++;
+	/* The end of an event from before the tracer came. */
+	if (!t->turns)
 		goto out;
-	}
 	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	mono = vmspan__clock_ns(CLOCK_MONOTONIC);
 	end = vmspan__now(t, &cpu);

@@ -8,15 +8,22 @@
 
 void summary_target(struct out *o, const struct snapshot *s)
 {
+	const struct snapshot_process *first;
 	char clean[128];
-	u32 more = s->process_count ? s->process_count - 1 : 0;
+	u32 more = 0, i;
 
 	if (!s->process_count) {
 		out_puts(o, "no process");
 		return;
 	}
-	name_text(clean, sizeof(clean), s->processes[0].name);
-	out_printf(o, "%s (%u)", clean[0] ? clean : "process", s->processes[0].pid);
+	for (i = 0; i < s->process_count && !s->processes[i].events.count; i++)
+		;
+	first = &s->processes[i < s->process_count ? i : 0];
+	name_text(clean, sizeof(clean), first->name);
+	out_printf(o, "%s (%u)", clean[0] ? clean : "process", first->pid);
+	/* Children that never mark are traced too, but concern nobody. */
+	for (i = 0; i < s->process_count; i++)
+		more += s->processes[i].events.count && &s->processes[i] != first;
 	if (more)
 		out_printf(o, " and %u more process%s", more, more == 1 ? "" : "es");
 }
@@ -156,6 +163,23 @@ static void put_reason(struct out *o, const struct group_stats *g)
 			   parts[most].what);
 }
 
+/* Where much is charged to nobody, the group to blame may be another one. */
+static void put_moved(struct out *o, const struct ledger *l)
+{
+	u64 tenth = l->event_wall_ns / 10;
+
+	if (l->moved_ns > tenth)
+		out_printf(o,
+			   "; %u %% of event time changed CPU and is charged to nobody: "
+			   "--exact charges it",
+			   (unsigned int)((double)l->moved_ns * 100 / (double)l->event_wall_ns));
+	else if (l->stale_ns > 3 * tenth)
+		out_printf(o,
+			   "; %u %% of event time was spent around nested loops and is charged "
+			   "to nobody: --nested=suspend charges it",
+			   (unsigned int)((double)l->stale_ns * 100 / (double)l->event_wall_ns));
+}
+
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
 	size_t limit = worst_limit(s);
@@ -178,4 +202,5 @@ void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 			   1u << limits[limit], max);
 	}
 	put_reason(o, &g->stats);
+	put_moved(o, &s->ledger);
 }

@@ -48,23 +48,39 @@ static int emit_clock_now(struct live *l)
 	return emit_clock(l, &c);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const struct process *const *p = a, *const *q = b;
+
+	return (*p)->number < (*q)->number ? -1 : (*p)->number > (*q)->number;
+}
+
+/* The targets as they were named, not as the map has them. */
+static int start_processes(struct live *l)
+{
+	struct process **list = calloc(l->processes.len + 1, sizeof(struct process *));
+	u64 key, value;
+	size_t at = 0, n = 0, i;
+
+	if (!list)
+		return l->failed = -ENOMEM;
+	while (map_next(&l->processes, &at, &key, &value))
+		list[n++] = (struct process *)(uintptr_t)value;
+	qsort(list, n, sizeof(struct process *), by_number);
+	for (i = 0; i < n; i++)
+		if (process_emit(l, list[i], PROCESS_SEEN, l->first.mono_ns) ||
+		    process_defs(l, list[i]))
+			break;
+	free(list);
+	return l->failed;
+}
+
 /* The first items: the clock from before the trace, the targets, and their
  * definitions, read now that marks are on so that none falls between. */
 static int start(struct live *l)
 {
-	u64 key, value;
-	size_t at = 0;
-
 	l->started = true;
-	if (emit_clock(l, &l->first))
-		return l->failed;
-	while (map_next(&l->processes, &at, &key, &value)) {
-		struct process *p = (struct process *)(uintptr_t)value;
-
-		if (process_emit(l, p, PROCESS_SEEN, l->first.mono_ns) || process_defs(l, p))
-			return l->failed;
-	}
-	return 0;
+	return emit_clock(l, &l->first) ? l->failed : start_processes(l);
 }
 
 /* After a drain: what comes at its end. */

@@ -71,6 +71,7 @@ struct attachment {
 
 struct process {
 	u32 pid, ppid;
+	u32 number; /* in the order of their coming */
 	int pidfd; /* owned, or -1 */
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
@@ -113,6 +114,7 @@ struct live {
 	struct live_ring ring;
 	enum live_method method;
 	struct command command;
+	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;

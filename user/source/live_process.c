@@ -55,6 +55,7 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 		return NULL;
 	p->pid = pid;
 	p->ppid = ppid;
+	p->number = ++l->process_last;
 	p->vm = "";
 	read_name(pid, p->name);
 	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
