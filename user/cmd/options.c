@@ -208,6 +208,16 @@ static int set_threshold(void *at, const struct option_row *row, const char *arg
 	return 0;
 }
 
+static int add_condition(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct options *o = at;
+
+	if (o->conditions.count == OPTION_CONDITIONS_MAX)
+		return bad_value(e, row, arg, "one of at most 16 conditions");
+	o->conditions.text[o->conditions.count++] = arg;
+	return 0;
+}
+
 #define AT(field) offsetof(struct options, field)
 #define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_WATCH)
 
@@ -218,6 +228,10 @@ static const struct option_row table[] = {
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
 	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
 	  AT(output.format) },
+	{ "fail-if", 0, "CONDITION",
+	  "exit with status 1 when it holds, such as 'addon:* p99 > 10ms', or 'slower' of two "
+	  "recordings; may be repeated",
+	  IN_REPORT, add_condition, 0 },
 	{ "threshold", 't', "[GLOB=]TIME",
 	  "alert when a group is charged so much in one event (default 64ms); with a glob for "
 	  "groups that match; may be repeated",

@@ -14,6 +14,7 @@
 
 #define OPTION_PIDS_MAX 1024
 #define OPTION_RULES_MAX 256
+#define OPTION_CONDITIONS_MAX 16
 
 struct options {
 	struct {
@@ -45,6 +46,10 @@ struct options {
 		u32 dump_max;
 		bool verdicts, all_causes;
 	} watch;
+	struct {
+		const char *text[OPTION_CONDITIONS_MAX]; /* --fail-if */
+		u32 count;
+	} conditions;
 	/* What is no option. after_dashes: it came after "--". */
 	char **rest;
 	int rest_count;
