@@ -25,6 +25,7 @@ enum command_bit {
 	IN_LIST = 1 << 5,
 	IN_DOCTOR = 1 << 6,
 	IN_WATCH = 1 << 7,
+	IN_METRICS = 1 << 8,
 };
 
 /* Ends with an entry whose name is NULL. In main.c. */
@@ -37,6 +38,7 @@ int cmd_top(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

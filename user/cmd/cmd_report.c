@@ -46,7 +46,11 @@ int cmd_report(int argc, char **argv)
 
 	if (status != OPTIONS_RUN)
 		return status;
-	if (o.rest_count != 2 && !options_file(&o, c, &e))
+	if (o.rest_count > 2)
+		usage_error(&e, c, "two recordings at most: unexpected argument '%s'", o.rest[2]);
+	else if (o.rest_count < 2)
+		options_file(&o, c, &e);
+	if (e.code)
 		return say_error(&e);
 	if (check_parse(&o, list, &e))
 		return say_error(&e);

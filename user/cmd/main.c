@@ -22,6 +22,8 @@ const struct command commands[] = {
 	  "prints a line of figures an interval" },
 	{ "watch", cmd_watch, IN_WATCH, "-p PID[,PID...] | FILE [OPTION...]",
 	  "says when a group holds a turn for too long, and why" },
+	{ "export-metrics", cmd_metrics, IN_METRICS, "-p PID[,PID...] [--listen ADDRESS:PORT]",
+	  "serves figures and alerts to Prometheus" },
 	{ "list", cmd_list, IN_LIST, "[-p PID[,PID...] | FILE] [OPTION...]",
 	  "lists the probes and groups of a process or recording" },
 	{ "doctor", cmd_doctor, IN_DOCTOR, "[-p PID[,PID...]] [OPTION...]",
@@ -47,7 +49,7 @@ static void put_help(struct out *o)
 		    "Shows which performance group (add-on, page, plugin, package, tenant) of a\n"
 		    "running process spends the time of each turn of its event loop.\n\n");
 	for (c = commands; c->name; c++)
-		out_printf(o, "  %-8s %s\n", c->name, c->about);
+		out_printf(o, "  %-14s %s\n", c->name, c->about);
 	out_puts(o, "\n'vmspan COMMAND --help' lists the options of a command.\n"
 		    "Exit status: 0 done, 1 failed at run time, 2 bad usage, 3 no permission,\n"
 		    "4 nothing to trace in the target.\n");

@@ -219,7 +219,7 @@ static int add_condition(void *at, const struct option_row *row, const char *arg
 }
 
 #define AT(field) offsetof(struct options, field)
-#define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_WATCH)
+#define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_WATCH | IN_METRICS)
 
 static const struct option_row table[] = {
 	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
@@ -228,6 +228,8 @@ static const struct option_row table[] = {
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
 	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
 	  AT(output.format) },
+	{ "listen", 0, "ADDRESS:PORT", "where to serve (default 127.0.0.1:9464)", IN_METRICS,
+	  set_text, AT(output.listen) },
 	{ "fail-if", 0, "CONDITION",
 	  "exit with status 1 when it holds, such as 'addon:* p99 > 10ms', or 'slower' of two "
 	  "recordings; may be repeated",
@@ -235,7 +237,7 @@ static const struct option_row table[] = {
 	{ "threshold", 't', "[GLOB=]TIME",
 	  "alert when a group is charged so much in one event (default 64ms); with a glob for "
 	  "groups that match; may be repeated",
-	  IN_WATCH, set_threshold, 0 },
+	  IN_WATCH | IN_METRICS, set_threshold, 0 },
 	{ "rules", 0, "FILE", "thresholds and ignored groups from a file", IN_WATCH, set_text,
 	  AT(watch.rules_file) },
 	{ "all-causes", 'a', NULL,
@@ -278,7 +280,8 @@ static const struct option_row table[] = {
 	  AT(view.reverse) },
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
 	  IN_REPORT | IN_TOP | IN_EXPORT | IN_WATCH, set_text, AT(view.glob) },
-	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
+	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP | IN_METRICS, set_rows,
+	  AT(view.limit) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
 	  IN_REPORT | IN_EXPORT, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",

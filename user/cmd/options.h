@@ -30,6 +30,7 @@ struct options {
 	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
+		const char *listen;
 		u64 ring_bytes;
 		bool json, batch, quiet;
 	} output;
