@@ -108,6 +108,9 @@ $(B)/%.o: %.c
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
 
+# The page's scripts and styles are embedded by the assembler.
+$(B)/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
+
 # The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)
 $(B)/host_js.inc: $(HOST_JS) tools/embed

@@ -18,7 +18,11 @@ enum wire_kind {
 	WIRE_EXEC = 3, /* struct wire_life */
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
+	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
 };
+
+/* What a WIRE_SCHED batch names as its registry; no target's lies there. */
+#define WIRE_SCHED_REGISTRY 1
 
 /* Head of every ring buffer record. */
 struct wire_head {
@@ -67,6 +71,7 @@ enum wire_counter {
 	COUNT_WAKEUPS, /* times the reader was woken */
 	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
 	COUNT_MARK_LOST, /* direct method: marks without state or clock */
+	COUNT_SCHED_LOST, /* scheduler records without room */
 	COUNT_MAX,
 };
 

@@ -161,8 +161,9 @@ static u32 any_records(u64 *seed, struct buf *b)
 static void put_any(struct bench *b, u64 *seed, struct buf *data)
 {
 	static const char *const names[] = { "", "a", "main", "\xff\x1b[31m", "worker thread" };
+	static u64 next[5][8]; /* seq, so that batches often go on as expected */
 	struct item it = { .type = ITEM_BATCH };
-	u32 few = (u32)(gen_random(seed) % 5);
+	u32 few = (u32)(gen_random(seed) % 5), tid = (u32)(gen_random(seed) % 8);
 
 	switch (gen_random(seed) % 12) {
 	case 0:
@@ -199,11 +200,14 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 		it.batch.bytes = (u32)data->len;
 		it.batch.data = data->data;
 		it.batch.pid = few;
-		it.batch.tid = (u32)(gen_random(seed) % 60);
-		it.batch.registry = gen_random(seed) % 2;
-		it.batch.seq = few ? 0 : any_number(seed);
-		it.batch.too_deep = few == 1 ? (u32)any_number(seed) : 0;
-		it.batch.in_mark = few == 2 ? (u32)any_number(seed) : 0;
+		it.batch.tid = gen_random(seed) % 4 ? tid : (u32)any_number(seed);
+		it.batch.registry = gen_random(seed) % 8 == 0;
+		it.batch.seq = few ? next[few][tid] : any_number(seed);
+		next[few][tid] = it.batch.seq + it.batch.records;
+		it.batch.too_deep = few == 1 ? (u32)gen_random(seed) % 2 : 0;
+		it.batch.unmatched = few == 2 ? (u32)any_number(seed) : 0;
+		it.batch.repaired = few == 3 ? (u32)any_number(seed) : 0;
+		it.batch.in_mark = few == 4 ? (u32)any_number(seed) : 0;
 		break;
 	}
 	put(b, &it);

@@ -10,8 +10,10 @@
 #include "sim.h"
 
 struct example {
-	struct sim *sim;
+	struct sim *sim, *sched;
 	struct model *model;
+	u64 off; /* when the thread lost the CPU */
+	u32 reason;
 	struct model_config config;
 	struct {
 		char name[64];
@@ -62,6 +64,8 @@ static void example_feed(struct example *x)
 	if (x->fed)
 		return;
 	x->fed = true;
+	if (x->sched)
+		sim_feed_sched(x->sched, x->model);
 	for (i = 0; i < x->sim->records; i++)
 		if (!x->dropped[i])
 			assert_int_equal(sim_batch(x->sim, x->model, SIM_PID, i, i + 1), 0);
@@ -95,6 +99,7 @@ static void example_check(const struct example *x, const char *what, const char 
 		{ "events", "count", &s->events.count },
 		{ "events", "incomplete", &s->events.incomplete },
 		{ "events", "implicit", &s->events.implicit },
+		{ "preempted", "ns", &s->ledger.preempted_ns },
 		{ "losses", "sequence_gap", &s->losses.records[LOSS_SEQUENCE_GAP] },
 	};
 
@@ -143,6 +148,14 @@ static void example_expect(struct example *x, char *line)
 	}
 }
 
+static void example_off(struct example *x, u64 t, const char *reason)
+{
+	x->off = t;
+	x->reason = !strcmp(reason, "preempted")  ? VMSPAN_OFF_PREEMPTED
+		    : !strcmp(reason, "sleeping") ? VMSPAN_OFF_SLEEPING
+						  : VMSPAN_OFF_IO;
+}
+
 static void example_mark(struct example *x, u64 t, char *op, char *arg)
 {
 	struct sim *s = x->sim;
@@ -159,6 +172,10 @@ static void example_mark(struct example *x, u64 t, char *op, char *arg)
 		sim_enter(s, t, 0, VMSPAN_BLOCK);
 	else if (!strcmp(op, "leave") || !strcmp(op, "gcend") || !strcmp(op, "unblock"))
 		sim_leave(s, t);
+	else if (!strcmp(op, "off"))
+		example_off(x, t, arg);
+	else if (!strcmp(op, "on"))
+		sim_off(x->sched, x->off, t, x->reason);
 	else if (!strcmp(op, "cpu"))
 		s->cpu = (u16)atoi(arg);
 	else
@@ -172,6 +189,12 @@ static void example_line(struct example *x, char *line)
 
 	if (line[0] == '=') {
 		example_expect(x, line + 2);
+		return;
+	}
+	if (!strcmp(line, "exact\n")) {
+		x->config.exact = true;
+		x->sched = sim_new(1);
+		sim_off(x->sched, 1, 1, VMSPAN_OFF_START);
 		return;
 	}
 	if (sscanf(line, "nested %31s", op) == 1) {
@@ -212,6 +235,7 @@ static void ledger_examples(void **state)
 			snapshot_free(x.snap);
 			model_free(x.model);
 			free(x.sim);
+			free(x.sched);
 			inside = false;
 			blocks++;
 		} else if (inside) {
@@ -219,7 +243,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 12);
+	assert_int_equal(blocks, 13);
 }
 
 int main(void)

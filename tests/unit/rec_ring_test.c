@@ -2,6 +2,8 @@
 /* The flight recorder: what a ring keeps, at the end and at any time. */
 #include "rec_file.h"
 
+#include "rec/state.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -239,6 +241,73 @@ static void endless_definitions_are_bounded_and_counted(void **state)
 	assert_true(f->read.records > 10000);
 }
 
+/* The index of many small chunks counts too. */
+static void a_ring_of_many_chunks_fits_too(void **state)
+{
+	struct file *f = *state;
+	struct rec_options o = { .ring_bytes = 256 << 10, .no_deflate = true };
+	struct stream s = { .w = create(f, &o) };
+	char name[251] = { 0 };
+	struct item it;
+	size_t len;
+	u32 i;
+
+	memset(name, 'n', sizeof(name) - 1);
+	for (i = 0; i < 2000; i++) {
+		/* One that has ended is in no state. */
+		it = thread_item(1, i, name, true);
+		stream_item(&s, &it);
+		if (i % 4 == 3)
+			assert_int_equal(rec_sync(s.w, &f->err), 0);
+	}
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+	free(slurp(f->path, &len));
+	assert_true(len <= o.ring_bytes);
+	assert_true(len > o.ring_bytes * 7 / 8);
+	assert_int_equal(read_back(f), 0);
+	assert_string_equal(f->note, "");
+}
+
+static int ignore(void *ctx, const struct item *it)
+{
+	(void)ctx;
+	(void)it;
+	return 0;
+}
+
+/* 16 MB of definitions a registry and 64 MB in all; the rest is counted. */
+static void a_state_keeps_so_much_and_counts_the_rest(void **state)
+{
+	const u32 most = STATE_REGISTRY_BYTES / VMSPAN_SLOT, more = 1009;
+	struct state *s = state_new();
+	struct buf defs = { 0 };
+	struct item it;
+	u32 id, pid;
+
+	(void)state;
+	for (id = 0; id < most + more; id++)
+		put_def(&defs, VMSPAN_DEF_LABEL, id, 0, NULL, 0, "x");
+	for (pid = 1; pid <= 5; pid++) {
+		it = defs_item(pid, &defs);
+		assert_int_equal(state_note(s, &it), 0);
+		assert_int_equal(state_bytes(s), (pid < 5 ? pid : 4) * (u64)STATE_REGISTRY_BYTES);
+		assert_int_equal(state_dropped(s), pid * more + (pid == 5 ? most : 0));
+	}
+	/* What is there already is not more. */
+	it.defs.pid = 1;
+	it.defs.bytes = most * VMSPAN_SLOT;
+	assert_int_equal(state_note(s, &it), 0);
+	assert_int_equal(state_dropped(s), 5 * more + most);
+	/* An end frees what the process had, once it has been said. */
+	it = process_item(PROCESS_EXIT, 1, 0, "");
+	assert_int_equal(state_note(s, &it), 0);
+	assert_int_equal(state_bytes(s), STATE_ALL_BYTES);
+	assert_int_equal(state_emit(s, ignore, NULL), 0);
+	assert_int_equal(state_bytes(s), STATE_ALL_BYTES - STATE_REGISTRY_BYTES);
+	state_free(s);
+	buf_free(&defs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +318,8 @@ int main(void)
 		TEST(a_ring_is_readable_at_any_time),
 		TEST(a_ring_follows_processes),
 		TEST(endless_definitions_are_bounded_and_counted),
+		TEST(a_ring_of_many_chunks_fits_too),
+		TEST(a_state_keeps_so_much_and_counts_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

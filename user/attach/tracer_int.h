@@ -14,7 +14,7 @@ struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
 	u64 ring_bytes;
-	bool has_life, has_tsc, direct, children;
+	bool has_life, has_tsc, direct, children, exact;
 };
 
 #endif

@@ -25,7 +25,8 @@ enum command_bit {
 	IN_LIST = 1 << 5,
 	IN_DOCTOR = 1 << 6,
 	IN_WATCH = 1 << 7,
-	IN_METRICS = 1 << 8,
+	IN_SERVE = 1 << 8,
+	IN_METRICS = 1 << 9,
 };
 
 /* Ends with an entry whose name is NULL. In main.c. */
@@ -41,6 +42,7 @@ int cmd_watch(int argc, char **argv);
 int cmd_metrics(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 
 /* Prints the error and its hint on stderr. Returns the exit status. */
 int say_error(const struct err *e);

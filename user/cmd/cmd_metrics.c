@@ -101,7 +101,7 @@ static int run(struct run *r, const struct options *o, struct err *e)
 		return e->code;
 	rc = session_live(&r->session, o, false, e);
 	if (!rc)
-		rc = wake_on(&r->session.wake, http_fd(r->http), e);
+		rc = wake_on_fd(&r->session.wake, http_fd(r->http), e);
 	if (rc)
 		return rc;
 	model_observe(r->session.model, &alerts_observer, r->alerts);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/page.h"
 #include "cmd/report_check.h"
+#include "sink/html.h"
 
 #include <unistd.h>
 
@@ -36,6 +38,14 @@ static int report_one(const struct options *o, const struct condition *list, str
 	return status;
 }
 
+static int write_page(const struct options *o, const char *path, struct err *e)
+{
+	struct options page = *o;
+
+	page.output.file = o->output.html;
+	return export_run(&html_exporter, &page, path, e) ? EXIT_FAILED : EXIT_DONE;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	const struct command *c = command_find("report");
@@ -54,6 +64,11 @@ int cmd_report(int argc, char **argv)
 		return say_error(&e);
 	if (check_parse(&o, list, &e))
 		return say_error(&e);
-	status = o.rest_count == 2 ? report_two(&o, list, &e) : report_one(&o, list, &e);
+	if (o.output.html && (o.rest_count == 2 || o.conditions.count))
+		usage_error(&e, c, "--html is of one recording, without --fail-if");
+	else if (o.output.html)
+		status = write_page(&o, o.rest[0], &e);
+	else
+		status = o.rest_count == 2 ? report_two(&o, list, &e) : report_one(&o, list, &e);
 	return e.code ? say_error(&e) : status;
 }

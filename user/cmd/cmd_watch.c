@@ -179,12 +179,12 @@ static int arm(struct watch *w, struct err *e)
 	if (fd == w->exec_fd)
 		return 0;
 	w->exec_fd = fd;
-	return fd < 0 ? 0 : wake_on(&w->session.wake, fd, e);
+	return fd < 0 ? 0 : wake_on_fd(&w->session.wake, fd, e);
 }
 
 static int tick(struct watch *w, unsigned int bits)
 {
-	if (w->exec && bits & (WAKE_OTHER | WAKE_TIMER << TIMER_DUE)) {
+	if (w->exec && bits & (WAKE_FD | WAKE_TIMER << TIMER_DUE)) {
 		exec_poll(w->exec);
 		/* A closed descriptor has left the set, a new one may have its
 		 * number. */

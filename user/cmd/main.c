@@ -24,6 +24,8 @@ const struct command commands[] = {
 	  "says when a group holds a turn for too long, and why" },
 	{ "export-metrics", cmd_metrics, IN_METRICS, "-p PID[,PID...] [--listen ADDRESS:PORT]",
 	  "serves figures and alerts to Prometheus" },
+	{ "serve", cmd_serve, IN_SERVE, "FILE | -p PID[,PID...] [OPTION...]",
+	  "shows a recording or a live process in a browser" },
 	{ "list", cmd_list, IN_LIST, "[-p PID[,PID...] | FILE] [OPTION...]",
 	  "lists the probes and groups of a process or recording" },
 	{ "doctor", cmd_doctor, IN_DOCTOR, "[-p PID[,PID...]] [OPTION...]",

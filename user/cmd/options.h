@@ -24,6 +24,7 @@ struct options {
 		u64 alert_ns; /* no option: set by watch; see struct live_config */
 		enum live_method method;
 		bool no_children;
+		bool exact;
 	} target;
 	struct model_config model;
 	struct view view;
@@ -32,8 +33,14 @@ struct options {
 		const char *format; /* -f */
 		const char *listen;
 		u64 ring_bytes;
+		const char *html; /* --html */
+		const char *docs; /* --docs */
 		bool json, batch, quiet;
 	} output;
+	struct {
+		const char *listen; /* ADDR:PORT; NULL: default */
+		bool allow_remote;
+	} web;
 	struct {
 		u64 interval_ns, duration_ns; /* 0: default, no limit */
 		u64 count; /* 0: no limit */

@@ -93,9 +93,9 @@ int wake_on_keys(struct wake *w, struct err *e)
 	return rc ? err_set(e, rc, "cannot wait for keys: %s", strerror(-rc)) : 0;
 }
 
-int wake_on(struct wake *w, int fd, struct err *e)
+int wake_on_fd(struct wake *w, int fd, struct err *e)
 {
-	int rc = add(w, fd, WAKE_OTHER);
+	int rc = add(w, fd, WAKE_FD);
 
 	if (!rc || rc == -EEXIST)
 		return 0;
@@ -131,7 +131,7 @@ unsigned int wake_take(struct wake *w)
 					bits |= bytes[k] == 'w' ? WAKE_RESIZE : WAKE_STOP;
 			continue;
 		}
-		if (bit >= WAKE_TIMER && bit < WAKE_OTHER &&
+		if (bit >= WAKE_TIMER &&
 		    read(w->timers[bit == WAKE_TIMER ? 0 : 1], &expired, sizeof(expired)) < 0)
 			continue;
 		/* A terminal that has gone away types no "q". */

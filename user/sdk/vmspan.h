@@ -72,6 +72,7 @@ enum vmspan_type {
 	VMSPAN_INPUT = 5, /* struct vmspan_mark */
 	VMSPAN_FRAME = 6, /* struct vmspan_mark */
 	VMSPAN_VALUE = 7, /* struct vmspan_mark */
+	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
 	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
@@ -98,6 +99,21 @@ struct vmspan_span {
 	vmspan_u64 begin, end; /* cycles */
 	vmspan_u16 cpu_begin, cpu_end;
 	vmspan_u32 iteration; /* of the event it ran in; 0: outside any */
+};
+
+/*
+ * A thread was off the CPU (VMSPAN_OFF): a struct vmspan_span whose depth is
+ * an enum vmspan_off, whose id is the system call it was in (~0: none or not
+ * known) and whose iteration is the process that woke it (0: not known). The
+ * first of a thread is VMSPAN_OFF_START: from its time on none is missing.
+ */
+enum vmspan_off {
+	VMSPAN_OFF_START = 0, /* begin = end */
+	VMSPAN_OFF_PREEMPTED = 1, /* runnable: others had the CPU */
+	VMSPAN_OFF_SLEEPING = 2, /* waits, and signals may wake it */
+	VMSPAN_OFF_IO = 3, /* waits for a device */
+	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
+	VMSPAN_OFF_REASONS = 5,
 };
 
 /*

@@ -19,6 +19,7 @@ struct live_config {
 	u64 alert_ns; /* an event at least this long is handed over at once; 0: none */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
+	bool exact; /* record what the scheduler does to the threads */
 };
 
 #define LIVE_RING_BYTES (8ull << 20)
