@@ -80,7 +80,7 @@ static int serve(struct run *r, struct err *e)
 static int run(struct run *r, const struct options *o, struct err *e)
 {
 	static const struct alert_observer counting = { .alert = metrics_alert };
-	const char *address = o->output.listen ? o->output.listen : DEFAULT_ADDRESS;
+	const char *address = o->web.listen ? o->web.listen : DEFAULT_ADDRESS;
 	struct http_page page = {
 		.path = "/metrics", .type = METRICS_CONTENT_TYPE, .write = write_page, .ctx = r
 	};
@@ -104,6 +104,7 @@ static int run(struct run *r, const struct options *o, struct err *e)
 		rc = wake_on_fd(&r->session.wake, http_fd(r->http), e);
 	if (rc)
 		return rc;
+	alerts_exact(r->alerts, r->session.source->info.exact);
 	model_observe(r->session.model, &alerts_observer, r->alerts);
 	fprintf(stderr, "serving %s, until ^C\n", http_url(r->http));
 	rc = serve(r, e);

@@ -332,6 +332,7 @@ static int run(struct watch *w, struct options *o, struct err *e)
 		return EXIT_FAILED;
 	w->real_offset = (s64)(w->session.source->info.start_real_ns -
 			       w->session.source->info.start_mono_ns);
+	alerts_exact(w->alerts, w->session.source->info.exact);
 	model_observe(w->session.model, &alerts_observer, w->alerts);
 	announce(w);
 	rc = w->live ? run_live(w, e) : run_replay(w, e);

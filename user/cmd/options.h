@@ -31,7 +31,6 @@ struct options {
 	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
-		const char *listen;
 		u64 ring_bytes;
 		const char *html; /* --html */
 		const char *docs; /* --docs */

@@ -26,7 +26,7 @@ struct libvmspan {
 	struct alerts *alerts;
 	struct listening *listening; /* owned */
 	struct err err;
-	bool live, ended;
+	bool live, ended, suspend;
 	s64 real_offset;
 };
 
@@ -56,12 +56,14 @@ static int open_model(struct libvmspan *t, const struct libvmspan_options *o)
 {
 	struct model_config mc = { .nested = o->suspend ? NESTED_SUSPEND : NESTED_DROP,
 				   .own_groups = o->own_groups,
-				   .cycles_hz = t->source->info.cycles_hz };
+				   .cycles_hz = t->source->info.cycles_hz,
+				   .exact = t->source->info.exact };
 
 	t->model = model_new(&mc);
 	if (!t->model || !t->alerts)
 		return err_set(&t->err, -ENOMEM, "out of memory");
 	t->real_offset = (s64)(t->source->info.start_real_ns - t->source->info.start_mono_ns);
+	alerts_exact(t->alerts, t->source->info.exact);
 	model_observe(t->model, &alerts_observer, t->alerts);
 	return 0;
 }
@@ -75,6 +77,7 @@ static struct libvmspan *open_trace(const char *path, const struct libvmspan_opt
 	struct live_config lc = { .pids = o.pids,
 				  .pid_count = o.pid_count,
 				  .ring_bytes = o.ring_bytes,
+				  .exact = o.exact,
 				  .no_children = o.no_children };
 	struct err e = { 0 };
 
@@ -87,6 +90,7 @@ static struct libvmspan *open_trace(const char *path, const struct libvmspan_opt
 	}
 	t->alerts = alerts_new(&ac);
 	t->live = !path;
+	t->suspend = o.suspend;
 	if (t->live && t->alerts)
 		lc.alert_ns = alerts_lowest(t->alerts);
 	if (t->live && !o.pid_count)
@@ -220,8 +224,8 @@ struct libvmspan_snapshot *libvmspan_snapshot(struct libvmspan *t)
 	const struct report_source head = {
 		.kind = t->live ? "live" : "recording",
 		.method = t->source->info.sampled ? "sampled" : "exact",
-		.nested = "drop",
-		.migrated = "discard",
+		.nested = t->suspend ? "suspend" : "drop",
+		.migrated = t->source->info.exact ? "split" : "discard",
 		.cycles_hz = t->source->info.cycles_hz,
 	};
 

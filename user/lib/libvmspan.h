@@ -36,11 +36,13 @@ struct libvmspan_options {
 	uint64_t threshold_ns; /* of alerts; 0: 64 ms */
 	uint32_t own_groups; /* 1: measure every compartment's own group too */
 	uint32_t suspend; /* 1: a nested loop pauses the stopwatches around it */
+	uint32_t exact; /* 1: with the scheduler's record */
+	uint32_t reserved; /* 0 */
 };
 
-#define LIBVMSPAN_OPTIONS_INIT                                        \
-	{                                                             \
-		sizeof(struct libvmspan_options), 0, 0, 0, 0, 0, 0, 0 \
+#define LIBVMSPAN_OPTIONS_INIT                                              \
+	{                                                                   \
+		sizeof(struct libvmspan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 \
 	}
 
 /* Attaches to processes. NULL: `error` (may be NULL) has the words. */

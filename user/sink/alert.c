@@ -35,7 +35,7 @@ struct alerts {
 	u32 queue_len, queue_cap;
 	u64 open_ns; /* when the buffer was opened; valid while queue_len */
 	bool ended; /* some group's process has ended */
-	bool delivering;
+	bool delivering, exact;
 	struct alert_counts counts;
 };
 
@@ -93,6 +93,11 @@ void alerts_free(struct alerts *a)
 	marks_seen_free(a->marks);
 	listeners_free(a->listeners);
 	free(a);
+}
+
+void alerts_exact(struct alerts *a, bool exact)
+{
+	a->exact = exact;
 }
 
 struct listeners *alerts_listeners(struct alerts *a)
@@ -273,7 +278,8 @@ static const struct model_share *inner_cause(const struct model_event *e,
 	return best;
 }
 
-static void find_cause(struct alert *x, const struct model_event *e, const struct model_share *s)
+static void find_cause(const struct alerts *a, struct alert *x, const struct model_event *e,
+		       const struct model_share *s)
 {
 	const struct model_share *inner = inner_cause(e, s, x->threshold_ns);
 
@@ -282,14 +288,14 @@ static void find_cause(struct alert *x, const struct model_event *e, const struc
 	if (inner) {
 		x->cause = CAUSE_INNER;
 		x->inner = inner->group;
-	} else if (e->cpu_ns && s->cpu_ns + s->blocked_ns < x->threshold_ns) {
+	} else if (!a->exact && e->cpu_ns && s->cpu_ns + s->blocked_ns < x->threshold_ns) {
 		x->cause = CAUSE_SYSTEM;
 	}
 }
 
 /* The event is the worst so far: it is what the alert shows. */
-static void fill(struct alert *x, const struct model_event *e, const struct model_share *s,
-		 struct tree *tree)
+static void fill(const struct alerts *a, struct alert *x, const struct model_event *e,
+		 const struct model_share *s, struct tree *tree)
 {
 	x->tid = e->thread->tid;
 	snprintf(x->thread, sizeof(x->thread), "%s", e->thread->name);
@@ -299,6 +305,8 @@ static void fill(struct alert *x, const struct model_event *e, const struct mode
 	x->gc_ns = s->gc_ns;
 	x->blocked_ns = s->blocked_ns;
 	x->cpu_ns = s->cpu_ns;
+	x->preempted_ns = s->preempted_ns;
+	memcpy(x->off_ns, s->off_ns, sizeof(x->off_ns));
 	x->ticks = s->ticks;
 	x->spans = s->spans;
 	x->event.iteration = e->iteration;
@@ -315,7 +323,7 @@ static void fill(struct alert *x, const struct model_event *e, const struct mode
 	x->tree = tree;
 	if (tree)
 		tree->refs++;
-	find_cause(x, e, s);
+	find_cause(a, x, e, s);
 }
 
 static int queue_push(struct alerts *a, struct watched *w)
@@ -343,7 +351,7 @@ static int raise_alert(struct alerts *a, struct watched *w, const struct model_e
 		x->occurrences++;
 		a->counts.repeated++;
 		if (s->wall_ns > x->total_ns)
-			fill(x, e, s, tree);
+			fill(a, x, e, s, tree);
 		return 0;
 	}
 	x = calloc(1, sizeof(*x));
@@ -363,7 +371,7 @@ static int raise_alert(struct alerts *a, struct watched *w, const struct model_e
 	x->threshold_ns = w->threshold_ns;
 	x->occurrences = 1;
 	x->raised_ns = e->end_ns;
-	fill(x, e, s, tree);
+	fill(a, x, e, s, tree);
 	return 0;
 }
 

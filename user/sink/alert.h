@@ -55,6 +55,9 @@ struct alert {
 	 * the group's. */
 	u64 total_ns, threshold_ns;
 	u64 self_ns, gc_ns, blocked_ns, cpu_ns;
+	/* Exact mode: others had the CPU, not in total_ns; and of self_ns: off
+	 * the CPU, by enum vmspan_off. */
+	u64 preempted_ns, off_ns[VMSPAN_OFF_REASONS];
 	u64 ticks, spans;
 	u64 highest_blocked_ns; /* in one event, since the last alert */
 	u32 occurrences; /* events at or over the threshold in this batch */
@@ -108,6 +111,9 @@ struct alerts *alerts_new(const struct alert_config *config);
 void alerts_free(struct alerts *a);
 /* To be given to model_observe() with the alerts as context. */
 extern const struct model_observer alerts_observer;
+/* The stream has the scheduler's record: time others had the CPU is not charged,
+ * so CAUSE_SYSTEM cannot be. */
+void alerts_exact(struct alerts *a, bool exact);
 struct listeners *alerts_listeners(struct alerts *a);
 /* Everything that ended before `ns` has been seen: what is due is delivered.
  * 0, or what an observer returned. */

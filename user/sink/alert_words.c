@@ -272,6 +272,13 @@ static void figures_json(struct json *j, const struct alert *a)
 	json_key_u64(j, "gc_ns", a->gc_ns);
 	json_key_u64(j, "blocked_ns", a->blocked_ns);
 	json_key_u64(j, "cpu_ns", a->cpu_ns);
+	json_key_u64(j, "preempted_ns", a->preempted_ns);
+	json_key_object(j, "off_ns");
+	json_key_u64(j, "preempted", a->off_ns[VMSPAN_OFF_PREEMPTED]);
+	json_key_u64(j, "sleeping", a->off_ns[VMSPAN_OFF_SLEEPING]);
+	json_key_u64(j, "io", a->off_ns[VMSPAN_OFF_IO]);
+	json_key_u64(j, "uninterruptible", a->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_end_object(j);
 	json_key_u64(j, "ticks", a->ticks);
 	json_key_u64(j, "spans", a->spans);
 	json_key_u64(j, "occurrences", a->occurrences);
