@@ -67,6 +67,15 @@ check_status "a short dump: report" 0 "$VMSPAN" report "$dump" --json
 json_eq "a short dump: seconds, not all" "$T/out" '.source.duration_ns < 5000000000' true
 json_eq "a short dump: every name is known" "$T/out" '[.groups[].name | select(test("unknown"))]' '[]'
 
+# The same with the scheduler's record: the part has a beginning of its own.
+watch -x -p "$host_pid" --group 'addon:tracker' -n 3 --json --dump "$T/exact" --before 0.5s --after 0.5s --dump-every 1ms
+LIMIT=90 finish watch
+json_eq "--exact: no time of others in the ledger" <(jq -s . "$T/watch.out") \
+	'all(.[]; .event.complete and .cause == "own" and .off_ns.preempted <= .preempted_ns)' true
+dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | tail -n 1)
+check_status "--exact: a short dump" 0 "$VMSPAN" report "$dump" --json
+json_eq "--exact: a short dump: its events are complete" "$T/out" '.events.incomplete' 0
+
 # ---- A command that fails, hangs, or is not there ----
 
 check_status "--exec: no such program" 2 "$VMSPAN" watch -p "$host_pid" --exec "$T/no/such"
