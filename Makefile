@@ -160,6 +160,10 @@ test: all unit golden lib
 test-live: all vm
 	tests/run live
 
+# watch for long, with processes that come and go: root, about a minute.
+soak: all vm
+	tests/soak
+
 check:
 	tools/check
 
