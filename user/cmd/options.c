@@ -239,7 +239,7 @@ static const struct option_row table[] = {
 	  "exit with status 1 when it holds, such as 'addon:* p99 > 10ms', or 'slower' of two "
 	  "recordings; may be repeated",
 	  IN_REPORT, add_condition, 0 },
-	{ "threshold", 't', "[GLOB=]TIME",
+	{ "threshold", 0, "[GLOB=]TIME",
 	  "alert when a group is charged so much in one event (default 64ms); with a glob for "
 	  "groups that match; may be repeated",
 	  IN_WATCH | IN_METRICS, set_threshold, 0 },
