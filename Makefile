@@ -31,7 +31,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd
+LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd -lm
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -49,7 +49,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live test-viewers check clean host vm unit golden fuzz tests
+.PHONY: all lib soak test test-live test-viewers check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -62,6 +62,23 @@ $(B)/vmspan: $(CMD_OBJ) $(B)/libvmspan.a
 $(B)/libvmspan.a: $(LIB_OBJ)
 	$(call say,AR  )
 	$(Q)rm -f $@ && ar rcs $@ $^
+
+# The library as others link it: one object, nothing visible but its interface.
+# $(B)/lib holds all of it, found by PKG_CONFIG_PATH=$(B)/lib without installing.
+lib: $(B)/lib/libvmspan.a $(B)/lib/libvmspan.pc $(B)/lib/libvmspan.h
+$(B)/lib/libvmspan.a: $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LIB )
+	$(Q)$(LD) -r -o $(B)/lib/libvmspan.o $(LIB_OBJ)
+	$(Q)objcopy -w --keep-global-symbol='libvmspan_*' $(B)/lib/libvmspan.o
+	$(Q)rm -f $@ && ar rcs $@ $(B)/lib/libvmspan.o
+$(B)/lib/libvmspan.pc: user/lib/libvmspan.pc.in VERSION
+	@mkdir -p $(@D)
+	$(Q)sed -e 's|@prefix@|$(abspath $(B))|' -e 's|@libdir@|$(abspath $(B))/lib|' \
+		-e 's|@includedir@|$(abspath $(B))/lib|' -e 's|@version@|$(VERSION)|' $< > $@
+$(B)/lib/libvmspan.h: user/lib/libvmspan.h
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 
 # One BPF object a concern, linked into one, so they share maps.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -137,13 +154,17 @@ $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
 # Every program the tests run, the fuzzers apart: those need clang.
-tests: all unit golden vm
+tests: all unit golden vm lib
 
-test: all unit golden
+test: all unit golden lib
 	tests/run unit golden
 
 test-live: all vm
 	tests/run live
+
+# watch for long, with processes that come and go: root, about a minute.
+soak: all vm
+	tests/soak
 
 test-viewers: all golden
 	tests/run viewers

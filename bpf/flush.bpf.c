@@ -20,7 +20,24 @@ const volatile __u32 ns_inum = 0;
 const volatile __u32 sweep_flags = 0;
 const volatile bool use_tsc = false;
 const volatile bool exact = false;
+const volatile __u64 alert_ns = 0;
 __u64 last_wake = 0;
+
+/*
+ * Does the batch end with an event that took as long as somebody waits for?
+ * The SDK hands a batch over when an event ends, so that record is the last.
+ * A forged one wakes the reader, and nothing more.
+ */
+static __always_inline bool is_alert(const void *records_end)
+{
+	struct vmspan_event e;
+
+	if (!alert_ns ||
+	    bpf_probe_read_kernel(&e, sizeof(e), (const char *)records_end - sizeof(e)))
+		return false;
+	return e.h.type == VMSPAN_EVENT && e.h.slots == sizeof(e) / VMSPAN_SLOT &&
+	       e.mono_end > e.mono_begin && e.mono_end - e.mono_begin >= alert_ns;
+}
 
 /* Records of a batch that found no room: its head is believed if it can be
  * read and makes sense, else every slot is one. */
@@ -61,7 +78,8 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 	count(COUNT_BATCHES, 1);
 	count(COUNT_RECORDS, records < slots ? records : slots);
 	count(COUNT_BYTES, bytes);
-	bpf_ringbuf_submit(h, wake_flags(false));
+	bpf_ringbuf_submit(h, wake_flags(slots >= sizeof(struct vmspan_event) / VMSPAN_SLOT &&
+					 is_alert((const char *)(h + 1) + bytes)));
 	return 0;
 }
 

@@ -46,6 +46,8 @@ extern const volatile __u32 ns_inum;
 /* Every exec is told of, and its process traced with these flags until user
  * space says no. 0: only those of traced processes are. */
 extern const volatile __u32 sweep_flags;
+/* An event of at least so many ns wakes the reader at once. 0: none does. */
+extern const volatile __u64 alert_ns;
 /* When the reader was last woken, ns. Written without order: two wake-ups
  * instead of one do no harm. */
 extern __u64 last_wake;

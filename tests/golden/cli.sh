@@ -31,8 +31,8 @@ said "no arguments" "usage: vmspan COMMAND"
 check_status "--version" 0 "$VMSPAN" --version
 eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
 check_status "--help" 0 "$VMSPAN" --help
-commands=$(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$T/out")
-eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat serve list doctor "
+commands=$(sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p' "$T/out")
+eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat watch export-metrics serve list doctor "
 for command in $commands; do
 	check_status "$command --help" 0 "$VMSPAN" "$command" --help
 	eq "$command --help: on stdout alone" "$(head -n 1 "$T/out" | cut -d ' ' -f 1-3) $(wc -c <"$T/err")" \
@@ -57,7 +57,8 @@ fails 2 "nothing to record" record
 fails 2 "a command comes after --" record true
 fails 2 "not both" record -p 1 -- true
 fails 2 "no recording given" report
-fails 2 "one recording at a time" report a b
+fails 2 "one recording at a time" export a b
+fails 2 "two recordings at most" report a b c
 fails 2 "unknown format 'firfox'; known: firefox, chrome" export x.vmspan -f firfox
 fails 2 "--to is not after --from" report x.vmspan --from 2 --to 1
 

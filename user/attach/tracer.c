@@ -132,6 +132,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	t->ring_bytes = ring_size(config->ring_bytes);
 	t->skel->rodata->wake_bytes = t->ring_bytes / 4;
 	t->skel->rodata->ns_inum = pid_namespace();
+	t->skel->rodata->alert_ns = config->alert_ns;
 	r = bpf_map__set_max_entries(t->skel->maps.ring, (u32)t->ring_bytes);
 	if (r)
 		return r;

@@ -16,6 +16,7 @@ struct tracer;
 
 struct tracer_config {
 	u64 ring_bytes; /* rounded up to a power of two, at least 8 KB */
+	u64 alert_ns; /* an event at least this long wakes the reader at once; 0: none */
 	bool direct; /* load the direct stopwatch */
 	bool children; /* follow forks */
 	bool sweep; /* tell of every process that is executed */

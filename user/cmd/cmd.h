@@ -24,7 +24,9 @@ enum command_bit {
 	IN_EXPORT = 1 << 4,
 	IN_LIST = 1 << 5,
 	IN_DOCTOR = 1 << 6,
+	IN_WATCH = 1 << 7,
 	IN_SERVE = 1 << 8,
+	IN_METRICS = 1 << 9,
 };
 
 /* Ends with an entry whose name is NULL. In main.c. */
@@ -36,6 +38,8 @@ int cmd_report(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_watch(int argc, char **argv);
+int cmd_metrics(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/page.h"
-#include "cmd/session.h"
+#include "cmd/report_check.h"
 #include "sink/html.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void put_report(struct out *out, const struct snapshot *s, const struct session *session,
@@ -22,27 +19,23 @@ static void put_report(struct out *out, const struct snapshot *s, const struct s
 	json_line(&j);
 }
 
-static int run(struct session *s, const struct options *o, const char *path, struct err *e)
+static int report_one(const struct options *o, const struct condition *list, struct err *e)
 {
-	struct snapshot *snap;
+	struct session session = { 0 };
+	struct snapshot *s = report_snapshot(&session, o, o->rest[0], e);
+	int status = EXIT_FAILED;
 	struct out out;
-	int rc;
 
-	rc = session_replay(s, o, path, e);
-	if (!rc)
-		rc = session_drain(s, false, e);
-	if (rc)
-		return err_set(e, rc, "cannot report %s: %s", path,
-			       rc == -EINTR ? "interrupted" : strerror(-rc));
-	if (s->head.note)
-		fprintf(stderr, "vmspan: note: %s: %s\n", path, s->head.note);
-	snap = session_snapshot(s, e);
-	if (!snap)
-		return e->code;
-	out_open_fd(&out, STDOUT_FILENO);
-	put_report(&out, snap, s, o);
-	snapshot_free(snap);
-	return finish_output(&out, "standard output", EXIT_DONE);
+	if (s) {
+		out_open_fd(&out, STDOUT_FILENO);
+		put_report(&out, s, &session, o);
+		status = finish_output(&out, "standard output", EXIT_DONE);
+		if (check_snapshot(o, list, s))
+			status = EXIT_FAILED;
+	}
+	snapshot_free(s);
+	session_close(&session);
+	return status;
 }
 
 static int write_page(const struct options *o, const char *path, struct err *e)
@@ -56,19 +49,26 @@ static int write_page(const struct options *o, const char *path, struct err *e)
 int cmd_report(int argc, char **argv)
 {
 	const struct command *c = command_find("report");
-	struct session s = { 0 };
+	struct condition list[OPTION_CONDITIONS_MAX];
 	struct options o;
 	struct err e = { 0 };
-	const char *path;
 	int status = options_parse(c, argc, argv, &o);
 
 	if (status != OPTIONS_RUN)
 		return status;
-	path = options_file(&o, c, &e);
-	if (!path)
-		status = EXIT_USAGE;
+	if (o.rest_count > 2)
+		usage_error(&e, c, "two recordings at most: unexpected argument '%s'", o.rest[2]);
+	else if (o.rest_count < 2)
+		options_file(&o, c, &e);
+	if (e.code)
+		return say_error(&e);
+	if (check_parse(&o, list, &e))
+		return say_error(&e);
+	if (o.output.html && (o.rest_count == 2 || o.conditions.count))
+		usage_error(&e, c, "--html is of one recording, without --fail-if");
+	else if (o.output.html)
+		status = write_page(&o, o.rest[0], &e);
 	else
-		status = o.output.html ? write_page(&o, path, &e) : run(&s, &o, path, &e);
-	session_close(&s);
+		status = o.rest_count == 2 ? report_two(&o, list, &e) : report_one(&o, list, &e);
 	return e.code ? say_error(&e) : status;
 }

@@ -80,7 +80,7 @@ int session_run(struct session *s, const struct options *o, const struct live_op
 			rc = finish(&v, e);
 		else if (bits & WAKE_TIMER)
 			rc = show_frame(&v, e);
-		if (!rc && ops->input && bits & (WAKE_KEY | WAKE_RESIZE | WAKE_WEB))
+		if (!rc && ops->input && bits & (WAKE_KEY | WAKE_RESIZE | WAKE_FD))
 			rc = ops->input(ctx, bits, e);
 	}
 	snapshot_free(v.before);

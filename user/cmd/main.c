@@ -16,11 +16,16 @@ const struct command commands[] = {
 	{ "record", cmd_record, IN_RECORD,
 	  "-p PID[,...]|-c NAME|-a [OPTION...] | [OPTION...] -- CMD...",
 	  "writes a recording, until ^C or until the targets have ended" },
-	{ "report", cmd_report, IN_REPORT, "FILE [OPTION...]", "shows what a recording holds" },
+	{ "report", cmd_report, IN_REPORT, "FILE [FILE] [OPTION...]",
+	  "shows what a recording holds, or how a second one differs" },
 	{ "export", cmd_export, IN_EXPORT, "FILE [-f FORMAT] [OPTION...]",
 	  "writes a recording in the format of another program" },
 	{ "stat", cmd_stat, IN_STAT, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
 	  "prints a line of figures an interval" },
+	{ "watch", cmd_watch, IN_WATCH, "-p PID[,PID...] | FILE [OPTION...]",
+	  "says when a group holds a turn for too long, and why" },
+	{ "export-metrics", cmd_metrics, IN_METRICS, "-p PID[,PID...] [--listen ADDRESS:PORT]",
+	  "serves figures and alerts to Prometheus" },
 	{ "serve", cmd_serve, IN_SERVE, "FILE | -p PID[,PID...] [OPTION...]",
 	  "shows a recording or a live process in a browser" },
 	{ "list", cmd_list, IN_LIST, "[-p PID[,PID...] | FILE] [OPTION...]",
@@ -48,7 +53,7 @@ static void put_help(struct out *o)
 		    "Shows which performance group (add-on, page, plugin, package, tenant) of a\n"
 		    "running process spends the time of each turn of its event loop.\n\n");
 	for (c = commands; c->name; c++)
-		out_printf(o, "  %-8s %s\n", c->name, c->about);
+		out_printf(o, "  %-14s %s\n", c->name, c->about);
 	out_puts(o, "\n'vmspan COMMAND --help' lists the options of a command.\n"
 		    "Exit status: 0 done, 1 failed at run time, 2 bad usage, 3 no permission,\n"
 		    "4 nothing to trace in the target.\n");

@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct option_row {
@@ -215,9 +216,50 @@ static int set_columns(void *at, const struct option_row *row, const char *arg, 
 	return -EINVAL;
 }
 
+/* TIME, or GLOB=TIME for some groups only. */
+static int set_threshold(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct options *o = at;
+	const char *equals = strrchr(arg, '=');
+	struct alert_rule *r;
+	char *glob;
+	u64 ns;
+
+	if (set_span(&ns, row, equals ? equals + 1 : arg, e))
+		return -EINVAL;
+	if (!equals) {
+		o->watch.threshold_ns = ns;
+		return 0;
+	}
+	glob = strndup(arg, (size_t)(equals - arg));
+	if (!glob || glob_check(glob)) {
+		free(glob);
+		bad_value(e, row, arg, "a glob, '=' and a time");
+		err_hint(e, "such as --threshold 'page:*=100ms'");
+		return -EINVAL;
+	}
+	if (o->watch.rule_count == OPTION_RULES_MAX) {
+		free(glob);
+		return bad_value(e, row, arg, "one of at most 256 rules");
+	}
+	r = &o->watch.rules[o->watch.rule_count++];
+	*r = (struct alert_rule){ .glob = glob, .threshold_ns = ns };
+	return 0;
+}
+
+static int add_condition(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct options *o = at;
+
+	if (o->conditions.count == OPTION_CONDITIONS_MAX)
+		return bad_value(e, row, arg, "one of at most 16 conditions");
+	o->conditions.text[o->conditions.count++] = arg;
+	return 0;
+}
+
 #define AT(field) offsetof(struct options, field)
 #define EVERYWHERE (~0u)
-#define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE)
+#define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE | IN_WATCH | IN_METRICS)
 
 static const struct option_row table[] = {
 	{ "pid", 'p', "PID[,PID...]", "processes to trace, or to export; may be repeated",
@@ -239,27 +281,58 @@ static const struct option_row table[] = {
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
 	{ "format", 'f', "FORMAT", "what to write (default firefox)", IN_EXPORT, set_text,
 	  AT(output.format) },
-	{ "duration", 0, "TIME", "stop after this time", IN_RECORD, set_span,
+	{ "fail-if", 0, "CONDITION",
+	  "exit with status 1 when it holds, such as 'addon:* p99 > 10ms', or 'slower' of two "
+	  "recordings; may be repeated",
+	  IN_REPORT, add_condition, 0 },
+	{ "threshold", 0, "[GLOB=]TIME",
+	  "alert when a group is charged so much in one event (default 64ms); with a glob for "
+	  "groups that match; may be repeated",
+	  IN_WATCH | IN_METRICS, set_threshold, 0 },
+	{ "rules", 0, "FILE", "thresholds and ignored groups from a file", IN_WATCH, set_text,
+	  AT(watch.rules_file) },
+	{ "all-causes", 0, NULL,
+	  "also alerts whose cause is another group, or a thread kept off the CPU", IN_WATCH,
+	  set_flag, AT(watch.all_causes) },
+	{ "verdicts", 0, NULL, "say of each alert whether its group is slow, and why", IN_WATCH,
+	  set_flag, AT(watch.verdicts) },
+	{ "dump", 0, "DIR", "keep the recording around alerts there", IN_WATCH, set_text,
+	  AT(watch.dump) },
+	{ "before", 0, "TIME", "part of a dump before its alert (default 10s)", IN_WATCH, set_span,
+	  AT(watch.before_ns) },
+	{ "after", 0, "TIME", "part of a dump after its alert (default 2s)", IN_WATCH, set_span,
+	  AT(watch.after_ns) },
+	{ "dump-every", 0, "TIME", "at most one dump in this time (default 1m)", IN_WATCH, set_span,
+	  AT(watch.dump_every_ns) },
+	{ "dump-max", 0, "N", "at most N dumps; the oldest is removed (default 16)", IN_WATCH,
+	  set_rows, AT(watch.dump_max) },
+	{ "exec", 0, "CMD", "run CMD for each alert, with it as JSON on standard input", IN_WATCH,
+	  set_text, AT(watch.exec) },
+	{ "exec-limit", 0, "TIME", "kill CMD after this time (default 10s)", IN_WATCH, set_span,
+	  AT(watch.exec_limit_ns) },
+	{ "duration", 0, "TIME", "stop after this time", IN_RECORD | IN_WATCH, set_span,
 	  AT(pace.duration_ns) },
-	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size", IN_RECORD,
-	  set_bytes, AT(output.ring_bytes) },
+	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size",
+	  IN_RECORD | IN_WATCH, set_bytes, AT(output.ring_bytes) },
 	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
 	  AT(pace.interval_ns) },
 	{ "interval", 'i', "TIME", "time between two lines or updates (default 1s)",
 	  IN_STAT | IN_SERVE, set_span, AT(pace.interval_ns) },
-	{ "count", 'n', "COUNT", "end after so many refreshes or lines", IN_TOP | IN_STAT,
-	  set_count, AT(pace.count) },
+	{ "count", 'n', "COUNT", "end after so many refreshes, lines or alerts",
+	  IN_TOP | IN_STAT | IN_WATCH, set_count, AT(pace.count) },
 	{ "batch", 'b', NULL, "plain tables, one after the other (default when piped)", IN_TOP,
 	  set_flag, AT(output.batch) },
 	{ "json", 0, NULL, "JSON, schema 1; one object a line from top and stat",
-	  IN_REPORT | IN_TOP | IN_STAT | IN_LIST | IN_DOCTOR, set_flag, AT(output.json) },
+	  IN_REPORT | IN_TOP | IN_STAT | IN_LIST | IN_DOCTOR | IN_WATCH, set_flag,
+	  AT(output.json) },
 	{ "sort", 's', "KEY", "order of the groups: self (default), wall, max, jank, ...",
 	  IN_REPORT | IN_TOP, set_sort, AT(view.sort) },
 	{ "reverse", 'r', NULL, "reverse the order", IN_REPORT | IN_TOP, set_flag,
 	  AT(view.reverse) },
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
-	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE, set_text, AT(view.glob) },
-	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
+	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE | IN_WATCH, set_text, AT(view.glob) },
+	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP | IN_METRICS, set_rows,
+	  AT(view.limit) },
 	{ "columns", 0, "LIST", "columns to show, such as self,wall,max (default: by the width)",
 	  IN_TOP, set_columns, AT(screen.columns) },
 	{ "window", 'w', "TIME", "show the last so long, not the last interval", IN_TOP, set_span,
@@ -275,9 +348,10 @@ static const struct option_row table[] = {
 	{ "nested", 0, "drop|suspend",
 	  "what a nested event loop does to the stopwatches around it: drop (default) makes "
 	  "them stale, suspend pauses them",
-	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT | IN_SERVE, set_nested, AT(model.nested) },
-	{ "own", 0, NULL, "measure every compartment's own group too", IN_REPORT | IN_TOP, set_flag,
-	  AT(model.own_groups) },
+	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT | IN_SERVE | IN_WATCH, set_nested,
+	  AT(model.nested) },
+	{ "own", 0, NULL, "measure every compartment's own group too",
+	  IN_REPORT | IN_TOP | IN_WATCH, set_flag, AT(model.own_groups) },
 	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M; top: 4M)", LIVE, set_bytes,
 	  AT(target.buffer_bytes) },
 	{ "method", 0, "auto|flush|direct",
@@ -292,12 +366,13 @@ static const struct option_row table[] = {
 	  AT(output.html) },
 	{ "docs", 0, "FILE", "lines of GROUP = URL: links to documentation in the page",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_text, AT(output.docs) },
-	{ "listen", 0, "ADDR:PORT", "where to wait for the browser (default 127.0.0.1:0, any port)",
-	  IN_SERVE, set_text, AT(web.listen) },
+	{ "listen", 0, "ADDR:PORT",
+	  "where to serve (default 127.0.0.1: serve any free port, export-metrics 9464)",
+	  IN_SERVE | IN_METRICS, set_text, AT(web.listen) },
 	{ "allow-remote", 0, NULL, "let other hosts in: who has the URL sees everything", IN_SERVE,
 	  set_flag, AT(web.allow_remote) },
-	{ "quiet", 'q', NULL, "print nothing but errors and losses", IN_RECORD | IN_EXPORT,
-	  set_flag, AT(output.quiet) },
+	{ "quiet", 'q', NULL, "print nothing but errors and losses",
+	  IN_RECORD | IN_EXPORT | IN_WATCH, set_flag, AT(output.quiet) },
 	{ "config", 0, "FILE", "defaults from this file, not from the usual ones", EVERYWHERE,
 	  set_text, AT(config.file) },
 	{ "no-config", 0, NULL, "no defaults from files", EVERYWHERE, set_flag, AT(config.none) },

@@ -8,11 +8,14 @@
 
 #include "cmd/cmd.h"
 #include "model/model.h"
+#include "sink/alert.h"
 #include "sink/sink.h"
 #include "sink/table.h"
 #include "source/live.h"
 
 #define OPTION_PIDS_MAX 1024
+#define OPTION_RULES_MAX 256
+#define OPTION_CONDITIONS_MAX 16
 
 struct options {
 	struct {
@@ -20,6 +23,7 @@ struct options {
 		u32 count;
 		struct live_sweep sweep;
 		u64 buffer_bytes; /* kernel ring; 0: default */
+		u64 alert_ns; /* no option: set by watch; see struct live_config */
 		enum live_method method;
 		bool no_children;
 		bool exact;
@@ -56,6 +60,19 @@ struct options {
 		u64 interval_ns, duration_ns; /* 0: default, no limit */
 		u64 count; /* 0: no limit */
 	} pace;
+	struct {
+		struct alert_rule rules[OPTION_RULES_MAX]; /* strings owned */
+		u32 rule_count;
+		u64 threshold_ns; /* 0: default */
+		const char *dump, *exec, *rules_file;
+		u64 before_ns, after_ns, dump_every_ns, exec_limit_ns; /* 0: default */
+		u32 dump_max;
+		bool verdicts, all_causes;
+	} watch;
+	struct {
+		const char *text[OPTION_CONDITIONS_MAX]; /* --fail-if */
+		u32 count;
+	} conditions;
 	/* What is no option. after_dashes: it came after "--". */
 	char **rest;
 	int rest_count;

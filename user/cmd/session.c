@@ -33,6 +33,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.sweep = o->target.sweep,
 		.command = o->rest_count ? o->rest : NULL,
 		.ring_bytes = o->target.buffer_bytes,
+		.alert_ns = o->target.alert_ns,
 		.method = o->target.method,
 		.no_children = o->target.no_children,
 		.exact = o->target.exact,

@@ -95,9 +95,11 @@ int wake_on_keys(struct wake *w, struct err *e)
 
 int wake_on_fd(struct wake *w, int fd, struct err *e)
 {
-	int rc = add(w, fd, WAKE_WEB);
+	int rc = add(w, fd, WAKE_FD);
 
-	return rc ? err_set(e, rc, "cannot wait for connections: %s", strerror(-rc)) : 0;
+	if (!rc || rc == -EEXIST)
+		return 0;
+	return err_set(e, rc, "cannot wait for a descriptor: %s", strerror(-rc));
 }
 
 void wake_arm(struct wake *w, unsigned int timer, u64 first_ns, u64 every_ns)

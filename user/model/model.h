@@ -77,6 +77,7 @@ struct model_span {
 struct model_share {
 	const char *group; /* "kind:name" */
 	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
+	const u64 *off_ns; /* exact mode: of self, by enum vmspan_off */
 };
 
 struct model_event {

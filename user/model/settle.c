@@ -66,6 +66,7 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
 			.preempted_ns = sh->preempted_ns,
+			.off_ns = sh->off_ns,
 		};
 	}
 	e->shares = m->shares;

@@ -390,6 +390,7 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 {
 	const struct tracer_config tc = {
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
+		.alert_ns = c->alert_ns,
 		.direct = direct,
 		.children = !c->no_children,
 		.sweep = sweep_wanted(&c->sweep),
@@ -516,6 +517,15 @@ u32 live_attached(const struct source *s)
 	while (map_next(&l->processes, &at, &key, &value))
 		n += ((struct process *)(uintptr_t)value)->attachments != NULL;
 	return n;
+}
+
+int live_wakeups(const struct source *s, u64 *n)
+{
+	u64 counters[COUNT_MAX];
+	int r = tracer_counters(((const struct live *)s)->t, counters);
+
+	*n = r ? 0 : counters[COUNT_WAKEUPS];
+	return r;
 }
 
 int live_command_status(const struct source *s)

@@ -26,6 +26,7 @@ struct live_config {
 	struct live_sweep sweep; /* besides those of pids; strings live as long as the source */
 	char *const *command; /* NULL, or argv to start under the trace */
 	u64 ring_bytes; /* 0: LIVE_RING_BYTES; rounded up to a power of two */
+	u64 alert_ns; /* an event at least this long is handed over at once; 0: none */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
 	bool exact; /* record what the scheduler does to the threads */
@@ -40,6 +41,8 @@ struct live_config {
 struct source *live_open(const struct live_config *config, struct err *err);
 /* Processes that are attached to now. */
 u32 live_attached(const struct source *s);
+/* How often the kernel side has woken the reader so far. 0 or negative errno. */
+int live_wakeups(const struct source *s, u64 *n);
 /* The command's exit status as wait(2) has it, once poll() returned 0; -1 if
  * there was none. */
 int live_command_status(const struct source *s);

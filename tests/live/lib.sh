@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The library's example attached to the demo host: the host's own counts.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CC=${CC:-gcc}
+case ${B##*/} in
+*san*) skip "library" "a sanitized library is not for others" && exit 0 ;;
+esac
+if ! command -v pkg-config >/dev/null; then
+	skip "library" "no pkg-config: apt-get install pkg-config"
+	exit 0
+fi
+read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
+sed 's|libvmspan_listen(trace|puts("attached"), fflush(stdout), &|' user/lib/example/example.c >"$T/example.c"
+"$CC" "$T/example.c" -o "$T/example" "${flags[@]}" || exit 1
+mkfifo "$T/go"
+"$HOST" --wait --turns 100 --expect "$T/expect.json" <"$T/go" >"$T/host.out" 2>"$T/host.err" &
+host_pid=$!
+lib_pids+=("$host_pid")
+exec 7>"$T/go"
+wait_line host '^ready ' >/dev/null
+start example "$T/example" "$host_pid"
+wait_line example '^attached' >/dev/null
+echo go >&7
+wait_line host '^done' >/dev/null
+echo quit >&7
+exec 7>&-
+finish example
+eq "the example ends with the process" $? 0
+eq "its ticks are the host's own" \
+	"$(sed -n 's/^\([a-z]*:.*\) \([0-9]*\) [0-9]*$/\1 \2/p' "$T/example.out" | LC_ALL=C sort)" \
+	"$(jq -r '.groups[] | "\(.name) \(.ticks)"' "$T/expect.json" | LC_ALL=C sort)"
+check "nothing lost" grep -q "^$(jq .events.count "$T/expect.json") events, 0 lost" "$T/example.out"

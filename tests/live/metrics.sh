@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# export-metrics: the page itself, and a real Prometheus that scrapes it while
+# the demo host works. Its sums must be the host's own counts.
+# shellcheck disable=SC2154 # start sets NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+get() { # HOST PORT PATH: the body; the head to $T/head
+	local line
+	exec 8<>"/dev/tcp/$1/$2" || return 1
+	printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$3" "$1" >&8
+	: >"$T/head"
+	while IFS= read -r line <&8 && [ "$line" != $'\r' ]; do
+		printf '%s\n' "${line%$'\r'}" >>"$T/head"
+	done
+	cat <&8
+	exec 8>&-
+}
+
+said() { # NAME WORDS
+	if grep -qF -- "$2" "$T/err"; then
+		ok "$1"
+	else
+		not_ok "$1" "'$2' is not in: $(tr '\n' ' ' <"$T/err")"
+	fi
+}
+
+# Reads the page or a query again until it is as wanted, below the limit.
+until_eq() { # NAME EXPECTED COMMAND...
+	local name=$1 want=$2 got='' end=$((SECONDS + LIMIT))
+	shift 2
+	while [ $SECONDS -lt $end ]; do
+		got=$("$@" 2>/dev/null)
+		[ "$got" != "$want" ] || break
+		read -r -t 0.2 < <(tail -f /dev/null) # the next scrape is a second away
+	done
+	eq "$name" "$got" "$want"
+}
+
+rm -f "$T/go"
+mkfifo "$T/go"
+"$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json" \
+	<"$T/go" >"$T/host.out" 2>"$T/host.err" &
+host_pid=$!
+lib_pids+=("$host_pid")
+exec 7>"$T/go"
+wait_line host '^ready ' >/dev/null
+start metrics "$VMSPAN" export-metrics -p "$host_pid" --listen 127.0.0.1:0
+port=$(wait_line metrics '^serving ' err | sed 's|.*127.0.0.1:\([0-9]*\)/.*|\1|')
+
+check_status "the port is taken" 1 "$VMSPAN" export-metrics -p "$host_pid" --listen "127.0.0.1:$port"
+said "the port is taken: words" "cannot listen on 127.0.0.1:$port: Address already in use"
+check_status "no address" 2 "$VMSPAN" export-metrics -p "$host_pid" --listen nowhere:1
+get 127.0.0.1 "$port" /other >"$T/out"
+check "another path is not there" grep -q '^HTTP/1.[01] 404' "$T/head"
+get 127.0.0.1 "$port" /metrics >"$T/empty"
+check "the page's type" grep -qi '^Content-Type: application/openmetrics-text; version=1.0.0' "$T/head"
+eq "the page ends as the format wants" "$(tail -n 1 "$T/empty")" "# EOF"
+
+# A client that asks for much and never reads holds nobody up.
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+trap '' PIPE # it may be thrown out
+for _ in $(seq 50); do
+	printf 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' >&9 || break
+done 2>/dev/null
+
+prometheus_port=
+if command -v prometheus >/dev/null; then
+	cat >"$T/prometheus.yml" <<END
+global: { scrape_interval: 1s }
+scrape_configs:
+  - job_name: vmspan
+    static_configs: [ { targets: [ "127.0.0.1:$port" ] } ]
+END
+	# Ports cannot be chosen by it: take one that is free now.
+	for prometheus_port in 19464 19465 19466 19467; do
+		(exec 8<>"/dev/tcp/127.0.0.1/$prometheus_port") 2>/dev/null || break
+	done
+	start prometheus prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
+		--web.listen-address="127.0.0.1:$prometheus_port" --log.level=warn
+fi
+
+echo go >&7
+wait_line host '^done' >/dev/null
+
+# The names as the page writes them, from the host's own book.
+want() { # FIELD: "name value" a group
+	jq -r ".groups[] | [.name, .$1] | @tsv" "$T/expect.json" | LC_ALL=C sort
+}
+page() { # METRIC
+	get 127.0.0.1 "$port" /metrics | sed -n "s/^vmspan_$1{group=\"\(.*\)\",kind=\"[a-z]*\"} /\1\t/p" |
+		sed 's/\\"/"/g' | LC_ALL=C sort
+}
+sum() { awk -F'\t' '{ s += $NF } END { print s + 0 }'; }
+
+for field in ticks events spans; do
+	until_eq "the page: $field of all groups" "$(want $field | sum)" \
+		bash -c "$(declare -f get page sum); T=$T port=$port; page group_${field}_total | sum"
+done
+get 127.0.0.1 "$port" /metrics >"$T/page"
+want ticks | grep -a '^addon:tracker' >"$T/want"
+page group_ticks_total | grep -a '^addon:tracker' >"$T/have"
+same "the page: an add-on's ticks" "$T/have" "$T/want"
+eq "the page: collections" "$(sed -n 's/^vmspan_collections_total //p' "$T/page")" "$(jq .gc.count "$T/expect.json")"
+eq "the page: nothing lost" "$(sed -n 's/^vmspan_lost_records_total{.*} //p' "$T/page" | sort -u)" 0
+eq "the page: no line of the target's making" "$(grep -acvE '^(# (TYPE|UNIT|HELP|EOF)|vmspan_[a-z_]+(\{[^}]*\}|\{.*\})? [0-9.]+$)' "$T/page")" 0
+eq "the page: the ledger is the events' time" \
+	"$(sed -n 's/^vmspan_ledger_seconds_total{.*} //p' "$T/page" | awk '{ split($1, p, "."); s += p[1]; n += p[2] } END { print s + int(n / 1e9), n % 1e9 }')" \
+	"$(sed -n 's/^vmspan_event_wall_seconds_total //p' "$T/page" | awk '{ split($1, p, "."); print p[1] + 0, p[2] + 0 }')"
+eq "the page: a histogram's last bucket is its count" \
+	"$(sed -n 's/^vmspan_group_event_seconds_bucket{.*le="+Inf"} //p' "$T/page" | sum)" \
+	"$(sed -n 's/^vmspan_group_event_seconds_count{.*} //p' "$T/page" | sum)"
+
+query() { # EXPRESSION: the value
+	get 127.0.0.1 "$prometheus_port" "/api/v1/query?query=$1" | jq -r '.data.result[0].value[1]'
+}
+if [ -n "$prometheus_port" ]; then
+	for field in ticks events spans; do
+		until_eq "Prometheus: sum of $field" "$(want $field | sum)" query "sum(vmspan_group_${field}_total)"
+	done
+	until_eq "Prometheus: one group by its name" "$(want ticks | grep -a '^addon:tracker' | cut -f 2)" \
+		query 'sum(vmspan_group_ticks_total%7Bgroup=~"addon:tracker.*"%7D)'
+	until_eq "Prometheus: quantiles of the histograms" true bash -c \
+		"$(declare -f get query); T=$T prometheus_port=$prometheus_port
+		get 127.0.0.1 $prometheus_port '/api/v1/query?query=histogram_quantile(0.5,sum(vmspan_group_event_seconds_bucket)by(le))>0' | jq '.data.result | length == 1'"
+	finish prometheus TERM
+else
+	skip "Prometheus" "no prometheus here: apt-get install prometheus"
+fi
+
+exec 9>&-
+echo quit >&7
+exec 7>&-
+wait_line metrics 'the targets have ended' err >/dev/null
+get 127.0.0.1 "$port" /metrics >"$T/page"
+eq "after the end: no process" "$(sed -n 's/^vmspan_processes //p' "$T/page")" 0
+finish metrics TERM
+eq "^C ends it" $? 0

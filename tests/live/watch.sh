@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Alerts on a real target: who is named, what is handed over, what it costs an
+# idle target, and what happens when something around fails.
+# shellcheck disable=SC2154 # start and start_host set NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+said() { # NAME WORDS [FILE]
+	if grep -qF -- "$2" "${3:-$T/err}"; then
+		ok "$1"
+	else
+		not_ok "$1" "'$2' is not in: $(tr '\n' ' ' <"${3:-$T/err}")"
+	fi
+}
+
+watch() { # WATCH-ARGUMENTS...: in the background, until it is attached
+	start watch "$VMSPAN" watch "$@"
+	wait_line watch '^watching ' err >/dev/null
+}
+
+# ---- The planted add-on, and only that one ----
+
+start_host --demo
+cat >"$T/hook" <<'END'
+#!/bin/sh
+cat >>"$1" && echo "run $2" >>"$1.runs"
+END
+chmod +x "$T/hook"
+# A dump that reaches back to the start, so that it can be replayed as a whole.
+watch -p "$host_pid" --group 'addon:*' --threshold 100ms -n 3 --json --duration 60 \
+	--dump "$T/dumps" --before 1h --after 1h --ring 64M --exec "$T/hook $T/hook.json x;y"
+LIMIT=90 finish watch
+eq "watch -n 3 ends" $? 0
+json_eq "the planted add-on, and only that one" <(jq -s . "$T/watch.out") \
+	'[length, (map(.group) | unique), (map(.reasons[0]) | unique), all(.[]; .total_ns >= .threshold_ns)]' \
+	'[3,["addon:tracker"],["SLOWDOWN"],true]'
+json_eq "evidence: its loop, its tree, its past" <(jq -s . "$T/watch.out") \
+	'all(.[]; (.loop | startswith("page:")) and ([.tree[] | select(.group == "addon:tracker")] | length) > 0
+	and .history.last[-1].end_ns <= .event.end_ns + 200000000 and (.cpus | length) > 0 and .event.complete)' true
+json_eq "the event's ledger sums" <(jq -s . "$T/watch.out") \
+	'all(.[].event; (.ledger | add) == .wall_ns)' true
+json_eq "--exec: each alert as JSON, the arguments as they are" "$T/hook.json" .id "$(jq .id "$T/watch.out")"
+eq "--exec: no shell, one run an alert" "$(sort -u "$T/hook.json.runs"; wc -l <"$T/hook.json.runs")" $'run x;y\n3'
+dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | head -n 1)
+check "--dump: the file named in the alert" test -s "$dump"
+eq "--dump: one, for the rate is limited" "$(find "$T/dumps" -type f | wc -l)" 1
+check_status "--dump: report opens it" 0 "$VMSPAN" report "$dump" --json
+json_eq "--dump: whole, nothing lost" "$T/out" '[.source.note, (.losses | add), .events.incomplete]' '[null,0,0]'
+check_status "--dump: export opens it" 0 "$VMSPAN" export "$dump" -f chrome -o "$T/dump.json"
+check_status "a dump replayed" 0 "$VMSPAN" watch "$dump" --group 'addon:*' --threshold 100ms -n 3 --json
+eq "a dump replayed: the same alerts as live" \
+	"$(jq -c '[.group, .total_ns, .event.iteration, .occurrences, .reasons]' "$T/out")" \
+	"$(jq -c '[.group, .total_ns, .event.iteration, .occurrences, .reasons]' "$T/watch.out")"
+said "words at the end" "3 alerts shown" "$T/watch.err"
+
+# A dump of two seconds has those around the alert, and what is needed to read them.
+watch -p "$host_pid" --group 'addon:tracker' --threshold 100ms -n 1 --json --dump "$T/short" \
+	--before 1s --after 0.5s
+LIMIT=90 finish watch
+dump=$(jq -r .dump "$T/watch.out")
+check_status "a short dump" 0 "$VMSPAN" watch "$dump" --group 'addon:tracker' --threshold 100ms --json
+json_eq "a short dump: the alert is in it" <(jq -s . "$T/out") \
+	"[.[] | select(.event.iteration == $(jq .event.iteration "$T/watch.out")) | .total_ns]" \
+	"$(jq -c '[.total_ns]' "$T/watch.out")"
+check_status "a short dump: report" 0 "$VMSPAN" report "$dump" --json
+json_eq "a short dump: seconds, not all" "$T/out" '.source.duration_ns < 5000000000' true
+json_eq "a short dump: every name is known" "$T/out" '[.groups[].name | select(test("unknown"))]' '[]'
+
+# The same with the scheduler's record: the part has a beginning of its own.
+watch -x -p "$host_pid" --group 'addon:tracker' -n 3 --json --dump "$T/exact" --before 0.5s --after 0.5s --dump-every 1ms
+LIMIT=90 finish watch
+json_eq "--exact: no time of others is charged" <(jq -s . "$T/watch.out") \
+	'all(.[]; .cause == "own" and .off_ns.preempted <= .preempted_ns)' true
+# An event that the model does not believe is incomplete live too: take one that is not.
+alert=$(jq -c 'select(.dump and .event.complete)' "$T/watch.out" | tail -n 1)
+if [ -n "$alert" ]; then
+	check_status "--exact: a short dump" 0 "$VMSPAN" watch "$(jq -r .dump <<<"$alert")" --group 'addon:tracker' --json
+	eq "--exact: a short dump: the same alert, complete" \
+		"$(jq -c "select(.event.iteration == $(jq .event.iteration <<<"$alert")) | [.total_ns, .event.complete]" "$T/out")" \
+		"$(jq -c '[.total_ns, .event.complete]' <<<"$alert")"
+else
+	skip "--exact: a short dump" "no event of this machine was complete"
+fi
+
+# ---- A command that fails, hangs, or is not there ----
+
+check_status "--exec: no such program" 2 "$VMSPAN" watch -p "$host_pid" --exec "$T/no/such"
+said "--exec: no such program: words" "$T/no/such: No such file or directory"
+check_status "--exec false: status" 1 "$VMSPAN" watch "$dump" --threshold 100ms --exec false --json
+said "--exec false: words" "false: ended with status 1; the alerts go on"
+check "--exec false: the alerts are there" jq -e .id "$T/out"
+check_status "--exec that hangs: status" 1 "$VMSPAN" watch "$dump" --threshold 100ms -n 1 --exec "tail -f /dev/null" --exec-limit 50ms
+said "--exec that hangs: words" "did not end in time, killed"
+check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$dump" --threshold 100ms --exec true --json
+
+# ---- A full disk ----
+
+mkdir "$T/full"
+if mount -t tmpfs -o size=64k none "$T/full" 2>/dev/null; then
+	head -c 1M /dev/zero >"$T/full/fill" 2>/dev/null
+	check_status "full dump disk: status" 1 "$VMSPAN" watch "$dump" --threshold 100ms --json --dump "$T/full/d"
+	said "full dump disk: words" "No space left on device"
+	said "full dump disk: what goes on" "the alerts go on"
+	check "full dump disk: the alerts are there" jq -e .id "$T/out"
+	eq "full dump disk: no rest of a file" "$(find "$T/full/d" -type f | wc -l)" 0
+	umount "$T/full"
+else
+	skip "full dump disk" "no tmpfs can be mounted here"
+fi
+check_status "--dump: not a directory" 1 "$VMSPAN" watch "$dump" --dump "$T/hook"
+said "--dump: not a directory: words" "Not a directory"
+check_status "--dump-max keeps the newest" 0 "$VMSPAN" watch "$dump" --threshold 1ms --dump "$T/few" --dump-max 2 --dump-every 1ms --after 1ms
+check "--dump-max keeps the newest: two at most" test "$(find "$T/few" -name 'alert-*' | wc -l)" -le 2
+
+# ---- Bad usage ----
+
+check_status "a bad glob" 2 "$VMSPAN" watch -p "$host_pid" --group 'addon:['
+said "a bad glob: words" "is not a glob"
+check_status "a bad threshold" 2 "$VMSPAN" watch -p "$host_pid" --threshold 'addon:*=soon'
+check_status "nothing to watch" 2 "$VMSPAN" watch
+check_status "--before without --dump" 2 "$VMSPAN" watch -p "$host_pid" --before 1s
+printf '[page:*]\nthreshold = soon\n' >"$T/rules"
+check_status "--rules: a bad time" 2 "$VMSPAN" watch "$dump" --rules "$T/rules"
+said "--rules: a bad time: words" "[page:*]: threshold is not a time"
+printf '[*]\nignore = yes\n' >"$T/rules"
+check_status "--rules: all ignored" 0 "$VMSPAN" watch "$dump" --rules "$T/rules"
+eq "--rules: all ignored: no alert" "$(cat "$T/out")" ""
+rc=0
+"$VMSPAN" watch "$dump" --threshold 1ms -a --json >/dev/full 2>"$T/err" || rc=$?
+eq "an output that is full: status" $rc 1
+said "an output that is full: words" "cannot write standard output: No space left on device"
+
+# ---- Verdicts ----
+
+check_status "--verdicts" 0 "$VMSPAN" watch "$dump" --threshold 100ms --verdicts --json
+json_eq "--verdicts: one behind each alert" <(jq -s . "$T/out") \
+	'[.[] | select(.type == "verdict") | .alert] == [.[] | select(.type == "alert") | .id]' true
+finish host TERM
+
+# ---- An idle target costs nothing ----
+
+rm -f "$T/go"
+mkfifo "$T/go"
+"$HOST" --wait --turns 20 --expect "$T/expect.json" <"$T/go" >"$T/host.out" 2>"$T/host.err" &
+host_pid=$!
+lib_pids+=("$host_pid")
+exec 7>"$T/go"
+wait_line host '^ready ' >/dev/null
+watch -p "$host_pid" --dump "$T/idle" --duration 1
+finish watch
+eq "idle target: status" $? 0
+said "idle target: not a single wake-up" "; woken 0 times" "$T/watch.err"
+echo go >&7
+wait_line host '^done' >/dev/null
+echo quit >&7
+exec 7>&-

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Comparing snapshots: chance is not told, growth is. And conditions. */
+#include "sink_fixture.h"
+#include "sink/compare.h"
+#include "sink/condition.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static u32 seed;
+
+static u32 draw(u32 below)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (u32)(((u64)seed * below) >> 32);
+}
+
+/* n events around `middle` ns, a quarter either way; each `every`th takes
+ * 100 ms (0: none). */
+static struct fixture *noisy(u64 middle, u32 n, u32 every)
+{
+	struct fixture *f = fixture_new(1);
+	struct group_stats *s = &f->s.groups[0].stats;
+	u32 i;
+
+	f->s.groups[f->s.group_count++] = (struct snapshot_group){ .id = 1, .name = "addon:a" };
+	for (i = 1; i <= n; i++) {
+		u64 ns = every && i % every == 0 ? 100 * MS
+						 : middle * 3 / 4 + draw((u32)(middle / 2));
+
+		assert_int_equal(hist_add(&s->hist, ns), 0);
+		s->events++;
+		s->wall_ns += ns;
+		s->max_ns = max_u64(s->max_ns, ns);
+		s->durations[6] += ns > 64 * MS;
+	}
+	return f;
+}
+
+static enum change compared(struct fixture *a, struct fixture *b)
+{
+	struct view v = { 0 };
+	struct compare_row *rows;
+	enum change c;
+	u32 n;
+
+	rows = compare_rows(&a->s, &b->s, &v, &n);
+	assert_non_null(rows);
+	assert_int_equal(n, 1);
+	c = rows[0].change;
+	free(rows);
+	fixture_free(a);
+	fixture_free(b);
+	return c;
+}
+
+/* |z| >= 3 comes once in 370 by chance: of 200 pairs, more than three would be
+ * one in 500. */
+static void noise_is_not_told(void **state)
+{
+	u32 i, told = 0;
+
+	(void)state;
+	for (i = 1; i <= 200; i++) {
+		struct fixture *a, *b;
+
+		seed = i;
+		a = noisy(MS, 200, 0);
+		b = noisy(MS, 200, 0);
+		told += compared(a, b) != CHANGE_SAME;
+	}
+	assert_true(told <= 3);
+}
+
+static void growth_is_told_both_ways(void **state)
+{
+	(void)state;
+	seed = 1;
+	assert_int_equal(compared(noisy(MS, 400, 0), noisy(MS * 11 / 10, 400, 0)), CHANGE_SLOWER);
+	assert_int_equal(compared(noisy(MS * 11 / 10, 400, 0), noisy(MS, 400, 0)), CHANGE_FASTER);
+	/* Real, but too little to matter. */
+	assert_int_equal(compared(noisy(MS, 50000, 0), noisy(MS * 102 / 100, 50000, 0)),
+			 CHANGE_SAME);
+	/* Too few to tell. */
+	assert_int_equal(compared(noisy(MS, 7, 0), noisy(MS * 9, 7, 0)), CHANGE_SAME);
+}
+
+/* One event in fifty does not move the ranks; it is what people feel. */
+static void more_long_events_are_told(void **state)
+{
+	(void)state;
+	seed = 1;
+	assert_int_equal(compared(noisy(MS, 2000, 0), noisy(MS, 2000, 50)), CHANGE_SLOWER);
+	assert_int_equal(compared(noisy(MS, 2000, 50), noisy(MS, 2000, 50)), CHANGE_SAME);
+}
+
+static void groups_on_one_side_only(void **state)
+{
+	struct fixture *a = fixture_demo(), *b = fixture_new(1);
+	struct view v = { .glob = "addon:*" };
+	struct compare_row *rows;
+	struct out o;
+	struct json j;
+	char *text;
+	u32 n;
+
+	(void)state;
+	fixture_group(b, "addon:new", "addon", 3, MS);
+	rows = compare_rows(&a->s, &b->s, &v, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(rows[0].name, "addon:new");
+	assert_int_equal(rows[0].change, CHANGE_NEW);
+	assert_string_equal(rows[1].name, "addon:tracker");
+	assert_int_equal(rows[1].change, CHANGE_GONE);
+	out_open_memory(&o);
+	json_open(&j, &o);
+	compare_json(&j, rows, n, &a->source, &b->source);
+	text = fixture_text(&o);
+	assert_non_null(strstr(text, "\"name\":\"addon:new\",\"change\":\"new\""));
+	assert_non_null(strstr(text, "\"before\":null"));
+	dump("comparison", text);
+	free(text);
+	free(rows);
+	fixture_free(a);
+	fixture_free(b);
+}
+
+static void ranks_know_order_and_ties(void **state)
+{
+	struct hist a = { 0 }, b = { 0 };
+	double odds;
+	u32 i;
+
+	(void)state;
+	assert_true(compare_ranks(&a, &b, &odds) == 0);
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(hist_add(&a, 1000), 0);
+		assert_int_equal(hist_add(&b, 1000), 0);
+	}
+	assert_true(compare_ranks(&a, &b, &odds) == 0 && odds == 0.5);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(hist_add(&b, 2000), 0);
+	/* By hand: U = 600, its mean 400, its variance 2711.9. */
+	assert_true(compare_ranks(&a, &b, &odds) > 3.84 && compare_ranks(&a, &b, &odds) < 3.85);
+	assert_true(odds == 0.75);
+	assert_true(compare_ranks(&b, &a, &odds) < -3.84);
+	assert_true(odds == 0.25);
+	hist_free(&a);
+	hist_free(&b);
+}
+
+/* ---- Conditions ---- */
+
+static u32 holds(const char *text, const struct snapshot *s)
+{
+	struct condition c;
+	struct err e = { 0 };
+	u32 at = 0, n = 0;
+	u64 v;
+
+	assert_int_equal(condition_parse(text, &c, &e), 0);
+	while (condition_next(&c, s, &at, &v))
+		n++;
+	return n;
+}
+
+static void conditions_hold_for_the_groups_that_match(void **state)
+{
+	struct fixture *f = fixture_demo(); /* shop: 5 of 2 ms; tracker: 3 of 200 ms */
+
+	(void)state;
+	assert_int_equal(holds("addon:* p99 > 10ms", &f->s), 1);
+	assert_int_equal(holds("* max > 10ms", &f->s), 1);
+	assert_int_equal(holds("* max >= 2ms", &f->s), 2);
+	assert_int_equal(holds("page:* max > 2ms", &f->s), 0);
+	assert_int_equal(holds("page:* max <= 2ms", &f->s), 1);
+	assert_int_equal(holds("shop events < 6", &f->s), 1);
+	assert_int_equal(holds("* jank >= 3", &f->s), 1);
+	assert_int_equal(holds("none:* max > 0s", &f->s), 0);
+	fixture_free(f);
+}
+
+static void conditions_that_make_no_sense_are_refused(void **state)
+{
+	static const char *const bad[] = { "",
+					   "addon:*",
+					   "addon:* p99 >",
+					   "addon:* p99 10ms",
+					   "addon:* p98 > 10ms",
+					   "addon:* p99 = 10ms",
+					   "addon:* p99 >> 10ms",
+					   "addon:* p99 > soon",
+					   "addon:* jank > 10ms",
+					   "addon:[ p99 > 10ms",
+					   "addon:* p99 > 10ms and more" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct condition c;
+		struct err e = { 0 };
+
+		assert_int_equal(condition_parse(bad[i], &c, &e), -EINVAL);
+		assert_int_equal(err_status(&e), EXIT_USAGE);
+		assert_non_null(strstr(e.what, "--fail-if"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(noise_is_not_told),
+		cmocka_unit_test(growth_is_told_both_ways),
+		cmocka_unit_test(more_long_events_are_told),
+		cmocka_unit_test(groups_on_one_side_only),
+		cmocka_unit_test(ranks_know_order_and_ties),
+		cmocka_unit_test(conditions_hold_for_the_groups_that_match),
+		cmocka_unit_test(conditions_that_make_no_sense_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Serves the figures to a Prometheus. */
+#include "cmd/http.h"
+#include "cmd/session.h"
+#include "sink/openmetrics.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_ADDRESS "127.0.0.1:9464"
+
+enum {
+	TIMER_ALERTS,
+	TIMER_HTTP
+};
+
+struct run {
+	struct session session;
+	struct metrics *metrics;
+	struct alerts *alerts;
+	struct http *http;
+};
+
+static int write_page(void *ctx, struct out *o)
+{
+	struct run *r = ctx;
+	struct snapshot *s = snapshot_take(r->session.model);
+	int rc = s ? metrics_page(r->metrics, s, o) : -ENOMEM;
+
+	snapshot_free(s);
+	return rc;
+}
+
+static void arm(struct run *r)
+{
+	struct wake *w = &r->session.wake;
+	u64 due = alerts_due(r->alerts), now = now_ns();
+
+	if (due)
+		due += ALERT_LATENCY_NS;
+	wake_arm(w, TIMER_ALERTS, !due ? 0 : due > now ? due - now : 1, 0);
+	wake_arm(w, TIMER_HTTP, http_timeout(r->http), 0);
+}
+
+static int serve(struct run *r, struct err *e)
+{
+	struct session *s = &r->session;
+	bool ended = false;
+	int rc = 0;
+
+	while (!rc) {
+		unsigned int bits;
+
+		if (ended)
+			wake_wait(&s->wake);
+		else
+			rc = source_poll(s->source, -1, s->wake.epoll, model_item, s->model, e);
+		bits = wake_take(&s->wake);
+		if (rc < 0 || bits & WAKE_STOP)
+			break;
+		/* The targets are gone: their last figures stay to be fetched. */
+		if (!ended && !rc) {
+			ended = true;
+			fprintf(stderr, "the targets have ended; still serving, until ^C\n");
+			rc = source_stop(s->source, model_item, s->model, e);
+			if (!rc)
+				rc = model_finish(s->model);
+			if (!rc)
+				rc = alerts_flush(r->alerts);
+		} else {
+			rc = alerts_advance(r->alerts, now_ns() - ALERT_LATENCY_NS);
+		}
+		http_run(r->http);
+		arm(r);
+	}
+	return rc;
+}
+
+static int run(struct run *r, const struct options *o, struct err *e)
+{
+	static const struct alert_observer counting = { .alert = metrics_alert };
+	const char *address = o->web.listen ? o->web.listen : DEFAULT_ADDRESS;
+	struct http_page page = {
+		.path = "/metrics", .type = METRICS_CONTENT_TYPE, .write = write_page, .ctx = r
+	};
+	struct alert_config config = { .threshold_ns = o->watch.threshold_ns,
+				       .rules = o->watch.rules,
+				       .rule_count = o->watch.rule_count };
+	u64 id;
+	int rc;
+
+	r->metrics = metrics_new(o->view.limit);
+	r->alerts = alerts_new(&config);
+	if (!r->metrics || !r->alerts ||
+	    listen_add(alerts_listeners(r->alerts), NULL, &counting, r->metrics, &id))
+		return err_set(e, -ENOMEM, "out of memory");
+	/* The port first: an answer comes before anything is attached. */
+	r->http = http_open(address, &page, e);
+	if (!r->http)
+		return e->code;
+	rc = session_live(&r->session, o, false, e);
+	if (!rc)
+		rc = wake_on_fd(&r->session.wake, http_fd(r->http), e);
+	if (rc)
+		return rc;
+	alerts_exact(r->alerts, r->session.source->info.exact);
+	model_observe(r->session.model, &alerts_observer, r->alerts);
+	fprintf(stderr, "serving %s, until ^C\n", http_url(r->http));
+	rc = serve(r, e);
+	http_close(r->http);
+	r->http = NULL;
+	if (rc < 0 && !e->code)
+		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
+	return rc;
+}
+
+int cmd_metrics(int argc, char **argv)
+{
+	const struct command *c = command_find("export-metrics");
+	struct run r = { 0 };
+	struct options o;
+	struct err e = { 0 };
+	int status = options_parse(c, argc, argv, &o);
+
+	if (status != OPTIONS_RUN)
+		return status;
+	if (!o.target.count || o.rest_count)
+		usage_error(&e, c,
+			    o.rest_count ? "unexpected argument '%s'"
+					 : "no process given: -p PID%s",
+			    o.rest_count ? o.rest[0] : "");
+	else
+		run(&r, &o, &e);
+	http_close(r.http);
+	alerts_free(r.alerts);
+	session_close(&r.session);
+	metrics_free(r.metrics);
+	return e.code ? say_error(&e) : EXIT_DONE;
+}

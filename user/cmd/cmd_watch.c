@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Alerts, live or from a recording. Both go the same way: items feed the
+ * flight recorder and the model, the model feeds the alerts, and time is the
+ * stream's. Live, a timer tells the alerts how far it is when nothing comes.
+ */
+#include "base/map.h"
+#include "base/text.h"
+#include "cmd/machine.h"
+#include "cmd/session.h"
+#include "cmd/watch_dump.h"
+#include "cmd/watch_exec.h"
+#include "cmd/watch_print.h"
+#include "cmd/watch_rules.h"
+#include "source/live.h"
+#include "source/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	TIMER_DUE,
+	TIMER_END
+};
+
+struct watch {
+	struct session session;
+	const struct options *options;
+	bool live, done;
+	struct alerts *alerts;
+	struct verdicts *verdicts; /* or NULL */
+	struct dump *dump; /* or NULL */
+	struct exec *exec; /* or NULL */
+	struct watch_print print;
+	s64 real_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the stream */
+	struct map born; /* pid -> CLOCK_MONOTONIC of its fork or exec */
+	int exec_fd; /* that wakes us; -1: none */
+	u64 shown;
+};
+
+/* ------------------------------------------------------------ Batches -- */
+
+static u64 started_ns(void *ctx, u32 pid)
+{
+	struct watch *w = ctx;
+	const u64 *born = map_get(&w->born, pid);
+
+	if (born)
+		return *born;
+	return w->live ? machine_started(pid) : 0;
+}
+
+static u64 input_ns(void *ctx, u32 pid, u64 ns)
+{
+	return alerts_input(((struct watch *)ctx)->alerts, pid, ns);
+}
+
+static bool is_wanted(const struct watch *w, const struct alert *a)
+{
+	return (a->cause == CAUSE_OWN || w->options->watch.all_causes) &&
+	       group_matches(a->group, w->options->view.glob);
+}
+
+static void show(struct watch *w, const struct alert *a, const struct verdict *v)
+{
+	struct alert_extra x = { .real_ns = a->event.end_ns + (u64)w->real_offset };
+	struct out json;
+	struct json j;
+
+	if (w->dump)
+		x.dump = dump_alert(w->dump, a->group, a->event.begin_ns, a->event.end_ns,
+				    x.real_ns);
+	out_open_memory(&json);
+	json_open(&j, &json);
+	alert_json(&j, a, &x);
+	json_line(&j);
+	watch_print_alert(&w->print, a, &x, v, &json);
+	if (w->exec && !json.error)
+		exec_run(w->exec, json.buf.data, json.buf.len);
+	/* A recording does not wait for anybody: runs end one by one. */
+	if (w->exec && !w->live)
+		exec_wait(w->exec);
+	out_close(&json);
+	w->shown++;
+}
+
+static int on_batch(void *ctx, const struct alert_batch *b)
+{
+	struct watch *w = ctx;
+	struct verdict_context c = { .started_ns = started_ns, .input_ns = input_ns, .ctx = w };
+	const struct verdict *v = NULL;
+	u64 count = w->options->pace.count;
+	u32 i;
+	int rc;
+
+	if (w->done)
+		return 0;
+	if (w->live && w->verdicts)
+		machine_read(&c);
+	rc = w->verdicts ? verdicts_batch(w->verdicts, b, &c, &v) : 0;
+	for (i = 0; !rc && i < b->count && !w->done; i++) {
+		if (!is_wanted(w, b->alerts[i]))
+			continue;
+		show(w, b->alerts[i], v ? &v[i] : NULL);
+		w->done = count && w->shown >= count;
+	}
+	/* An output that is gone ends the watch; finish_output() has the words. */
+	if (watch_print_flush(&w->print))
+		w->done = true;
+	return rc;
+}
+
+static const struct alert_observer observer = { .batch = on_batch };
+
+/* -------------------------------------------------------------- Items -- */
+
+static int note_process(struct watch *w, const struct item_process *p)
+{
+	switch (p->change) {
+	case PROCESS_FORK:
+	case PROCESS_EXEC:
+		return map_put(&w->born, p->pid, p->mono_ns);
+	case PROCESS_EXIT:
+		map_del(&w->born, p->pid);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int advance(struct watch *w, u64 ns)
+{
+	int rc = alerts_advance(w->alerts, ns);
+
+	if (!rc && w->dump)
+		dump_advance(w->dump, ns);
+	return rc;
+}
+
+static int watch_item(void *ctx, const struct item *it)
+{
+	struct watch *w = ctx;
+	int rc = 0;
+
+	if (it->type == ITEM_CLOCK)
+		w->real_offset = (s64)(it->clock.real_ns - it->clock.mono_ns);
+	else if (it->type == ITEM_PROCESS)
+		rc = note_process(w, &it->process);
+	if (!rc && w->dump)
+		rc = dump_item(w->dump, it);
+	if (!rc)
+		rc = model_item(w->session.model, it);
+	if (!rc && it->type == ITEM_CLOCK && it->clock.mono_ns > ALERT_LATENCY_NS)
+		rc = advance(w, it->clock.mono_ns - ALERT_LATENCY_NS);
+	return rc;
+}
+
+/* ---------------------------------------------------------------- Live -- */
+
+/* Sleeps until the first of what is due; without anything there is no timer,
+ * and an idle target wakes nobody. */
+static int arm(struct watch *w, struct err *e)
+{
+	u64 stream = alerts_due(w->alerts), due = UINT64_MAX, now = now_ns();
+	int fd = w->exec ? exec_fd(w->exec) : -1;
+
+	if (stream)
+		due = stream + ALERT_LATENCY_NS;
+	if (w->dump && dump_due(w->dump))
+		due = min_u64(due, dump_due(w->dump) + ALERT_LATENCY_NS);
+	if (w->exec && exec_due(w->exec))
+		due = min_u64(due, exec_due(w->exec));
+	if (due == UINT64_MAX)
+		wake_arm(&w->session.wake, TIMER_DUE, 0, 0);
+	else
+		wake_arm(&w->session.wake, TIMER_DUE, due > now ? due - now : 1, 0);
+	if (fd == w->exec_fd)
+		return 0;
+	w->exec_fd = fd;
+	return fd < 0 ? 0 : wake_on_fd(&w->session.wake, fd, e);
+}
+
+static int tick(struct watch *w, unsigned int bits)
+{
+	if (w->exec && bits & (WAKE_FD | WAKE_TIMER << TIMER_DUE)) {
+		exec_poll(w->exec);
+		/* A closed descriptor has left the set, a new one may have its
+		 * number. */
+		w->exec_fd = -1;
+	}
+	return bits & WAKE_TIMER << TIMER_DUE ? advance(w, now_ns() - ALERT_LATENCY_NS) : 0;
+}
+
+static int run_live(struct watch *w, struct err *e)
+{
+	struct session *s = &w->session;
+	int rc = 1, more;
+
+	if (w->options->pace.duration_ns)
+		wake_arm(&s->wake, TIMER_END, w->options->pace.duration_ns, 0);
+	while (rc > 0 && !w->done) {
+		unsigned int bits;
+
+		rc = source_poll(s->source, -1, s->wake.epoll, watch_item, w, e);
+		bits = wake_take(&s->wake);
+		if (rc > 0 && bits & (WAKE_STOP | WAKE_TIMER << TIMER_END))
+			break;
+		more = rc < 0 ? rc : tick(w, bits);
+		if (!more)
+			more = arm(w, e);
+		rc = more < 0 ? more : rc;
+	}
+	if (rc < 0)
+		return rc;
+	/* What came in time is told, also to -n's limit. */
+	rc = source_stop(s->source, watch_item, w, e);
+	return rc ? rc : model_finish(s->model);
+}
+
+static int run_replay(struct watch *w, struct err *e)
+{
+	struct session *s = &w->session;
+	int rc;
+
+	do {
+		rc = source_poll(s->source, -1, s->wake.epoll, watch_item, w, e);
+		if (rc > 0 && wake_take(&s->wake) & WAKE_STOP)
+			rc = err_set(e, -EINTR, "interrupted");
+	} while (rc > 0 && !w->done);
+	if (rc < 0)
+		return rc;
+	s->head.note = rc ? NULL : replay_note(s->source);
+	if (s->head.note)
+		fprintf(stderr, "vmspan: note: %s: %s\n", s->head.file, s->head.note);
+	return model_finish(s->model);
+}
+
+/* ------------------------------------------------------------ Begin, end -- */
+
+static int open_parts(struct watch *w, struct err *e)
+{
+	const struct options *o = w->options;
+	struct alert_config ac = { .threshold_ns = o->watch.threshold_ns,
+				   .rules = o->watch.rules,
+				   .rule_count = o->watch.rule_count };
+	struct verdict_config vc = { 0 };
+	u64 id;
+
+	w->alerts = alerts_new(&ac);
+	if (!w->alerts || listen_add(alerts_listeners(w->alerts), NULL, &observer, w, &id))
+		return err_set(e, -ENOMEM, "out of memory");
+	if (o->watch.verdicts) {
+		w->verdicts = verdicts_new(&vc);
+		if (!w->verdicts)
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	if (o->watch.exec) {
+		w->exec = exec_open(o->watch.exec, o->watch.exec_limit_ns, e);
+		if (!w->exec)
+			return e->code;
+	}
+	return 0;
+}
+
+static int open_dump(struct watch *w, struct err *e)
+{
+	const struct options *o = w->options;
+	struct dump_config c = {
+		.dir = o->watch.dump,
+		.ring_bytes = o->output.ring_bytes,
+		.before_ns = o->watch.before_ns,
+		.after_ns = o->watch.after_ns,
+		.every_ns = o->watch.dump_every_ns,
+		.max = o->watch.dump_max,
+	};
+
+	if (!c.dir)
+		return 0;
+	w->dump = dump_open(&c, &w->session.source->info, e);
+	return w->dump ? 0 : e->code;
+}
+
+static int open_source(struct watch *w, struct options *o, struct err *e)
+{
+	w->live = o->target.count != 0;
+	o->target.alert_ns = alerts_lowest(w->alerts);
+	if (w->live)
+		return session_live(&w->session, o, false, e);
+	return session_replay(&w->session, o, o->rest[0], e);
+}
+
+static void announce(const struct watch *w)
+{
+	char time[TEXT_NS_MAX];
+
+	if (w->live && !w->options->output.quiet)
+		fprintf(stderr, "watching %u process%s for turns of %s or more, until ^C\n",
+			w->options->target.count, w->options->target.count == 1 ? "" : "es",
+			text_ns(time, alerts_lowest(w->alerts)));
+}
+
+/* On stderr, at the end. Returns EXIT_FAILED when something asked for was not
+ * done. */
+static int summarize(struct watch *w)
+{
+	struct watch_totals t = { .shown = w->shown };
+	u64 wakeups;
+
+	alerts_counts(w->alerts, &t.alerts);
+	if (w->dump)
+		dump_counts(w->dump, &t.dumps);
+	if (w->exec)
+		exec_counts(w->exec, &t.runs);
+	t.snapshot = snapshot_take(w->session.model);
+	t.woken = w->live && !live_wakeups(w->session.source, &wakeups) ? &wakeups : NULL;
+	watch_print_totals(&t, w->options->output.quiet);
+	snapshot_free(t.snapshot);
+	return t.dumps.failed || t.runs.failed || t.runs.dropped ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(struct watch *w, struct options *o, struct err *e)
+{
+	int rc = open_parts(w, e);
+
+	if (!rc)
+		rc = open_source(w, o, e);
+	if (!rc)
+		rc = open_dump(w, e);
+	if (rc)
+		return EXIT_FAILED;
+	w->real_offset = (s64)(w->session.source->info.start_real_ns -
+			       w->session.source->info.start_mono_ns);
+	alerts_exact(w->alerts, w->session.source->info.exact);
+	model_observe(w->session.model, &alerts_observer, w->alerts);
+	announce(w);
+	rc = w->live ? run_live(w, e) : run_replay(w, e);
+	if (!rc)
+		rc = alerts_flush(w->alerts);
+	/* Whatever has happened: what was captured is kept and handed over. */
+	if (w->dump)
+		dump_flush(w->dump);
+	if (w->exec)
+		exec_wait(w->exec);
+	if (rc && !e->code)
+		err_set(e, rc, "the watch has ended early: %s", strerror(-rc));
+	return summarize(w);
+}
+
+static int check(const struct options *o, const struct command *c, struct err *e)
+{
+	if (o->rest_count > 1 || (o->rest_count && o->target.count))
+		return usage_error(e, c, "unexpected argument '%s'",
+				   o->rest[o->target.count ? 0 : 1]);
+	if (!o->rest_count && !o->target.count)
+		return usage_error(e, c, "nothing to watch: -p PID or a recording");
+	if (o->view.glob && glob_check(o->view.glob)) {
+		usage_error(e, c, "--group: '%s' is not a glob", o->view.glob);
+		return -EINVAL;
+	}
+	if (!o->watch.dump && (o->watch.before_ns || o->watch.after_ns || o->watch.dump_every_ns ||
+			       o->watch.dump_max || o->output.ring_bytes))
+		return usage_error(e, c,
+				   "--before, --after, --dump-every, --dump-max and --ring are for "
+				   "--dump DIR");
+	if (!o->watch.exec && o->watch.exec_limit_ns)
+		return usage_error(e, c, "--exec-limit is for --exec CMD");
+	return 0;
+}
+
+int cmd_watch(int argc, char **argv)
+{
+	const struct command *c = command_find("watch");
+	struct watch w = { .exec_fd = -1 };
+	struct options o;
+	struct err e = { 0 };
+	int status = options_parse(c, argc, argv, &o);
+
+	if (status != OPTIONS_RUN)
+		return status;
+	w.options = &o;
+	watch_print_open(&w.print, &o);
+	status = EXIT_DONE;
+	if (!check(&o, c, &e) && (!o.watch.rules_file || !rules_read(o.watch.rules_file, &o, &e)))
+		status = run(&w, &o, &e);
+	if (e.code)
+		status = say_error(&e);
+	alerts_free(w.alerts);
+	session_close(&w.session);
+	verdicts_free(w.verdicts);
+	dump_free(w.dump);
+	exec_free(w.exec);
+	map_free(&w.born);
+	rules_free(&o);
+	return watch_print_close(&w.print, status);
+}

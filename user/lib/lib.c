@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lib/libvmspan.h"
+#include "model/snapshot.h"
+#include "sink/alert.h"
+#include "sink/sink.h"
+#include "source/live.h"
+#include "source/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct listening {
+	struct libvmspan *trace;
+	libvmspan_alert_fn fn;
+	void *ctx;
+	u64 id;
+	struct listening *next;
+};
+
+struct libvmspan {
+	struct source *source;
+	struct model *model;
+	struct alerts *alerts;
+	struct listening *listening; /* owned */
+	struct err err;
+	bool live, ended, suspend;
+	s64 real_offset;
+};
+
+struct libvmspan_snapshot {
+	struct snapshot *s;
+	struct report_source head;
+};
+
+/* ---- Opening ---- */
+
+static struct libvmspan_options options_of(const struct libvmspan_options *o)
+{
+	struct libvmspan_options all = LIBVMSPAN_OPTIONS_INIT;
+
+	if (o)
+		memcpy(&all, o, min_u64(o->size, sizeof(all)));
+	return all;
+}
+
+static void put_error(const struct err *e, char *error, size_t cap)
+{
+	if (error && cap)
+		snprintf(error, cap, "%s%s%s", e->what, *e->hint ? "; " : "", e->hint);
+}
+
+static int open_model(struct libvmspan *t, const struct libvmspan_options *o)
+{
+	struct model_config mc = { .nested = o->suspend ? NESTED_SUSPEND : NESTED_DROP,
+				   .own_groups = o->own_groups,
+				   .cycles_hz = t->source->info.cycles_hz,
+				   .exact = t->source->info.exact };
+
+	t->model = model_new(&mc);
+	if (!t->model || !t->alerts)
+		return err_set(&t->err, -ENOMEM, "out of memory");
+	t->real_offset = (s64)(t->source->info.start_real_ns - t->source->info.start_mono_ns);
+	alerts_exact(t->alerts, t->source->info.exact);
+	model_observe(t->model, &alerts_observer, t->alerts);
+	return 0;
+}
+
+static struct libvmspan *open_trace(const char *path, const struct libvmspan_options *given,
+				    char *error, size_t cap)
+{
+	struct libvmspan_options o = options_of(given);
+	struct alert_config ac = { .threshold_ns = o.threshold_ns };
+	struct libvmspan *t = calloc(1, sizeof(*t));
+	struct live_config lc = { .pids = o.pids,
+				  .pid_count = o.pid_count,
+				  .ring_bytes = o.ring_bytes,
+				  .exact = o.exact,
+				  .no_children = o.no_children };
+	struct err e = { 0 };
+
+	if (error && cap)
+		*error = 0;
+	if (!t) {
+		err_set(&e, -ENOMEM, "out of memory");
+		put_error(&e, error, cap);
+		return NULL;
+	}
+	t->alerts = alerts_new(&ac);
+	t->live = !path;
+	t->suspend = o.suspend;
+	if (t->live && t->alerts)
+		lc.alert_ns = alerts_lowest(t->alerts);
+	if (t->live && !o.pid_count)
+		err_set(&t->err, -EINVAL, "no process to attach to");
+	else
+		t->source = path ? replay_open(path, &t->err) : live_open(&lc, &t->err);
+	if (t->source && !open_model(t, &o))
+		return t;
+	put_error(&t->err, error, cap);
+	libvmspan_free(t);
+	return NULL;
+}
+
+struct libvmspan *libvmspan_attach(const struct libvmspan_options *o, char *error, size_t cap)
+{
+	return open_trace(NULL, o, error, cap);
+}
+
+struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_options *o, char *error,
+				   size_t cap)
+{
+	return open_trace(path, o, error, cap);
+}
+
+void libvmspan_free(struct libvmspan *t)
+{
+	struct listening *l, *next;
+
+	if (!t)
+		return;
+	alerts_free(t->alerts);
+	model_free(t->model);
+	source_free(t->source);
+	for (l = t->listening; l; l = next) {
+		next = l->next;
+		free(l);
+	}
+	free(t);
+}
+
+const char *libvmspan_error(const struct libvmspan *t)
+{
+	return t->err.what;
+}
+
+/* ---- Taking in ---- */
+
+static int take(void *ctx, const struct item *it)
+{
+	struct libvmspan *t = ctx;
+	int rc = model_item(t->model, it);
+
+	if (rc || it->type != ITEM_CLOCK)
+		return rc;
+	t->real_offset = (s64)(it->clock.real_ns - it->clock.mono_ns);
+	return it->clock.mono_ns > ALERT_LATENCY_NS
+		       ? alerts_advance(t->alerts, it->clock.mono_ns - ALERT_LATENCY_NS)
+		       : 0;
+}
+
+static u64 mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
+}
+
+static int end(struct libvmspan *t)
+{
+	int rc = source_stop(t->source, take, t, &t->err);
+
+	t->ended = true;
+	if (!rc)
+		rc = model_finish(t->model);
+	return rc ? rc : alerts_flush(t->alerts);
+}
+
+/* Not longer than until a pending alert is due. */
+static int wait_ms(const struct libvmspan *t, int timeout_ms)
+{
+	u64 due = alerts_due(t->alerts), now, ms;
+
+	if (!t->live || !due)
+		return timeout_ms;
+	now = mono_ns();
+	due += ALERT_LATENCY_NS;
+	ms = due > now ? (due - now) / NSEC_PER_MSEC + 1 : 0;
+	return timeout_ms < 0 || ms < (u64)timeout_ms ? (int)ms : timeout_ms;
+}
+
+int libvmspan_poll(struct libvmspan *t, int timeout_ms)
+{
+	int rc, more;
+
+	t->err = (struct err){ 0 };
+	if (t->ended)
+		return 0;
+	more = source_poll(t->source, wait_ms(t, timeout_ms), -1, take, t, &t->err);
+	if (more < 0)
+		return more;
+	if (!more)
+		return end(t);
+	rc = t->live ? alerts_advance(t->alerts, mono_ns() - ALERT_LATENCY_NS) : 0;
+	return rc ? rc : 1;
+}
+
+int libvmspan_stop(struct libvmspan *t)
+{
+	t->err = (struct err){ 0 };
+	return t->ended ? 0 : end(t);
+}
+
+/* ---- Snapshots ---- */
+
+static struct libvmspan_snapshot *wrap(struct snapshot *s, const struct report_source *head)
+{
+	struct libvmspan_snapshot *w = s ? calloc(1, sizeof(*w)) : NULL;
+
+	if (!w) {
+		snapshot_free(s);
+		return NULL;
+	}
+	w->s = s;
+	w->head = *head;
+	return w;
+}
+
+struct libvmspan_snapshot *libvmspan_snapshot(struct libvmspan *t)
+{
+	const struct report_source head = {
+		.kind = t->live ? "live" : "recording",
+		.method = t->source->info.sampled ? "sampled" : "exact",
+		.nested = t->suspend ? "suspend" : "drop",
+		.migrated = t->source->info.exact ? "split" : "discard",
+		.cycles_hz = t->source->info.cycles_hz,
+	};
+
+	return wrap(snapshot_take(t->model), &head);
+}
+
+struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *now,
+					      const struct libvmspan_snapshot *then)
+{
+	return wrap(snapshot_delta(now->s, then ? then->s : NULL), &now->head);
+}
+
+void libvmspan_snapshot_free(struct libvmspan_snapshot *s)
+{
+	if (s)
+		snapshot_free(s->s);
+	free(s);
+}
+
+void libvmspan_totals(const struct libvmspan_snapshot *w, struct libvmspan_totals *to, size_t size)
+{
+	const struct snapshot *s = w->s;
+	struct libvmspan_totals t = {
+		.events = s->events.count,
+		.wall_ns = s->events.wall_ns,
+		.cpu_ns = s->events.cpu_ns,
+		.incomplete = s->events.incomplete,
+		.spans = s->spans,
+		.collections = s->gc.count,
+		.collection_ns = s->gc.total_ns,
+		.self_ns = s->ledger.self_ns,
+		.gc_ns = s->ledger.gc_ns,
+		.blocked_ns = s->ledger.blocked_ns,
+		.native_ns = s->ledger.native_ns,
+		.moved_ns = s->ledger.moved_ns,
+		.stale_ns = s->ledger.stale_ns,
+		.lost_ns = s->ledger.lost_ns,
+		.processes = s->process_count,
+		.groups = s->group_count,
+	};
+	u32 i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		t.lost_records += s->losses.records[i];
+	memset(to, 0, size);
+	memcpy(to, &t, min_u64(size, sizeof(t)));
+}
+
+int libvmspan_group(const struct libvmspan_snapshot *w, uint32_t i, struct libvmspan_group *to,
+		    size_t size)
+{
+	const struct snapshot_group *g;
+	struct libvmspan_group out;
+
+	if (i >= w->s->group_count)
+		return -ENOENT;
+	g = &w->s->groups[i];
+	out = (struct libvmspan_group){
+		.name = g->name,
+		.kind = g->kind,
+		.id = g->id,
+		.events = g->stats.events,
+		.ticks = g->stats.ticks,
+		.spans = g->stats.spans,
+		.wall_ns = g->stats.wall_ns,
+		.self_ns = g->stats.self_ns,
+		.cpu_ns = g->stats.cpu_ns,
+		.blocked_ns = g->stats.blocked_ns,
+		.gc_ns = g->stats.gc_ns,
+		.max_ns = g->stats.max_ns,
+		.p50_ns = group_quantile(&g->stats, 500),
+		.p99_ns = group_quantile(&g->stats, 990),
+		.incomplete = g->stats.incomplete,
+	};
+	memcpy(out.durations, g->stats.durations, sizeof(out.durations));
+	memset(to, 0, size);
+	memcpy(to, &out, min_u64(size, sizeof(out)));
+	return 0;
+}
+
+/* What is in memory, as a string to free. */
+static char *text_of(struct out *o)
+{
+	char *text;
+
+	out_write(o, "", 1);
+	text = o->error ? NULL : strdup((const char *)o->buf.data);
+	out_close(o);
+	return text;
+}
+
+char *libvmspan_json(const struct libvmspan_snapshot *w)
+{
+	const struct view all = { 0 };
+	struct json j;
+	struct out o;
+
+	out_open_memory(&o);
+	json_open(&j, &o);
+	report_json(&j, w->s, &w->head, &all);
+	return text_of(&o);
+}
+
+/* ---- Alerts ---- */
+
+static int tell(void *ctx, const struct alert *a)
+{
+	struct listening *l = ctx;
+	struct alert_extra x = { .real_ns = a->event.end_ns + (u64)l->trace->real_offset };
+	char sentence[512], *text;
+	struct json j;
+	struct out o;
+	int rc;
+
+	out_open_memory(&o);
+	json_open(&j, &o);
+	alert_json(&j, a, &x);
+	text = text_of(&o);
+	if (!text)
+		return -ENOMEM;
+	rc = l->fn(l->ctx, &(struct libvmspan_alert){
+				   .group = a->group,
+				   .process = a->process,
+				   .pid = a->pid,
+				   .tid = a->tid,
+				   .reasons = a->reasons,
+				   .occurrences = a->occurrences,
+				   .total_ns = a->total_ns,
+				   .threshold_ns = a->threshold_ns,
+				   .self_ns = a->self_ns,
+				   .gc_ns = a->gc_ns,
+				   .blocked_ns = a->blocked_ns,
+				   .cpu_ns = a->cpu_ns,
+				   .event_begin_ns = a->event.begin_ns,
+				   .event_end_ns = a->event.end_ns,
+				   .cause = alert_cause_name(a->cause),
+				   .sentence = alert_sentence(sentence, sizeof(sentence), a),
+				   .json = text,
+			   });
+	free(text);
+	return rc;
+}
+
+int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx)
+{
+	static const struct alert_observer telling = { .alert = tell };
+	struct listening *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return -ENOMEM;
+	*l = (struct listening){ .trace = t, .fn = fn, .ctx = ctx, .next = t->listening };
+	rc = listen_add(alerts_listeners(t->alerts), glob, &telling, l, &l->id);
+	if (rc) {
+		free(l);
+		return rc;
+	}
+	t->listening = l;
+	return (int64_t)l->id;
+}
+
+/* The entry stays until the trace goes: it may be the one that is being told. */
+int libvmspan_unlisten(struct libvmspan *t, int64_t listener)
+{
+	return listener > 0 ? listen_remove(alerts_listeners(t->alerts), (u64)listener) : -ENOENT;
+}

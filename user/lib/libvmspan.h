@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libvmspan: traces and recordings of vmspan for other programs. Small on
+ * purpose; README.md has an example.
+ *
+ * Threads: a trace and what comes from it belong to one thread at a time.
+ * Several traces may be open at once. Errors: functions that return int return
+ * 0 or a positive count, or a negative errno; libvmspan_error() has the words.
+ * Strings are bytes as the target wrote them: they may hold anything but 0.
+ *
+ * Stable: structs that the caller fills begin with their size, and structs that
+ * the library fills only grow at their end. Compile with the header, link with
+ * that or a later library of the same LIBVMSPAN_ABI.
+ */
+#ifndef LIBVMSPAN_H
+#define LIBVMSPAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LIBVMSPAN_ABI 1
+
+struct libvmspan; /* a trace or an opened recording */
+struct libvmspan_snapshot;
+
+struct libvmspan_options {
+	size_t size; /* sizeof(struct libvmspan_options) */
+	const uint32_t *pids; /* to attach to */
+	uint32_t pid_count;
+	uint32_t no_children; /* 1: do not follow forks */
+	uint64_t ring_bytes; /* of the kernel's buffer; 0: default */
+	uint64_t threshold_ns; /* of alerts; 0: 64 ms */
+	uint32_t own_groups; /* 1: measure every compartment's own group too */
+	uint32_t suspend; /* 1: a nested loop pauses the stopwatches around it */
+	uint32_t exact; /* 1: with the scheduler's record */
+	uint32_t reserved; /* 0 */
+};
+
+#define LIBVMSPAN_OPTIONS_INIT                                              \
+	{                                                                   \
+		sizeof(struct libvmspan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+	}
+
+/* Attaches to processes. NULL: `error` (may be NULL) has the words. */
+struct libvmspan *libvmspan_attach(const struct libvmspan_options *o, char *error, size_t cap);
+/* Opens a recording; pids are not used. options may be NULL. */
+struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_options *o, char *error,
+				   size_t cap);
+/*
+ * Takes in what there is, waiting for it at most timeout_ms (-1: no limit; a
+ * recording never waits). 1: there may be more; 0: the end, all is settled.
+ * Listeners are called from in here. One that returns other than 0 ends the
+ * call with that.
+ */
+int libvmspan_poll(struct libvmspan *t, int timeout_ms);
+/* Ends a live trace and takes in the rest; pending alerts are told. */
+int libvmspan_stop(struct libvmspan *t);
+/* What went wrong last; "" if nothing did. Valid until the next call. */
+const char *libvmspan_error(const struct libvmspan *t);
+void libvmspan_free(struct libvmspan *t);
+
+/* ---- Snapshots: all figures at one moment ---- */
+
+struct libvmspan_group {
+	const char *name, *kind; /* "addon:tracker", "addon" */
+	uint64_t id; /* stable in snapshots of one trace */
+	uint64_t events, ticks, spans;
+	uint64_t wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+	uint64_t max_ns, p50_ns, p99_ns; /* of wall by event */
+	uint64_t durations[10]; /* events longer than 1, 2, 4 ... 512 ms */
+	uint64_t incomplete; /* of events: those that lack data */
+};
+
+struct libvmspan_totals {
+	uint64_t events, wall_ns, cpu_ns, incomplete, spans, collections, collection_ns;
+	/* They add up to wall_ns. */
+	uint64_t self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
+	uint64_t lost_records;
+	uint32_t processes, groups;
+};
+
+/* NULL: no memory. Lives on when the trace is gone. */
+struct libvmspan_snapshot *libvmspan_snapshot(struct libvmspan *t);
+/* now - then, of one trace: what happened between. NULL: no memory. */
+struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *now,
+					      const struct libvmspan_snapshot *then);
+/* `size` is that of the caller's struct; more is not written. */
+void libvmspan_totals(const struct libvmspan_snapshot *s, struct libvmspan_totals *to, size_t size);
+/* Group i of totals.groups; strings are the snapshot's. 0 or -ENOENT. */
+int libvmspan_group(const struct libvmspan_snapshot *s, uint32_t i, struct libvmspan_group *to,
+		    size_t size);
+/* The report of `vmspan report --json`, to free(); NULL: no memory. */
+char *libvmspan_json(const struct libvmspan_snapshot *s);
+void libvmspan_snapshot_free(struct libvmspan_snapshot *s);
+
+/* ---- Alerts ---- */
+
+enum {
+	LIBVMSPAN_SLOWDOWN = 1,
+	LIBVMSPAN_IN_ANIMATION = 2,
+	LIBVMSPAN_IN_INPUT = 4,
+};
+
+struct libvmspan_alert {
+	const char *group, *process;
+	uint32_t pid, tid, reasons, occurrences;
+	uint64_t total_ns, threshold_ns, self_ns, gc_ns, blocked_ns, cpu_ns;
+	uint64_t event_begin_ns, event_end_ns; /* CLOCK_MONOTONIC */
+	const char *cause; /* "own", "inner" or "system" */
+	const char *sentence; /* safe for a terminal */
+	const char *json; /* as user/sink/ALERTS.md has it */
+};
+
+typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
+
+/* Hears of alerts of the groups that match, of all with glob NULL; whether they
+ * exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. */
+int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx);
+/* -ENOENT: there is no such listener. */
+int libvmspan_unlisten(struct libvmspan *t, int64_t listener);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Two passes over the recording. The first finds the last clock item before
+ * the part: it becomes the new recording's first, and the model leaves out
+ * what began before it. The second copies: of batches before that clock only
+ * the definitions in them.
+ */
+#include "rec/cut.h"
+#include "rec/rec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A scheduler's stream (exact mode). From its VMSPAN_OFF_START on none of its
+ * records is missing. Where that one is not in the part, the part gets its own:
+ * in the place of the record before the first that is kept.
+ */
+struct sched_stream {
+	struct item_batch last; /* the newest batch left out; its data is gone */
+	u64 end; /* cycles: of its last record */
+	bool kept; /* a batch of it is in the part */
+	struct sched_stream *next;
+};
+
+struct cut {
+	u64 begin_ns, end_ns;
+	struct item_clock first; /* the clock the part begins with */
+	bool begun, ended;
+	struct rec_writer *to;
+	struct sched_stream *streams; /* owned */
+};
+
+static int find_first(void *ctx, const struct item *it)
+{
+	struct cut *c = ctx;
+	const struct item_clock *k = &it->clock;
+
+	if (it->type != ITEM_CLOCK)
+		return 0;
+	if (!c->first.mono_ns || (k->mono_ns <= c->begin_ns && k->mono_ns >= c->first.mono_ns))
+		c->first = *k;
+	return 0;
+}
+
+/* The definitions of a batch that is left out. */
+static int copy_defs(struct cut *c, const struct item_batch *b)
+{
+	const u8 *p = b->data, *end = p + b->bytes;
+	int rc = 0;
+
+	while (!rc && p < end) {
+		const struct vmspan_head *h = (const void *)p;
+		struct item it = { .type = ITEM_DEFS };
+
+		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LABEL) {
+			it.defs = (struct item_defs){ b->pid, b->registry, p,
+						      h->slots * (u32)VMSPAN_SLOT };
+			rc = rec_item(c->to, &it);
+		}
+		p += (size_t)h->slots * VMSPAN_SLOT;
+	}
+	return rc;
+}
+
+static struct sched_stream *stream_of(struct cut *c, const struct item_batch *b)
+{
+	struct sched_stream *s;
+
+	for (s = c->streams; s; s = s->next)
+		if (s->last.pid == b->pid && s->last.thread == b->thread)
+			return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->last = *b;
+	s->next = c->streams;
+	c->streams = s;
+	return s;
+}
+
+static int put_start(struct cut *c, const struct item_batch *b, u64 seq, u64 cycles)
+{
+	struct vmspan_span start = { .h = { VMSPAN_OFF, 1, VMSPAN_OFF_START, 0 },
+				     .begin = cycles,
+				     .end = cycles };
+	struct item it = { .type = ITEM_BATCH, .batch = *b };
+
+	it.batch.seq = seq;
+	it.batch.records = 1;
+	it.batch.bytes = sizeof(start);
+	it.batch.data = &start;
+	return rec_item(c->to, &it);
+}
+
+/* Of a batch of the scheduler's that is left out, only where it ends. */
+static int skip_sched(struct cut *c, const struct item_batch *b)
+{
+	struct sched_stream *s = stream_of(c, b);
+	u32 at = 0;
+
+	if (!s)
+		return -ENOMEM;
+	s->last = *b;
+	for (; at < b->bytes; at += ((const u8 *)b->data)[at + 1] * (u32)VMSPAN_SLOT)
+		s->end =
+			((const struct vmspan_span *)(const void *)((const u8 *)b->data + at))->end;
+	return 0;
+}
+
+/* The part begins: what was left out of each stream ends with a start. */
+static int start_streams(struct cut *c)
+{
+	struct sched_stream *s;
+	int rc = 0;
+
+	for (s = c->streams; s && !rc; s = s->next) {
+		s->kept = true;
+		rc = put_start(c, &s->last, s->last.seq + s->last.records - 1, s->end);
+	}
+	return rc;
+}
+
+static int copy_sched(struct cut *c, const struct item *it)
+{
+	const struct vmspan_span *first = it->batch.data;
+	struct sched_stream *s = stream_of(c, &it->batch);
+	int rc = 0;
+
+	if (!s)
+		return -ENOMEM;
+	/* A ring may have lost the beginning before we came. */
+	if (!s->kept && it->batch.seq && it->batch.records && first->h.type == VMSPAN_OFF &&
+	    (first->h.depth & VMSPAN_DEPTH_MASK) != VMSPAN_OFF_START)
+		rc = put_start(c, &it->batch, it->batch.seq - 1, first->begin);
+	s->kept = true;
+	return rc ? rc : rec_item(c->to, it);
+}
+
+static int copy_batch(struct cut *c, const struct item *it)
+{
+	bool sched = it->batch.registry == ITEM_SCHED_REGISTRY;
+
+	if (c->begun)
+		return sched ? copy_sched(c, it) : rec_item(c->to, it);
+	return sched ? skip_sched(c, &it->batch) : copy_defs(c, &it->batch);
+}
+
+static int copy_clock(struct cut *c, const struct item *it)
+{
+	bool begun = c->begun;
+	int rc = 0;
+
+	c->begun |= it->clock.mono_ns >= c->first.mono_ns;
+	if (c->begun && !begun)
+		rc = start_streams(c);
+	/* The first is written already. */
+	if (rc || it->clock.mono_ns <= c->first.mono_ns)
+		return rc;
+	c->ended = it->clock.mono_ns > c->end_ns;
+	return rec_item(c->to, it);
+}
+
+static int copy_item(void *ctx, const struct item *it)
+{
+	struct cut *c = ctx;
+
+	if (c->ended)
+		return 0;
+	switch (it->type) {
+	case ITEM_CLOCK:
+		return copy_clock(c, it);
+	case ITEM_BATCH:
+		return copy_batch(c, it);
+	case ITEM_LOSS:
+		return c->begun ? rec_item(c->to, it) : 0;
+	default:
+		return rec_item(c->to, it);
+	}
+}
+
+static int pass(const char *from, item_fn fn, struct cut *c, struct source_info *info,
+		struct err *err)
+{
+	struct rec_reader *r = rec_open(from, info, err);
+	int rc;
+
+	if (!r)
+		return err->code ? err->code : -EIO;
+	do
+		rc = rec_read(r, fn, c, err);
+	while (rc > 0 && !c->ended);
+	rec_reader_free(r);
+	return rc < 0 ? rc : 0;
+}
+
+static int copy(const char *from, struct cut *c, struct err *err)
+{
+	struct item clock = { .type = ITEM_CLOCK, .clock = c->first };
+	struct source_info info;
+	int rc = 0;
+
+	if (c->first.mono_ns)
+		rc = rec_item(c->to, &clock);
+	return rc ? rc : pass(from, copy_item, c, &info, err);
+}
+
+int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *err)
+{
+	struct cut c = { .begin_ns = begin_ns, .end_ns = end_ns };
+	struct err own = { 0 }, closing = { 0 };
+	struct source_info info;
+	int rc, closed;
+
+	err = err ? err : &own;
+	rc = pass(from, find_first, &c, &info, err);
+	if (rc)
+		return rc;
+	c.to = rec_create(to, &info, NULL, err);
+	if (!c.to) {
+		/* It may be there already, without room for its head. */
+		unlink(to);
+		return err->code ? err->code : -EIO;
+	}
+	rc = copy(from, &c, err);
+	closed = rec_close(c.to, &closing);
+	while (c.streams) {
+		struct sched_stream *next = c.streams->next;
+
+		free(c.streams);
+		c.streams = next;
+	}
+	/* The writer has the words for a write that failed. */
+	if (closed && (!rc || closing.code)) {
+		rc = closed;
+		*err = closing;
+	}
+	if (!rc)
+		return 0;
+	unlink(to);
+	return err->code ? rc : err_set(err, rc, "cannot write %s: %s", to, strerror(-rc));
+}

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/alert.h"
+#include "base/map.h"
+#include "sink/alert_proc.h"
+#include "sink/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A group in a process. */
+struct watched {
+	u32 pid;
+	const char *name; /* the model's own: the same text is the same pointer */
+	struct watched *next; /* of the same hash */
+	struct alert *pending; /* owned */
+	u64 threshold_ns;
+	bool ignored, ended;
+	u64 events, wall_ns, alerts;
+	u64 highest_blocked_ns; /* since the last alert */
+	struct alert_past past[ALERT_HISTORY]; /* a ring */
+	u32 past_at;
+};
+
+struct alerts {
+	struct alert_config config;
+	struct listeners *listeners;
+	struct trees *trees;
+	struct marks_seen *marks;
+	struct map groups; /* hash of (pid, name) -> struct watched * */
+	u32 group_count;
+	u64 id_last;
+	struct watched **queue; /* with a pending alert, in order of raising */
+	u32 queue_len, queue_cap;
+	u64 open_ns; /* when the buffer was opened; valid while queue_len */
+	bool ended; /* some group's process has ended */
+	bool delivering, exact;
+	struct alert_counts counts;
+};
+
+struct alerts *alerts_new(const struct alert_config *config)
+{
+	struct alerts *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->config = *config;
+	if (!a->config.threshold_ns)
+		a->config.threshold_ns = ALERT_THRESHOLD_NS;
+	if (!a->config.buffer_ns)
+		a->config.buffer_ns = ALERT_BUFFER_NS;
+	a->listeners = listeners_new();
+	a->trees = trees_new();
+	a->marks = marks_seen_new();
+	if (a->listeners && a->trees && a->marks)
+		return a;
+	alerts_free(a);
+	return NULL;
+}
+
+static void alert_free(struct alert *x)
+{
+	if (x)
+		tree_unref(x->tree);
+	free(x);
+}
+
+static void watched_free(struct watched *w)
+{
+	alert_free(w->pending);
+	free(w);
+}
+
+void alerts_free(struct alerts *a)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	if (!a)
+		return;
+	while (map_next(&a->groups, &at, &key, &value)) {
+		struct watched *w = (struct watched *)(uintptr_t)value, *next;
+
+		for (; w; w = next) {
+			next = w->next;
+			watched_free(w);
+		}
+	}
+	map_free(&a->groups);
+	free(a->queue);
+	trees_free(a->trees);
+	marks_seen_free(a->marks);
+	listeners_free(a->listeners);
+	free(a);
+}
+
+void alerts_exact(struct alerts *a, bool exact)
+{
+	a->exact = exact;
+}
+
+struct listeners *alerts_listeners(struct alerts *a)
+{
+	return a->listeners;
+}
+
+void alerts_counts(const struct alerts *a, struct alert_counts *c)
+{
+	*c = a->counts;
+}
+
+u64 alerts_input(const struct alerts *a, u32 pid, u64 ns)
+{
+	return marks_seen_input(a->marks, pid, ns);
+}
+
+u64 alerts_lowest(const struct alerts *a)
+{
+	u64 lowest = a->config.threshold_ns;
+	u32 i;
+
+	for (i = 0; i < a->config.rule_count; i++)
+		if (a->config.rules[i].threshold_ns)
+			lowest = min_u64(lowest, a->config.rules[i].threshold_ns);
+	return lowest;
+}
+
+/* -------------------------------------------------------------- Groups -- */
+
+static u64 group_hash(u32 pid, const char *name)
+{
+	return ((u64)(uintptr_t)name ^ pid) * 0x9e3779b97f4a7c15ull;
+}
+
+static void apply_rules(const struct alert_config *c, struct watched *w)
+{
+	u32 i;
+
+	w->threshold_ns = c->threshold_ns;
+	for (i = 0; i < c->rule_count; i++) {
+		const struct alert_rule *r = &c->rules[i];
+
+		if (!group_matches(w->name, r->glob))
+			continue;
+		w->ignored = r->ignore;
+		if (r->threshold_ns)
+			w->threshold_ns = r->threshold_ns;
+		return;
+	}
+}
+
+/* NULL: no memory, or one too many. */
+static struct watched *group_of(struct alerts *a, u32 pid, const char *name)
+{
+	u64 hash = group_hash(pid, name), *at = map_get(&a->groups, hash);
+	struct watched *head = at ? (struct watched *)(uintptr_t)*at : NULL, *w;
+
+	for (w = head; w; w = w->next)
+		if (w->pid == pid && w->name == name && !w->ended)
+			return w;
+	if (a->group_count == ALERT_GROUPS)
+		return NULL;
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->pid = pid;
+	w->name = name;
+	w->next = head;
+	apply_rules(&a->config, w);
+	if (map_put(&a->groups, hash, (u64)(uintptr_t)w)) {
+		free(w);
+		return NULL;
+	}
+	a->group_count++;
+	return w;
+}
+
+/* Of one hash: frees those of ended processes that have nothing pending.
+ * Returns what is left. */
+static struct watched *sweep_list(struct alerts *a, struct watched *head)
+{
+	struct watched **p = &head, *w;
+
+	while ((w = *p)) {
+		if (!w->ended || w->pending) {
+			p = &w->next;
+			continue;
+		}
+		*p = w->next;
+		watched_free(w);
+		a->group_count--;
+	}
+	return head;
+}
+
+/* Forgets groups of ended processes that have nothing pending. */
+static void sweep(struct alerts *a)
+{
+	struct map kept = { 0 };
+	u64 key, value;
+	size_t at = 0;
+
+	a->ended = a->queue_len != 0;
+	while (map_next(&a->groups, &at, &key, &value)) {
+		struct watched *head = sweep_list(a, (struct watched *)(uintptr_t)value);
+
+		*map_get(&a->groups, key) = (u64)(uintptr_t)head;
+		/* Without memory they stay, as empty lists. */
+		if (head && map_put(&kept, key, (u64)(uintptr_t)head)) {
+			map_free(&kept);
+			return;
+		}
+	}
+	map_free(&a->groups);
+	a->groups = kept;
+}
+
+static void past_add(struct watched *w, u64 end_ns, u64 total_ns)
+{
+	w->past[w->past_at++ % ALERT_HISTORY] = (struct alert_past){ end_ns, total_ns };
+}
+
+/* ------------------------------------------------------------- Raising -- */
+
+#define CONTAINERS 3
+
+/* Containers are charged for what is in them, so among equals they are not
+ * the cause. */
+static unsigned int rank(const char *group)
+{
+	static const char *const order[CONTAINERS] = { "top:", "page:", "compartment:" };
+	unsigned int i;
+
+	for (i = 0; i < CONTAINERS; i++)
+		if (!strncmp(group, order[i], strlen(order[i])))
+			return i;
+	return i;
+}
+
+static bool is_inside(const struct model_share *in, const struct model_share *of)
+{
+	return in->wall_ns < of->wall_ns ||
+	       (in->wall_ns == of->wall_ns && rank(in->group) > rank(of->group));
+}
+
+static bool is_container(const char *group)
+{
+	return rank(group) < CONTAINERS;
+}
+
+/* Would the group's time be all right but for what is in s? A container is
+ * charged for whatever it contains: there half of it is enough. */
+static bool explains(const struct model_share *s, const struct model_share *of, u64 threshold)
+{
+	if (is_container(of->group) && !is_container(s->group) && s->wall_ns * 2 >= of->wall_ns)
+		return true;
+	return s->wall_ns >= threshold && of->wall_ns - s->wall_ns < threshold;
+}
+
+/* The share of the event without which this group's would not be too long. */
+static const struct model_share *inner_cause(const struct model_event *e,
+					     const struct model_share *of, u64 threshold)
+{
+	const struct model_share *best = NULL;
+	u32 i;
+
+	for (i = 0; i < e->share_count; i++) {
+		const struct model_share *s = &e->shares[i];
+
+		/* Own groups say no more than the group they are in. */
+		if (s == of || !is_inside(s, of) || !explains(s, of, threshold) ||
+		    !strncmp(s->group, "compartment:", 12))
+			continue;
+		if (!best || is_inside(s, best))
+			best = s;
+	}
+	return best;
+}
+
+static void find_cause(const struct alerts *a, struct alert *x, const struct model_event *e,
+		       const struct model_share *s)
+{
+	const struct model_share *inner = inner_cause(e, s, x->threshold_ns);
+
+	x->cause = CAUSE_OWN;
+	x->inner = NULL;
+	if (inner) {
+		x->cause = CAUSE_INNER;
+		x->inner = inner->group;
+	} else if (!a->exact && e->cpu_ns && s->cpu_ns + s->blocked_ns < x->threshold_ns) {
+		x->cause = CAUSE_SYSTEM;
+	}
+}
+
+/* The event is the worst so far: it is what the alert shows. */
+static void fill(const struct alerts *a, struct alert *x, const struct model_event *e,
+		 const struct model_share *s, struct tree *tree)
+{
+	x->tid = e->thread->tid;
+	snprintf(x->thread, sizeof(x->thread), "%s", e->thread->name);
+	x->process = e->thread->process;
+	x->total_ns = s->wall_ns;
+	x->self_ns = s->self_ns;
+	x->gc_ns = s->gc_ns;
+	x->blocked_ns = s->blocked_ns;
+	x->cpu_ns = s->cpu_ns;
+	x->preempted_ns = s->preempted_ns;
+	memcpy(x->off_ns, s->off_ns, sizeof(x->off_ns));
+	x->ticks = s->ticks;
+	x->spans = s->spans;
+	x->event.iteration = e->iteration;
+	x->event.label = e->label;
+	x->event.begin_ns = e->begin_ns;
+	x->event.end_ns = e->end_ns;
+	x->event.cpu_ns = e->cpu_ns;
+	x->event.incomplete = e->incomplete;
+	x->event.implicit = e->implicit;
+	x->event.cpu_begin = e->cpu_begin;
+	x->event.cpu_end = e->cpu_end;
+	x->event.ledger = e->ledger;
+	tree_unref(x->tree);
+	x->tree = tree;
+	if (tree)
+		tree->refs++;
+	find_cause(a, x, e, s);
+}
+
+static int queue_push(struct alerts *a, struct watched *w)
+{
+	if (a->queue_len == a->queue_cap) {
+		u32 cap = a->queue_cap ? 2 * a->queue_cap : 16;
+		struct watched **q = realloc(a->queue, cap * sizeof(struct watched *));
+
+		if (!q)
+			return -ENOMEM;
+		a->queue = q;
+		a->queue_cap = cap;
+	}
+	a->queue[a->queue_len++] = w;
+	return 0;
+}
+
+static int raise_alert(struct alerts *a, struct watched *w, const struct model_event *e,
+		       const struct model_share *s, struct tree *tree)
+{
+	struct alert *x = w->pending;
+
+	if (x) {
+		/* One group, one pending alert; the worst event is shown. */
+		x->occurrences++;
+		a->counts.repeated++;
+		if (s->wall_ns > x->total_ns)
+			fill(a, x, e, s, tree);
+		return 0;
+	}
+	x = calloc(1, sizeof(*x));
+	if (!x || queue_push(a, w)) {
+		free(x);
+		return -ENOMEM;
+	}
+	if (a->queue_len == 1)
+		a->open_ns = e->end_ns;
+	w->pending = x;
+	w->alerts++;
+	a->counts.raised++;
+	x->id = ++a->id_last;
+	x->group = w->name;
+	x->pid = w->pid;
+	x->reasons = ALERT_SLOWDOWN;
+	x->threshold_ns = w->threshold_ns;
+	x->occurrences = 1;
+	x->raised_ns = e->end_ns;
+	fill(a, x, e, s, tree);
+	return 0;
+}
+
+static int take_share(struct alerts *a, const struct model_event *e, const struct model_share *s,
+		      struct tree *tree)
+{
+	struct watched *w = group_of(a, e->thread->pid, s->group);
+
+	if (!w) {
+		a->counts.unwatched++;
+		return 0;
+	}
+	w->events++;
+	w->wall_ns += s->wall_ns;
+	w->highest_blocked_ns = max_u64(w->highest_blocked_ns, s->blocked_ns);
+	past_add(w, e->end_ns, s->wall_ns);
+	if (w->ignored || s->wall_ns < w->threshold_ns)
+		return 0;
+	return raise_alert(a, w, e, s, tree);
+}
+
+static bool any_slow(const struct alerts *a, const struct model_event *e)
+{
+	u64 lowest = alerts_lowest(a);
+	u32 i;
+
+	for (i = 0; i < e->share_count; i++)
+		if (e->shares[i].wall_ns >= lowest)
+			return true;
+	return false;
+}
+
+static int on_event(void *ctx, const struct model_event *e)
+{
+	struct alerts *a = ctx;
+	struct tree *tree = trees_event(a->trees, e, any_slow(a, e));
+	int rc = 0;
+	u32 i;
+
+	a->counts.events++;
+	/* The buffer has run out before this event ended. */
+	if (a->queue_len && e->end_ns >= a->open_ns + a->config.buffer_ns)
+		rc = alerts_flush(a);
+	for (i = 0; !rc && i < e->share_count; i++)
+		rc = take_share(a, e, &e->shares[i], tree);
+	tree_unref(tree);
+	return rc;
+}
+
+static int on_span(void *ctx, const struct model_span *s)
+{
+	return trees_span(((struct alerts *)ctx)->trees, s);
+}
+
+static int on_mark(void *ctx, const struct model_mark *m)
+{
+	return marks_seen_add(((struct alerts *)ctx)->marks, m);
+}
+
+static int on_process(void *ctx, const struct item_process *p)
+{
+	struct alerts *a = ctx;
+	u64 key, value;
+	size_t at = 0;
+
+	if (p->change != PROCESS_EXIT && p->change != PROCESS_EXEC)
+		return 0;
+	trees_process(a->trees, p->pid);
+	marks_seen_end(a->marks, p->pid);
+	while (map_next(&a->groups, &at, &key, &value)) {
+		struct watched *w = (struct watched *)(uintptr_t)value;
+
+		for (; w; w = w->next)
+			w->ended |= w->pid == p->pid;
+	}
+	sweep(a);
+	return 0;
+}
+
+const struct model_observer alerts_observer = {
+	.span = on_span,
+	.event = on_event,
+	.mark = on_mark,
+	.process = on_process,
+};
+
+/* ------------------------------------------------------------ Delivery -- */
+
+/* What only the end of the buffer tells. */
+static void complete(struct alerts *a, struct watched *w, u64 end_ns)
+{
+	struct alert *x = w->pending;
+	u32 i, n = (u32)min_u64(w->past_at, ALERT_HISTORY);
+
+	x->reasons |=
+		marks_seen_reasons(a->marks, x->pid, x->event.begin_ns, x->event.end_ns, end_ns);
+	x->highest_blocked_ns = w->highest_blocked_ns;
+	x->group_events = w->events;
+	x->group_wall_ns = w->wall_ns;
+	x->group_alerts = w->alerts;
+	for (i = 0; i < n; i++)
+		x->past[i] = w->past[(w->past_at - n + i) % ALERT_HISTORY];
+	x->past_count = n;
+}
+
+int alerts_flush(struct alerts *a)
+{
+	struct alert_batch b = { .count = a->queue_len, .begin_ns = a->open_ns };
+	struct alert **list;
+	u32 i;
+	int rc;
+
+	if (!b.count || a->delivering)
+		return 0;
+	list = calloc(b.count, sizeof(struct alert *));
+	if (!list)
+		return -ENOMEM;
+	b.end_ns = b.begin_ns + a->config.buffer_ns;
+	for (i = 0; i < b.count; i++) {
+		complete(a, a->queue[i], b.end_ns);
+		list[i] = a->queue[i]->pending;
+		/* Cleared even when nobody listens. */
+		a->queue[i]->pending = NULL;
+		a->queue[i]->highest_blocked_ns = 0;
+	}
+	a->queue_len = 0;
+	a->counts.batches++;
+	a->counts.delivered += b.count;
+	b.alerts = (const struct alert *const *)list;
+	a->delivering = true;
+	rc = listen_deliver(a->listeners, &b);
+	a->delivering = false;
+	for (i = 0; i < b.count; i++)
+		alert_free(list[i]);
+	free(list);
+	if (a->ended)
+		sweep(a);
+	return rc;
+}
+
+u64 alerts_due(const struct alerts *a)
+{
+	return a->queue_len ? a->open_ns + a->config.buffer_ns : 0;
+}
+
+int alerts_advance(struct alerts *a, u64 ns)
+{
+	return a->queue_len && ns >= alerts_due(a) ? alerts_flush(a) : 0;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/text.h"
+#include "sink/alert.h"
+#include "sink/words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A name as it stands in a sentence. */
+#define NAME_CUT 96
+
+char *alert_reasons(char dst[ALERT_REASONS_MAX], unsigned int reasons)
+{
+	snprintf(dst, ALERT_REASONS_MAX, "SLOWDOWN%s%s",
+		 reasons & ALERT_IN_ANIMATION ? " IN_ANIMATION" : "",
+		 reasons & ALERT_IN_INPUT ? " IN_INPUT" : "");
+	return dst;
+}
+
+const char *alert_cause_name(enum alert_cause c)
+{
+	return c == CAUSE_INNER ? "inner" : c == CAUSE_SYSTEM ? "system" : "own";
+}
+
+/* Whose loop it was: the outermost group of the longest stay of the event. */
+static const char *outermost(const struct alert *a)
+{
+	const struct tree_node *n = a->tree ? a->tree->roots : NULL;
+
+	while (n && !(n->group && *n->group))
+		n = n->next;
+	return n ? n->group : NULL;
+}
+
+struct peer_sum {
+	u64 peer, ns;
+};
+
+/* The longest blocking call of the group's event: on whom. */
+static void find_peer(const struct tree_node *n, struct peer_sum *best)
+{
+	for (; n; n = n->next) {
+		if (n->type == VMSPAN_BLOCK && n->total_ns > best->ns)
+			*best = (struct peer_sum){ n->peer, n->total_ns };
+		find_peer(n->child, best);
+	}
+}
+
+static unsigned int percent(u64 part, u64 whole)
+{
+	return whole ? (unsigned int)((part * 100 + whole / 2) / whole) : 0;
+}
+
+/* What most of the time was; "" when no single thing was. */
+static void put_share(char *dst, size_t cap, const struct alert *a)
+{
+	struct peer_sum peer = { 0 };
+
+	*dst = 0;
+	if (a->gc_ns * 2 >= a->total_ns) {
+		snprintf(dst, cap, ", %u %% of it in a collection", percent(a->gc_ns, a->total_ns));
+	} else if (a->blocked_ns * 2 >= a->total_ns) {
+		find_peer(a->tree ? a->tree->roots : NULL, &peer);
+		if (peer.peer)
+			snprintf(dst, cap, ", %u %% of it waiting for process %" PRIu64,
+				 percent(a->blocked_ns, a->total_ns), peer.peer);
+		else
+			snprintf(dst, cap, ", %u %% of it waiting",
+				 percent(a->blocked_ns, a->total_ns));
+	} else if (a->self_ns * 2 >= a->total_ns) {
+		snprintf(dst, cap, ", %u %% of it in its own code",
+			 percent(a->self_ns, a->total_ns));
+	}
+}
+
+char *alert_sentence(char *dst, size_t cap, const struct alert *a)
+{
+	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX], share[64];
+	const char *outer = outermost(a);
+	char cause[NAME_CUT + 48] = "";
+
+	name_text(group, sizeof(group), a->group);
+	if (outer && strcmp(outer, a->group))
+		snprintf(place, sizeof(place), "%s's", name_text(name, sizeof(name), outer));
+	else
+		snprintf(place, sizeof(place), "%s (%u)'s",
+			 name_text(name, sizeof(name), a->process), a->pid);
+	put_share(share, sizeof(share), a);
+	if (a->cause == CAUSE_INNER)
+		snprintf(cause, sizeof(cause), "; the cause is %s",
+			 name_text(name, sizeof(name), a->inner));
+	else if (a->cause == CAUSE_SYSTEM)
+		snprintf(cause, sizeof(cause), "; the thread was kept off the CPU");
+	snprintf(dst, cap, "%s held %s loop for %s%s%s", group, place, text_ns(time, a->total_ns),
+		 share, cause);
+	return dst;
+}
+
+/* -------------------------------------------------------------- Trees -- */
+
+static const char *node_type(const struct tree_node *n)
+{
+	return n->type == VMSPAN_GC ? "gc" : n->type == VMSPAN_BLOCK ? "blocked" : "span";
+}
+
+static void node_line(struct out *o, const struct alert *a, const struct tree_node *n,
+		      unsigned int depth)
+{
+	char name[NAME_CUT], group[NAME_CUT], time[TEXT_NS_MAX], self[TEXT_NS_MAX];
+	const char *text = n->name && *n->name ? name_text(name, sizeof(name), n->name) : "";
+
+	out_printf(o, "    %*s%s", (int)(depth < 20 ? depth * 2 : 40), "",
+		   time_text(time, n->total_ns));
+	if (n->type == VMSPAN_GC)
+		out_printf(o, " in collections%s%s", *text ? " " : "", text);
+	else if (n->type == VMSPAN_BLOCK)
+		out_printf(o, " waiting%s%s", *text ? " " : "", text);
+	else
+		out_printf(o, " %s", *text ? text : "(unknown)");
+	if (n->peer)
+		out_printf(o, " for process %" PRIu64, n->peer);
+	if (n->count > 1)
+		out_printf(o, ", %u times", n->count);
+	if (n->child)
+		out_printf(o, ", %s of it itself", time_text(self, tree_self(n)));
+	if (n->type == VMSPAN_SPAN && n->group && strcmp(n->group, a->group))
+		out_printf(o, "  [%s]", name_text(group, sizeof(group), n->group));
+	out_puts(o, "\n");
+}
+
+struct walk {
+	struct out *out;
+	struct json *json;
+	const struct alert *alert;
+	unsigned int left, skipped;
+};
+
+static void walk_text(struct walk *w, const struct tree_node *n, unsigned int depth)
+{
+	for (; n; n = n->next) {
+		/* Less than a hundredth of the event explains nothing. */
+		if (!w->left || n->total_ns * 100 < w->alert->total_ns) {
+			w->skipped++;
+			continue;
+		}
+		w->left--;
+		node_line(w->out, w->alert, n, depth);
+		walk_text(w, n->child, depth + 1);
+	}
+}
+
+void alert_tree_text(struct out *o, const struct alert *a, unsigned int lines)
+{
+	struct walk w = { .out = o, .alert = a, .left = lines };
+
+	if (a->tree)
+		walk_text(&w, a->tree->roots, 0);
+	if (a->event.incomplete)
+		out_puts(o, "    records of this event are missing: there may be more\n");
+}
+
+/* --------------------------------------------------------------- JSON -- */
+
+#define JSON_NODES 128
+
+static void node_json(struct walk *w, const struct tree_node *n, unsigned int depth)
+{
+	struct json *j = w->json;
+
+	for (; n; n = n->next) {
+		if (!w->left) {
+			w->skipped++;
+			continue;
+		}
+		w->left--;
+		json_object(j);
+		json_key_u64(j, "depth", depth);
+		json_key_string(j, "type", node_type(n));
+		json_key_string(j, "name", n->name ? n->name : "");
+		json_key_string(j, "group", n->group ? n->group : "");
+		json_key_u64(j, "count", n->count);
+		json_key_u64(j, "total_ns", n->total_ns);
+		json_key_u64(j, "self_ns", tree_self(n));
+		json_key_u64(j, "longest_ns", n->longest_ns);
+		json_key_u64(j, "discarded", n->discarded);
+		if (n->peer)
+			json_key_u64(j, "peer", n->peer);
+		json_end_object(j);
+		node_json(w, n->child, depth + 1);
+	}
+}
+
+static void tree_json(struct json *j, const struct alert *a)
+{
+	const struct tree *t = a->tree;
+	struct walk w = { .json = j, .alert = a, .left = JSON_NODES };
+	u32 i;
+
+	json_key_array(j, "tree");
+	if (t)
+		node_json(&w, t->roots, 0);
+	json_end_array(j);
+	json_key_u64(j, "tree_omitted", w.skipped + (t ? t->omitted : 0));
+	json_key_array(j, "cpus");
+	for (i = 0; t && i < t->cpu_count; i++)
+		json_u64(j, t->cpus[i]);
+	json_end_array(j);
+}
+
+static void event_json(struct json *j, const struct alert *a)
+{
+	const struct ledger *l = &a->event.ledger;
+
+	json_key_object(j, "event");
+	json_key_u64(j, "iteration", a->event.iteration);
+	json_key_string(j, "label", a->event.label);
+	json_key_u64(j, "begin_ns", a->event.begin_ns);
+	json_key_u64(j, "end_ns", a->event.end_ns);
+	json_key_u64(j, "wall_ns", l->event_wall_ns);
+	json_key_u64(j, "cpu_ns", a->event.cpu_ns);
+	json_key_u64(j, "cpu_begin", a->event.cpu_begin);
+	json_key_u64(j, "cpu_end", a->event.cpu_end);
+	json_key_bool(j, "complete", !a->event.incomplete);
+	json_key_bool(j, "implicit", a->event.implicit);
+	json_key_object(j, "ledger");
+	json_key_u64(j, "self_ns", l->self_ns);
+	json_key_u64(j, "gc_ns", l->gc_ns);
+	json_key_u64(j, "blocked_ns", l->blocked_ns);
+	json_key_u64(j, "native_ns", l->native_ns);
+	json_key_u64(j, "moved_ns", l->moved_ns);
+	json_key_u64(j, "stale_ns", l->stale_ns);
+	json_key_u64(j, "lost_ns", l->lost_ns);
+	json_end_object(j);
+	json_end_object(j);
+}
+
+static void history_json(struct json *j, const struct alert *a)
+{
+	u32 i;
+
+	json_key_object(j, "history");
+	json_key_u64(j, "events", a->group_events);
+	json_key_u64(j, "wall_ns", a->group_wall_ns);
+	json_key_u64(j, "alerts", a->group_alerts);
+	json_key_array(j, "last");
+	for (i = 0; i < a->past_count; i++) {
+		json_object(j);
+		json_key_u64(j, "end_ns", a->past[i].end_ns);
+		json_key_u64(j, "total_ns", a->past[i].total_ns);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void reasons_json(struct json *j, unsigned int reasons)
+{
+	json_key_array(j, "reasons");
+	json_string(j, "SLOWDOWN");
+	if (reasons & ALERT_IN_ANIMATION)
+		json_string(j, "IN_ANIMATION");
+	if (reasons & ALERT_IN_INPUT)
+		json_string(j, "IN_INPUT");
+	json_end_array(j);
+}
+
+static void figures_json(struct json *j, const struct alert *a)
+{
+	json_key_u64(j, "total_ns", a->total_ns);
+	json_key_u64(j, "threshold_ns", a->threshold_ns);
+	json_key_u64(j, "self_ns", a->self_ns);
+	json_key_u64(j, "gc_ns", a->gc_ns);
+	json_key_u64(j, "blocked_ns", a->blocked_ns);
+	json_key_u64(j, "cpu_ns", a->cpu_ns);
+	json_key_u64(j, "preempted_ns", a->preempted_ns);
+	json_key_object(j, "off_ns");
+	json_key_u64(j, "preempted", a->off_ns[VMSPAN_OFF_PREEMPTED]);
+	json_key_u64(j, "sleeping", a->off_ns[VMSPAN_OFF_SLEEPING]);
+	json_key_u64(j, "io", a->off_ns[VMSPAN_OFF_IO]);
+	json_key_u64(j, "uninterruptible", a->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_end_object(j);
+	json_key_u64(j, "ticks", a->ticks);
+	json_key_u64(j, "spans", a->spans);
+	json_key_u64(j, "occurrences", a->occurrences);
+	json_key_u64(j, "highest_blocked_ns", a->highest_blocked_ns);
+}
+
+void alert_json(struct json *j, const struct alert *a, const struct alert_extra *x)
+{
+	char sentence[512];
+	const char *outer = outermost(a);
+
+	json_object(j);
+	json_key_u64(j, "schema", 1);
+	json_key_string(j, "type", "alert");
+	json_key_u64(j, "id", a->id);
+	json_key_u64(j, "time_ns", a->raised_ns);
+	json_key(j, "real_ns");
+	x->real_ns ? json_u64(j, x->real_ns) : json_null(j);
+	json_key_string(j, "group", a->group);
+	json_key_u64(j, "pid", a->pid);
+	json_key_u64(j, "tid", a->tid);
+	json_key_string(j, "process", a->process);
+	json_key_string(j, "thread", a->thread);
+	reasons_json(j, a->reasons);
+	json_key_string(j, "cause", alert_cause_name(a->cause));
+	json_key(j, "inner");
+	a->inner ? json_string(j, a->inner) : json_null(j);
+	json_key(j, "loop");
+	outer ? json_string(j, outer) : json_null(j);
+	json_key_string(j, "sentence", alert_sentence(sentence, sizeof(sentence), a));
+	figures_json(j, a);
+	event_json(j, a);
+	tree_json(j, a);
+	history_json(j, a);
+	json_key(j, "dump");
+	x->dump ? json_string(j, x->dump) : json_null(j);
+	json_end_object(j);
+}

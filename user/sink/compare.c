@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/compare.h"
+#include "base/text.h"
+#include "sink/words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* durations[] of events longer than 64 ms. */
+#define TAIL 6
+
+struct rank_sum {
+	double before, u, ties; /* entries below, U of b, sum of t^3 - t */
+};
+
+static void take_bucket(struct rank_sum *r, double a, double b)
+{
+	double t = a + b;
+
+	/* Each of b beats the a's below it, and half of those beside it. */
+	r->u += b * (r->before + a / 2);
+	r->before += a;
+	r->ties += t * t * t - t;
+}
+
+double compare_ranks(const struct hist *a, const struct hist *b, double *odds)
+{
+	double na = (double)a->total, nb = (double)b->total, n = na + nb, mean, var;
+	struct rank_sum r = { 0 };
+	unsigned int i = 0, k = 0;
+
+	*odds = 0.5;
+	if (!a->total || !b->total)
+		return 0;
+	while (i < a->len || k < b->len) {
+		u64 low_a = UINT64_MAX, low_b = UINT64_MAX, high;
+		u32 in_a = i < a->len ? hist_bucket(a, i, &low_a, &high) : 0;
+		u32 in_b = k < b->len ? hist_bucket(b, k, &low_b, &high) : 0;
+
+		take_bucket(&r, low_a <= low_b ? in_a : 0, low_b <= low_a ? in_b : 0);
+		i += low_a <= low_b;
+		k += low_b <= low_a;
+	}
+	mean = na * nb / 2;
+	*odds = r.u / (na * nb);
+	var = na * nb / 12 * (n + 1 - r.ties / (n * (n - 1)));
+	return var > 0 ? (r.u - mean) / sqrt(var) : 0;
+}
+
+/* Pooled two-proportion z of the events longer than 64 ms. */
+static double compare_tails(const struct group_stats *a, const struct group_stats *b)
+{
+	double na = (double)a->events, nb = (double)b->events;
+	double xa = (double)a->durations[TAIL], xb = (double)b->durations[TAIL];
+	double p = (xa + xb) / (na + nb), var = p * (1 - p) * (1 / na + 1 / nb);
+
+	/* With fewer than five expected on a side the normal is no model. */
+	if (p * na < 5 || p * nb < 5 || var <= 0)
+		return 0;
+	return (xb / nb - xa / na) / sqrt(var);
+}
+
+static u64 mean_of(const struct group_stats *s)
+{
+	return s && s->events ? s->wall_ns / s->events : 0;
+}
+
+/* Long events, b's to a's, at least a fifth more frequent. */
+static bool more_often(const struct group_stats *a, const struct group_stats *b)
+{
+	return (double)b->durations[TAIL] * (double)a->events >=
+	       COMPARE_TAIL * (double)a->durations[TAIL] * (double)b->events;
+}
+
+static void judge(struct compare_row *r)
+{
+	r->mean_a = mean_of(r->a);
+	r->mean_b = mean_of(r->b);
+	if (!r->a || !r->b) {
+		r->change = r->a ? CHANGE_GONE : CHANGE_NEW;
+		return;
+	}
+	r->z = compare_ranks(&r->a->hist, &r->b->hist, &r->odds);
+	r->z_tail = compare_tails(r->a, r->b);
+	r->change = CHANGE_SAME;
+	if (r->a->events < COMPARE_EVENTS || r->b->events < COMPARE_EVENTS)
+		return;
+	/* Long events are what people feel: they decide. */
+	if (r->z_tail >= COMPARE_Z && more_often(r->a, r->b))
+		r->change = CHANGE_SLOWER;
+	else if (r->z_tail <= -COMPARE_Z && more_often(r->b, r->a))
+		r->change = CHANGE_FASTER;
+	else if (r->z >= COMPARE_Z && r->odds >= COMPARE_ODDS)
+		r->change = CHANGE_SLOWER;
+	else if (r->z <= -COMPARE_Z && r->odds <= 1 - COMPARE_ODDS)
+		r->change = CHANGE_FASTER;
+}
+
+static const struct snapshot_group *find_group(const struct snapshot *s, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < s->group_count; i++)
+		if (!strcmp(s->groups[i].name, name))
+			return &s->groups[i];
+	return NULL;
+}
+
+/* What the mean has grown by; the order within a kind of change. */
+static double growth(const struct compare_row *r)
+{
+	return (double)r->mean_b - (double)r->mean_a;
+}
+
+static int compare_order(const void *x, const void *y)
+{
+	const struct compare_row *a = x, *b = y;
+
+	if (a->change != b->change)
+		return a->change < b->change ? -1 : 1;
+	if (growth(a) != growth(b))
+		return growth(a) > growth(b) ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+struct compare_row *compare_rows(const struct snapshot *a, const struct snapshot *b,
+				 const struct view *v, u32 *n)
+{
+	struct compare_row *rows = calloc(a->group_count + b->group_count + 1, sizeof(*rows));
+	u32 i;
+
+	*n = 0;
+	for (i = 0; rows && i < a->group_count; i++) {
+		const struct snapshot_group *g = &a->groups[i], *other = find_group(b, g->name);
+
+		if (group_matches(g->name, v->glob))
+			rows[(*n)++] = (struct compare_row){ .name = g->name,
+							     .a = &g->stats,
+							     .b = other ? &other->stats : NULL };
+	}
+	for (i = 0; rows && i < b->group_count; i++) {
+		const struct snapshot_group *g = &b->groups[i];
+
+		if (group_matches(g->name, v->glob) && !find_group(a, g->name))
+			rows[(*n)++] = (struct compare_row){ .name = g->name, .b = &g->stats };
+	}
+	for (i = 0; rows && i < *n; i++)
+		judge(&rows[i]);
+	if (rows)
+		qsort(rows, *n, sizeof(*rows), compare_order);
+	if (v->limit && v->limit < *n)
+		*n = v->limit;
+	return rows;
+}
+
+const char *change_name(enum change c)
+{
+	static const char *const names[] = {
+		[CHANGE_SLOWER] = "slower", [CHANGE_NEW] = "new",       [CHANGE_SAME] = "same",
+		[CHANGE_GONE] = "gone",     [CHANGE_FASTER] = "faster",
+	};
+
+	return names[c];
+}
+
+/* ---- JSON ---- */
+
+static void side_json(struct json *j, const char *key, const struct group_stats *s)
+{
+	json_key(j, key);
+	if (!s) {
+		json_null(j);
+		return;
+	}
+	json_object(j);
+	json_key_u64(j, "events", s->events);
+	json_key_u64(j, "wall_ns", s->wall_ns);
+	json_key_u64(j, "self_ns", s->self_ns);
+	json_key_u64(j, "cpu_ns", s->cpu_ns);
+	json_key_u64(j, "mean_ns", mean_of(s));
+	json_key_u64(j, "p50_ns", group_quantile(s, 500));
+	json_key_u64(j, "p99_ns", group_quantile(s, 990));
+	json_key_u64(j, "max_ns", s->max_ns);
+	json_key_u64(j, "over_64ms", s->durations[TAIL]);
+	json_end_object(j);
+}
+
+static s64 thousandths(double z)
+{
+	return (s64)(z * 1000);
+}
+
+void compare_json(struct json *j, const struct compare_row *rows, u32 n,
+		  const struct report_source *a, const struct report_source *b)
+{
+	u32 i, slower = 0;
+
+	json_object(j);
+	json_key_u64(j, "schema", 1);
+	json_key_string(j, "type", "comparison");
+	json_key_string(j, "before", a->file ? a->file : "");
+	json_key_string(j, "after", b->file ? b->file : "");
+	json_key_array(j, "groups");
+	for (i = 0; i < n; i++) {
+		json_object(j);
+		json_key_string(j, "name", rows[i].name);
+		json_key_string(j, "change", change_name(rows[i].change));
+		json_key_i64(j, "odds_permille", thousandths(rows[i].odds));
+		json_key_i64(j, "z_permille", thousandths(rows[i].z));
+		json_key_i64(j, "z_tail_permille", thousandths(rows[i].z_tail));
+		side_json(j, "before", rows[i].a);
+		side_json(j, "after", rows[i].b);
+		json_end_object(j);
+		slower += rows[i].change == CHANGE_SLOWER;
+	}
+	json_end_array(j);
+	json_key_u64(j, "slower", slower);
+	json_end_object(j);
+}
+
+/* ---- Text ---- */
+
+static void put_cell(struct out *o, const struct group_stats *s, u64 ns)
+{
+	char text[TEXT_NS_MAX];
+
+	out_printf(o, "  %9s", s ? time_text(text, ns) : "-");
+}
+
+static void put_row(struct out *o, const struct compare_row *r, unsigned int name)
+{
+	name_put(o, r->name, name);
+	out_printf(o, "  %-6s", change_name(r->change));
+	put_cell(o, r->a, r->mean_a);
+	put_cell(o, r->b, r->mean_b);
+	put_cell(o, r->a, r->a ? group_quantile(r->a, 500) : 0);
+	put_cell(o, r->b, r->b ? group_quantile(r->b, 500) : 0);
+	put_cell(o, r->a, r->a ? group_quantile(r->a, 990) : 0);
+	put_cell(o, r->b, r->b ? group_quantile(r->b, 990) : 0);
+	out_printf(o, "  %6" PRIu64 "  %6" PRIu64 "\n", r->a ? r->a->durations[TAIL] : 0,
+		   r->b ? r->b->durations[TAIL] : 0);
+}
+
+void compare_text(struct out *o, const struct compare_row *rows, u32 n,
+		  const struct report_source *a, const struct report_source *b)
+{
+	unsigned int width = 5;
+	char before[256], after[256];
+	u32 i, slower = 0;
+
+	for (i = 0; i < n; i++) {
+		unsigned int columns = name_columns(rows[i].name);
+
+		width = columns > width ? columns : width;
+		slower += rows[i].change == CHANGE_SLOWER;
+	}
+	width = width > 32 ? 32 : width;
+	out_printf(o, "%s -> %s: ", name_text(before, sizeof(before), a->file ? a->file : ""),
+		   name_text(after, sizeof(after), b->file ? b->file : ""));
+	if (slower)
+		out_printf(o, "%u group%s slower\n\n", slower, plural(slower));
+	else
+		out_puts(o, "nothing is slower\n\n");
+	out_printf(o, "%-*s  %-6s  %9s  %9s  %9s  %9s  %9s  %9s  %6s  %6s\n", (int)width, "GROUP",
+		   "CHANGE", "MEAN", "AFTER", "P50", "AFTER", "P99", "AFTER", ">64ms", "AFTER");
+	for (i = 0; i < n; i++)
+		put_row(o, &rows[i], width);
+	out_puts(o, "\ntime by event; \"same\" is also what may be chance\n");
+}

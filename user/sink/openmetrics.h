@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Figures as OpenMetrics text 1.0. The target names groups and processes, so
+ * label sets are bounded: the first N groups and processes to be seen, the
+ * largest first, keep their names for ever; all others are "(other)". So no
+ * counter ever falls. METRICS.md lists what there is.
+ */
+#ifndef SINK_OPENMETRICS_H
+#define SINK_OPENMETRICS_H
+
+#include "sink/alert.h"
+#include "sink/sink.h"
+
+#define METRICS_GROUPS 100
+#define METRICS_PROCESSES 50
+#define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+struct metrics;
+
+/* groups 0: METRICS_GROUPS. */
+struct metrics *metrics_new(u32 groups);
+void metrics_free(struct metrics *m);
+/* An alert_observer's alert function; ctx: the metrics. Counts. */
+int metrics_alert(void *m, const struct alert *a);
+/* The whole page. 0 or -ENOMEM. */
+int metrics_page(struct metrics *m, const struct snapshot *s, struct out *o);
+/* A label value as it stands between the quotes: for tests. */
+void metrics_label(struct out *o, const char *text);
+
+#endif
