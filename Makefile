@@ -6,6 +6,8 @@
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
 #   make check        format, include table, shell scripts
+#   make bench        costs beside the peers', and accuracy (root; minutes)
+#   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
@@ -47,7 +49,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz tests
+.PHONY: all test test-live check clean host vm unit golden fuzz tests bench bench-programs guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -142,6 +144,31 @@ test-live: all vm
 
 check:
 	tools/check
+
+# ---- The bench. Its peers are optional: tools/install-deps --bench. ----
+BENCH := $(B)/bench
+BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c)
+LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
+BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 $(if $(LTTNG),lttng))
+
+bench-programs: all $(BENCH)/bench $(BENCH_TARGETS)
+bench: bench-programs
+	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
+
+$(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(BENCH_SRC) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+target_flags_probes := -DVMSPAN_PROBES
+target_flags_batch16 := -DVMSPAN_BATCH_SLOTS=16
+target_flags_batch32 := -DVMSPAN_BATCH_SLOTS=32
+target_flags_batch64 := -DVMSPAN_BATCH_SLOTS=64
+target_flags_lttng := -DBENCH_LTTNG -Itests/bench -Wno-error tests/bench/lttng_tp.c -llttng-ust -ldl
+$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/vmspan.h
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(target_flags_$*) -pthread $(LDFLAGS)
 
 clean:
 	rm -rf build build-san build-clang

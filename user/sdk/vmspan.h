@@ -42,9 +42,12 @@ typedef __INT64_TYPE__ vmspan_i64;
 #define VMSPAN_MAGIC 0x6e707376u /* "vspn" */
 #define VMSPAN_BATCH_MAGIC 0x62707376u /* "vspb" */
 
+#ifndef VMSPAN_BATCH_SLOTS /* 8 to 128; the tracer takes no larger batch */
+#define VMSPAN_BATCH_SLOTS 128
+#endif
+
 enum {
 	VMSPAN_SLOT = 32, /* every record is a whole number of slots */
-	VMSPAN_BATCH_SLOTS = 128,
 	VMSPAN_BATCH_HEADER = 64,
 	VMSPAN_BATCH_BYTES = VMSPAN_BATCH_HEADER + VMSPAN_BATCH_SLOTS * VMSPAN_SLOT,
 	VMSPAN_DEPTH_MAX = 256, /* frames of a thread's stack */
