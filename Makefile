@@ -149,7 +149,7 @@ check:
 BENCH := $(B)/bench
 BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c)
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
-BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 $(if $(LTTNG),lttng))
+BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
 bench-programs: all $(BENCH)/bench $(BENCH_TARGETS)
 bench: bench-programs
@@ -161,9 +161,10 @@ $(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(BENCH_SRC) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
 target_flags_probes := -DVMSPAN_PROBES
-target_flags_batch16 := -DVMSPAN_BATCH_SLOTS=16
-target_flags_batch32 := -DVMSPAN_BATCH_SLOTS=32
-target_flags_batch64 := -DVMSPAN_BATCH_SLOTS=64
+target_flags_batch16 := -DVMSPAN_BATCH=16
+target_flags_batch32 := -DVMSPAN_BATCH=32
+target_flags_batch64 := -DVMSPAN_BATCH=64
+target_flags_batch128 := -DVMSPAN_BATCH=128
 target_flags_lttng := -DBENCH_LTTNG -Itests/bench -Wno-error tests/bench/lttng_tp.c -llttng-ust -ldl
 $(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/vmspan.h
 	@mkdir -p $(@D)

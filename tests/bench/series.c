@@ -68,8 +68,9 @@ void bench_series(const struct bench *b)
 	static const unsigned int groups[] = { 1, 10, 100, 1000, 10000, 100000 };
 	static const unsigned int threads[] = { 1, 2, 4, 8 };
 	static const unsigned int event[] = { 1, 10, 100, 1000, 10000, 100000 };
-	static const unsigned int batch[] = { 16, 32, 64, 128 };
-	static const char *const batch_variant[] = { "batch16", "batch32", "batch64", "sdk" };
+	static const unsigned int batch[] = { 16, 32, 64, 128, 256 };
+	static const char *const batch_variant[] = { "batch16", "batch32", "batch64", "batch128",
+						     "sdk" };
 	struct point p[8];
 	unsigned int i;
 
