@@ -127,7 +127,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(GOLDEN)
+golden: $(GOLDEN) $(B)/bench/guard
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
@@ -154,6 +154,15 @@ BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64
 bench-programs: all $(BENCH)/bench $(BENCH_TARGETS)
 bench: bench-programs
 	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
+
+# Instruction counts, kept in tests/bench/guard.txt.
+guard: $(B)/vmspan $(BENCH)/guard
+	tests/run golden/guard.sh
+
+$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
 
 $(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
