@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/page.h"
 #include "cmd/session.h"
+#include "sink/explain.h"
 #include "sink/html.h"
 
 #include <errno.h>
@@ -22,15 +23,45 @@ static void put_report(struct out *out, const struct snapshot *s, const struct s
 	json_line(&j);
 }
 
+/* Single events instead of sums. */
+static int run_explain(struct session *s, const struct options *o, struct explain *x,
+		       const char *path, struct err *e)
+{
+	struct out out;
+	struct json j;
+
+	if (!explain_count(x) && o->explain.event)
+		return err_set(e, -ENOENT, "%s has no event of number %u", path, o->explain.event);
+	out_open_fd(&out, STDOUT_FILENO);
+	if (o->output.json) {
+		json_open(&j, &out);
+		explain_json(x, &j, &s->head);
+		json_line(&j);
+	} else {
+		explain_text(x, &out, terminal_width());
+	}
+	return finish_output(&out, "standard output", EXIT_DONE);
+}
+
 static int run(struct session *s, const struct options *o, const char *path, struct err *e)
 {
+	struct explain *x = NULL;
 	struct snapshot *snap;
 	struct out out;
 	int rc;
 
 	rc = session_replay(s, o, path, e);
+	if (!rc && (o->explain.event || o->explain.slowest)) {
+		x = explain_new(s->model, o->explain.event, o->explain.slowest);
+		rc = x ? 0 : -ENOMEM;
+	}
 	if (!rc)
 		rc = session_drain(s, false, e);
+	if (!rc && x)
+		rc = run_explain(s, o, x, path, e);
+	explain_free(x);
+	if (x && (rc >= 0 || e->code))
+		return rc;
 	if (rc)
 		return err_set(e, rc, "cannot report %s: %s", path,
 			       rc == -EINTR ? "interrupted" : strerror(-rc));

@@ -207,6 +207,10 @@ static const struct option_row table[] = {
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
 	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE, set_text, AT(view.glob) },
 	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
+	{ "event", 0, "N", "explain the events of this number instead", IN_REPORT, set_rows,
+	  AT(explain.event) },
+	{ "slowest", 0, "N", "explain the N longest events instead", IN_REPORT, set_rows,
+	  AT(explain.slowest) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
@@ -380,6 +384,8 @@ static int check(const struct command *c, const struct options *o, struct err *e
 {
 	if (o->model.to_ns && o->model.to_ns <= o->model.from_ns)
 		return usage_error(e, c, "--to is not after --from");
+	if (o->explain.event && o->explain.slowest)
+		return usage_error(e, c, "--event and --slowest exclude each other");
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");
 	if (o->output.json && o->output.html)

@@ -25,6 +25,9 @@ struct options {
 	struct model_config model;
 	struct view view;
 	struct {
+		u32 event, slowest; /* single events of a report; 0: none */
+	} explain;
+	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
 		u64 ring_bytes;
