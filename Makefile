@@ -154,9 +154,10 @@ BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c seri
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
 BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
-bench-programs: all $(BENCH)/bench $(BENCH_TARGETS)
+bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn
 bench: bench-programs
 	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
+	B=$(B) bash tests/bench/accuracy.sh
 
 # Instruction counts, kept in tests/bench/guard.txt.
 guard: $(B)/vmspan $(BENCH)/guard
@@ -166,6 +167,11 @@ $(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
+
+$(BENCH)/accuracy: tests/bench/accuracy.c tests/bench/original.c tests/bench/original.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
 $(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
