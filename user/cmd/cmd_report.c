@@ -30,8 +30,8 @@ static int run_explain(struct session *s, const struct options *o, struct explai
 	struct out out;
 	struct json j;
 
-	if (!explain_count(x) && o->explain.event)
-		return err_set(e, -ENOENT, "%s has no event of number %u", path, o->explain.event);
+	if (!explain_count(x) && o->event)
+		return err_set(e, -ENOENT, "%s has no event of number %u", path, o->event);
 	out_open_fd(&out, STDOUT_FILENO);
 	if (o->output.json) {
 		json_open(&j, &out);
@@ -51,8 +51,8 @@ static int run(struct session *s, const struct options *o, const char *path, str
 	int rc;
 
 	rc = session_replay(s, o, path, e);
-	if (!rc && (o->explain.event || o->explain.slowest)) {
-		x = explain_new(s->model, o->explain.event, o->explain.slowest);
+	if (!rc && (o->event || o->select.slowest)) {
+		x = explain_new(s->model, o->event, o->select.slowest);
 		rc = x ? 0 : -ENOMEM;
 	}
 	if (!rc)

@@ -180,11 +180,18 @@ static int set_nested(void *at, const struct option_row *row, const char *arg, s
 #define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE)
 
 static const struct option_row table[] = {
-	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
-	  LIVE | IN_LIST | IN_DOCTOR, set_pids, 0 },
-	{ "output", 'o', "FILE", "file to write; - is standard output for export",
+	{ "pid", 'p', "PID[,PID...]", "processes to trace, or to export; may be repeated",
+	  LIVE | IN_LIST | IN_DOCTOR | IN_EXPORT, set_pids, 0 },
+	{ "thread", 't', "THREAD", "only threads of this id, or whose name matches, as 'pool-*'",
+	  IN_EXPORT, set_text, AT(select.thread) },
+	{ "min-duration", 0, "TIME", "only spans and events that last at least this long",
+	  IN_EXPORT, set_time, AT(select.min_duration_ns) },
+	{ "slowest", 0, "N", "only the N longest events and what is in them", IN_EXPORT | IN_REPORT,
+	  set_rows, AT(select.slowest) },
+	{ "output", 'o', "FILE",
+	  "file to write; for export - is standard output, and .gz at its end compresses",
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
-	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
+	{ "format", 'f', "FORMAT", "what to write (default firefox)", IN_EXPORT, set_text,
 	  AT(output.format) },
 	{ "duration", 0, "TIME", "stop after this time", IN_RECORD, set_span,
 	  AT(pace.duration_ns) },
@@ -207,10 +214,8 @@ static const struct option_row table[] = {
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
 	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE, set_text, AT(view.glob) },
 	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
-	{ "event", 0, "N", "explain the events of this number instead", IN_REPORT, set_rows,
-	  AT(explain.event) },
-	{ "slowest", 0, "N", "explain the N longest events instead", IN_REPORT, set_rows,
-	  AT(explain.slowest) },
+	{ "event", 0, "N", "only the events of this number and what is in them", IN_REPORT,
+	  set_rows, AT(event) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
@@ -384,7 +389,7 @@ static int check(const struct command *c, const struct options *o, struct err *e
 {
 	if (o->model.to_ns && o->model.to_ns <= o->model.from_ns)
 		return usage_error(e, c, "--to is not after --from");
-	if (o->explain.event && o->explain.slowest)
+	if (o->event && o->select.slowest)
 		return usage_error(e, c, "--event and --slowest exclude each other");
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");

@@ -25,8 +25,11 @@ struct options {
 	struct model_config model;
 	struct view view;
 	struct {
-		u32 event, slowest; /* single events of a report; 0: none */
-	} explain;
+		const char *thread;
+		u64 min_duration_ns;
+		u32 slowest; /* of report too */
+	} select; /* of export, with view.glob and target.pids */
+	u32 event; /* report: explain the events of this number; 0: none */
 	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
