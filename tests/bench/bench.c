@@ -89,6 +89,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench: needs root: it attaches tracers\n");
 		return 3;
 	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	path_in(&b, path, "lttng");
 	mkdir(path, 0700);
 	setenv("LTTNG_HOME", path, 1);

@@ -217,7 +217,7 @@ void peer_detach(const struct bench *b, const struct peer *p, struct proc *targe
 /* Until the tracer has read what it has got: it no longer works. */
 static void drained(const struct proc *tracer)
 {
-	u64 before = 0, after, until = now_ns() + 3000000000ull;
+	u64 before = 0, after, until = now_ns() + 1000000000ull;
 
 	do {
 		nap_ms(15);
