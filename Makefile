@@ -8,6 +8,8 @@
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
+#   make bench        costs beside the peers', and accuracy (root; minutes)
+#   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
 
@@ -49,7 +51,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-viewers check clean host vm unit golden fuzz tests
+.PHONY: all lib soak test test-live test-viewers check clean host vm unit golden fuzz tests bench bench-programs guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -147,7 +149,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(GOLDEN)
+golden: $(GOLDEN) $(B)/bench/guard
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
@@ -171,6 +173,47 @@ test-viewers: all golden
 
 check:
 	tools/check
+
+# ---- The bench. Its peers are optional: tools/install-deps --bench. ----
+BENCH := $(B)/bench
+BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c)
+LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
+BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
+
+bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn
+bench: bench-programs
+	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
+	B=$(B) bash tests/bench/accuracy.sh
+
+# Instruction counts, kept in tests/bench/guard.txt.
+guard: $(B)/vmspan $(BENCH)/guard
+	tests/run golden/guard.sh
+
+$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
+
+$(BENCH)/accuracy: tests/bench/accuracy.c tests/bench/original.c tests/bench/original.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+$(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(BENCH_SRC) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+target_flags_probes := -DVMSPAN_PROBES
+target_flags_batch16 := -DVMSPAN_BATCH=16
+target_flags_batch32 := -DVMSPAN_BATCH=32
+target_flags_batch64 := -DVMSPAN_BATCH=64
+target_flags_batch128 := -DVMSPAN_BATCH=128
+target_flags_lttng := -DBENCH_LTTNG -Itests/bench -Wno-error tests/bench/lttng_tp.c -llttng-ust -ldl
+$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/vmspan.h
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(target_flags_$*) -pthread $(LDFLAGS)
 
 clean:
 	rm -rf build build-san build-clang

@@ -107,7 +107,9 @@ int flush(struct pt_regs *ctx)
 		return carry(ids, batch, bytes, WIRE_SMALL);
 	if (bytes <= WIRE_MIDDLE)
 		return carry(ids, batch, bytes, WIRE_MIDDLE);
-	return carry(ids, batch, bytes, WIRE_LARGE);
+	if (bytes <= WIRE_LARGE)
+		return carry(ids, batch, bytes, WIRE_LARGE);
+	return carry(ids, batch, bytes, WIRE_FULL);
 }
 
 /*

@@ -127,7 +127,7 @@ printf '[*]\nignore = yes\n' >"$T/rules"
 check_status "--rules: all ignored" 0 "$VMSPAN" watch "$dump" --rules "$T/rules"
 eq "--rules: all ignored: no alert" "$(cat "$T/out")" ""
 rc=0
-"$VMSPAN" watch "$dump" --threshold 1ms -a --json >/dev/full 2>"$T/err" || rc=$?
+"$VMSPAN" watch "$dump" --threshold 1ms --all-causes --json >/dev/full 2>"$T/err" || rc=$?
 eq "an output that is full: status" $rc 1
 said "an output that is full: words" "cannot write standard output: No space left on device"
 

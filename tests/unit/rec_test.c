@@ -332,8 +332,11 @@ static void a_damaged_chunk_in_the_middle_is_passed_over(void **state)
 /* Random bytes that no packer shortens, to make a file grow. */
 static void stream_noise(struct stream *s, u32 batches)
 {
-	const struct vmspan_head head = { 99, VMSPAN_BATCH_SLOTS, 0, 0 };
-	u64 data[VMSPAN_BATCH_SLOTS * 4];
+	enum {
+		NOISE_SLOTS = 128
+	};
+	const struct vmspan_head head = { 99, NOISE_SLOTS, 0, 0 };
+	u64 data[NOISE_SLOTS * 4];
 	struct item it = { .type = ITEM_BATCH };
 	u32 i, k;
 

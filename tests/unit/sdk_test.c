@@ -114,13 +114,13 @@ static void reentry_of_the_top_is_not_a_span(void **state)
 	assert_int_equal(COUNTED(repaired), 0);
 }
 
-static void a_batch_goes_at_128_records_and_the_next_continues_its_sequence(void **state)
+static void a_batch_goes_when_full_and_the_next_continues_its_sequence(void **state)
 {
 	u64 first;
 
 	(void)state;
 	tracer_on();
-	for (int i = 0; i < 127; i++) {
+	for (int i = 0; i < VMSPAN_BATCH_SLOTS - 1; i++) {
 		vmspan_enter(A);
 		vmspan_leave(A);
 	}
@@ -128,7 +128,7 @@ static void a_batch_goes_at_128_records_and_the_next_continues_its_sequence(void
 	vmspan_enter(A);
 	vmspan_leave(A);
 	assert_int_equal(tracer->shots, 1);
-	assert_int_equal(shot_batch(0)->records, 128);
+	assert_int_equal(shot_batch(0)->records, VMSPAN_BATCH_SLOTS);
 	assert_int_equal(shot_batch(0)->bytes, VMSPAN_BATCH_BYTES);
 	first = shot_batch(0)->seq;
 	for (int i = 0; i < 11; i++) {
@@ -138,32 +138,32 @@ static void a_batch_goes_at_128_records_and_the_next_continues_its_sequence(void
 	collect();
 	assert_int_equal(tracer->shots, 2);
 	assert_int_equal(shot_batch(1)->records, 11);
-	assert_int_equal(shot_batch(1)->seq, first + 128);
-	assert_int_equal(seen_count, 139);
+	assert_int_equal(shot_batch(1)->seq, first + VMSPAN_BATCH_SLOTS);
+	assert_int_equal(seen_count, VMSPAN_BATCH_SLOTS + 11);
 }
 
 static void a_record_that_does_not_fit_opens_the_next_batch(void **state)
 {
 	(void)state;
 	tracer_on();
-	for (int i = 0; i < 127; i++) {
+	for (int i = 0; i < VMSPAN_BATCH_SLOTS - 1; i++) {
 		vmspan_enter(A);
 		vmspan_leave(A);
 	}
 	vmspan_gc_begin(3, 1000); /* two slots: one is left */
 	vmspan_gc_end(400);
 	assert_int_equal(tracer->shots, 1);
-	assert_int_equal(shot_batch(0)->records, 127);
-	for (int i = 0; i < 63; i++) { /* 2 * 64 slots fill it to the brim */
+	assert_int_equal(shot_batch(0)->records, VMSPAN_BATCH_SLOTS - 1);
+	for (int i = 1; i < VMSPAN_BATCH_SLOTS / 2; i++) { /* two slots each fill it to the brim */
 		vmspan_gc_begin(3, 1000);
 		vmspan_gc_end(400);
 	}
 	assert_int_equal(tracer->shots, 2);
-	assert_int_equal(shot_batch(1)->records, 64);
+	assert_int_equal(shot_batch(1)->records, VMSPAN_BATCH_SLOTS / 2);
 	assert_int_equal(shot_batch(1)->bytes, VMSPAN_BATCH_BYTES);
-	assert_int_equal(shot_batch(1)->seq, shot_batch(0)->seq + 127);
+	assert_int_equal(shot_batch(1)->seq, shot_batch(0)->seq + VMSPAN_BATCH_SLOTS - 1);
 	collect();
-	assert_int_equal(tracer->count[VMSPAN_GC], 64);
+	assert_int_equal(tracer->count[VMSPAN_GC], VMSPAN_BATCH_SLOTS / 2);
 }
 
 static void an_event_counts_its_records_across_batches(void **state)
@@ -614,7 +614,7 @@ int main(void)
 		cmocka_unit_test(iterations_count_from_one_by_thread),
 		cmocka_unit_test(a_b_a_is_three_spans),
 		cmocka_unit_test(reentry_of_the_top_is_not_a_span),
-		cmocka_unit_test(a_batch_goes_at_128_records_and_the_next_continues_its_sequence),
+		cmocka_unit_test(a_batch_goes_when_full_and_the_next_continues_its_sequence),
 		cmocka_unit_test(a_record_that_does_not_fit_opens_the_next_batch),
 		cmocka_unit_test(an_event_counts_its_records_across_batches),
 		cmocka_unit_test(a_nested_event_has_its_parent_and_its_own_base),

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/page.h"
 #include "cmd/report_check.h"
+#include "cmd/session.h"
+#include "sink/explain.h"
 #include "sink/html.h"
 
+#include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static void put_report(struct out *out, const struct snapshot *s, const struct session *session,
@@ -17,6 +21,46 @@ static void put_report(struct out *out, const struct snapshot *s, const struct s
 	json_open(&j, out);
 	report_json(&j, s, &session->head, &o->view);
 	json_line(&j);
+}
+
+/* Single events instead of sums. */
+static int run_explain(struct session *s, const struct options *o, struct explain *x,
+		       const char *path, struct err *e)
+{
+	struct out out;
+	struct json j;
+
+	if (!explain_count(x) && o->event)
+		return err_set(e, -ENOENT, "%s has no event of number %u", path, o->event);
+	out_open_fd(&out, STDOUT_FILENO);
+	if (o->output.json) {
+		json_open(&j, &out);
+		explain_json(x, &j, &s->head);
+		json_line(&j);
+	} else {
+		explain_text(x, &out, terminal_width());
+	}
+	return finish_output(&out, "standard output", EXIT_DONE);
+}
+
+static int report_events(const struct options *o, struct err *e)
+{
+	struct session s = { 0 };
+	struct explain *x = NULL;
+	int rc = session_replay(&s, o, o->rest[0], e);
+
+	if (!rc) {
+		x = explain_new(s.model, o->event, o->select.slowest);
+		rc = x ? session_drain(&s, false, e) : -ENOMEM;
+	}
+	if (!rc)
+		rc = run_explain(&s, o, x, o->rest[0], e);
+	else
+		err_set(e, rc, "cannot report %s: %s", o->rest[0],
+			rc == -EINTR ? "interrupted" : strerror(-rc));
+	explain_free(x);
+	session_close(&s);
+	return rc;
 }
 
 static int report_one(const struct options *o, const struct condition *list, struct err *e)
@@ -68,6 +112,8 @@ int cmd_report(int argc, char **argv)
 		usage_error(&e, c, "--html is of one recording, without --fail-if");
 	else if (o.output.html)
 		status = write_page(&o, o.rest[0], &e);
+	else if ((o.event || o.select.slowest) && o.rest_count == 1)
+		status = report_events(&o, &e);
 	else
 		status = o.rest_count == 2 ? report_two(&o, list, &e) : report_one(&o, list, &e);
 	return e.code ? say_error(&e) : status;

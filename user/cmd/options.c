@@ -274,8 +274,8 @@ static const struct option_row table[] = {
 	  IN_EXPORT, set_text, AT(select.thread) },
 	{ "min-duration", 0, "TIME", "only spans and events that last at least this long",
 	  IN_EXPORT, set_time, AT(select.min_duration_ns) },
-	{ "slowest", 0, "N", "only the N longest events and what is in them", IN_EXPORT, set_rows,
-	  AT(select.slowest) },
+	{ "slowest", 0, "N", "only the N longest events and what is in them", IN_EXPORT | IN_REPORT,
+	  set_rows, AT(select.slowest) },
 	{ "output", 'o', "FILE",
 	  "file to write; for export - is standard output, and .gz at its end compresses",
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
@@ -341,6 +341,8 @@ static const struct option_row table[] = {
 	  set_span, AT(screen.warn_ns) },
 	{ "bad", 0, "TIME", "groups that take longer in a turn are red (default 256ms)", IN_TOP,
 	  set_span, AT(screen.bad_ns) },
+	{ "event", 0, "N", "only the events of this number and what is in them", IN_REPORT,
+	  set_rows, AT(event) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
@@ -568,6 +570,8 @@ static int check(const struct command *c, const struct options *o, struct err *e
 {
 	if (o->model.to_ns && o->model.to_ns <= o->model.from_ns)
 		return usage_error(e, c, "--to is not after --from");
+	if (o->event && o->select.slowest)
+		return usage_error(e, c, "--event and --slowest exclude each other");
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");
 	if (o->output.json && o->output.html)

@@ -33,8 +33,9 @@ struct options {
 	struct {
 		const char *thread;
 		u64 min_duration_ns;
-		u32 slowest;
+		u32 slowest; /* of report too */
 	} select; /* of export, with view.glob and target.pids */
+	u32 event; /* report: explain the events of this number; 0: none */
 	struct {
 		struct table_choice columns;
 		u64 window_ns; /* 0: an interval */

@@ -77,7 +77,7 @@ struct model_span {
 struct model_share {
 	const char *group; /* "kind:name" */
 	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
-	const u64 *off_ns; /* exact mode: of self, by enum vmspan_off */
+	u64 off_ns[VMSPAN_OFF_REASONS]; /* of its own, by reason; exact mode */
 };
 
 struct model_event {

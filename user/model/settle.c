@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Strictly more than 1, 2, 4 ... 512 ms, each bucket including the longer. */
 static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
@@ -66,8 +67,8 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
 			.preempted_ns = sh->preempted_ns,
-			.off_ns = sh->off_ns,
 		};
+		memcpy(m->shares[i].off_ns, sh->off_ns, sizeof(sh->off_ns));
 	}
 	e->shares = m->shares;
 	e->share_count = t->share_len;

@@ -72,6 +72,9 @@ static void add(u64 *to, u64 n)
 static void inside_add(struct inside *to, const struct inside *in)
 {
 	add(&to->cycles, in->cycles);
+	/* Most stays have none of the others. */
+	if (!(in->nested | in->blocked | in->gc | in->off))
+		return;
 	add(&to->nested, in->nested);
 	add(&to->blocked, in->blocked);
 	add(&to->gc, in->gc);
@@ -188,8 +191,21 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 {
 	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = 1 },
 		     within = { 0 };
-	struct outer *top;
+	struct outer *top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 
+	/* The usual case: a stay without anything inside, next to others. */
+	if (valid && top && top->begin < s->begin && top->depth >= depth && top->seq > shallower &&
+	    !(in->nested | in->blocked | in->gc | in->off)) {
+		sh->charged += in->cycles;
+		sh->cpu += in->cycles;
+		sh->ticks++;
+		top->charged += in->cycles;
+		top->cpu += in->cycles;
+		top->ticks++;
+		top->depth = depth;
+		top->seq = seq;
+		return 0;
+	}
 	while (sh->outer_len && sh->outer[sh->outer_len - 1].begin >= s->begin) {
 		top = &sh->outer[--sh->outer_len];
 		within.charged += top->charged;
@@ -308,7 +324,7 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	case SPAN_KEPT:
 		add(&tc->self, self);
 		add(&t->self, self);
-		for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+		for (i = VMSPAN_OFF_PREEMPTED; exact && i < VMSPAN_OFF_REASONS; i++)
 			tc->off.cycles[i] += off.cycles[i];
 		break;
 	case SPAN_MOVED:

@@ -44,7 +44,7 @@ typedef __INT64_TYPE__ vmspan_i64;
 
 enum {
 	VMSPAN_SLOT = 32, /* every record is a whole number of slots */
-	VMSPAN_BATCH_SLOTS = 128,
+	VMSPAN_BATCH_SLOTS = 256, /* at most */
 	VMSPAN_BATCH_HEADER = 64,
 	VMSPAN_BATCH_BYTES = VMSPAN_BATCH_HEADER + VMSPAN_BATCH_SLOTS * VMSPAN_SLOT,
 	VMSPAN_DEPTH_MAX = 256, /* frames of a thread's stack */
@@ -282,7 +282,8 @@ struct vmspan_thread {
 	vmspan_u32 turns_over; /* open events beyond VMSPAN_EVENT_MAX */
 	vmspan_u32 iteration_last;
 	vmspan_u32 extra; /* slots in the batch beyond one a record */
-	vmspan_u32 pad[2];
+	vmspan_u32 slots; /* of the batch: handed over when so many are used */
+	vmspan_u32 pad;
 	vmspan_u64 reserved[4];
 	struct vmspan_turn turn[VMSPAN_EVENT_MAX];
 	struct vmspan_open open[VMSPAN_DEPTH_MAX + 1];
@@ -620,10 +621,20 @@ static VMSPAN__SLOW vmspan_u64 vmspan__rseq_cpu(void)
 /* Until an event has shown the rate of the counter: 50 ms at 2 GHz. */
 #define VMSPAN__FLUSH_CYCLES 100000000u
 
+/*
+ * Slots of a batch. One trap carries them all, so the more the cheaper; a
+ * batch and the ring it is copied to should both fit the first-level cache.
+ */
+#ifndef VMSPAN_BATCH
+#define VMSPAN_BATCH VMSPAN_BATCH_SLOTS
+#endif
+#define VMSPAN__SLOTS ((vmspan_u32)(VMSPAN_BATCH))
+VMSPAN__ASSERT(VMSPAN_BATCH >= 16 && VMSPAN_BATCH <= VMSPAN_BATCH_SLOTS, "VMSPAN_BATCH: 16 to 256");
+
 /* Hands the batch over and empties it. Called inside a mark. */
 static VMSPAN__SLOW void vmspan__flush(struct vmspan_thread *t, vmspan_u32 room)
 {
-	vmspan_u32 slots = VMSPAN_BATCH_SLOTS - room;
+	vmspan_u32 slots = VMSPAN__SLOTS - room;
 	struct vmspan_batch *b = &t->batch;
 
 	if (slots) {
@@ -638,7 +649,7 @@ static VMSPAN__SLOW void vmspan__flush(struct vmspan_thread *t, vmspan_u32 room)
 
 static inline VMSPAN__UNUSED void *vmspan__slot(struct vmspan_thread *t, vmspan_u32 room)
 {
-	return (char *)t->records + (size_t)(VMSPAN_BATCH_SLOTS - room) * VMSPAN_SLOT;
+	return (char *)t->records + (size_t)(VMSPAN__SLOTS - room) * VMSPAN_SLOT;
 }
 
 /* Zeroed space for a record of `slots` slots; flushes first if it must. */
@@ -649,7 +660,7 @@ static VMSPAN__SLOW void *vmspan__append(struct vmspan_thread *t, vmspan_u32 *ro
 
 	if (*room < slots) {
 		vmspan__flush(t, *room);
-		*room = VMSPAN_BATCH_SLOTS;
+		*room = VMSPAN__SLOTS;
 	}
 	p = vmspan__slot(t, *room);
 	memset(p, 0, (size_t)slots * VMSPAN_SLOT);
@@ -664,7 +675,7 @@ static inline VMSPAN__UNUSED vmspan_u32 vmspan__room(struct vmspan_thread *t, vm
 	if (VMSPAN__LIKELY(room))
 		return room;
 	vmspan__flush(t, 0);
-	return VMSPAN_BATCH_SLOTS;
+	return VMSPAN__SLOTS;
 }
 
 /* The end of a thread: what it still holds is handed over, its state freed. */
@@ -763,8 +774,8 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_claim(vmspan_u32 tid)
 static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
 {
 	t->session = __atomic_load_n(&VMSPAN__REGISTRY.session, __ATOMIC_RELAXED);
-	t->batch.seq += VMSPAN_BATCH_SLOTS - t->room - t->extra;
-	t->room = VMSPAN_BATCH_SLOTS;
+	t->batch.seq += VMSPAN__SLOTS - t->room - t->extra;
+	t->room = VMSPAN__SLOTS;
 	t->extra = 0;
 	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
 	t->iteration = 0;
@@ -813,7 +824,7 @@ static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
 		t->batch.tid = t->tid;
 		t->cpu = vmspan__rseq_cpu();
 		t->extra = t->iteration_last = 0;
-		t->room = VMSPAN_BATCH_SLOTS;
+		t->room = t->slots = VMSPAN__SLOTS;
 		t->flush_cycles = VMSPAN__FLUSH_CYCLES;
 		t->flush_at = vmspan__cycles() + t->flush_cycles;
 		vmspan__resync(t);
@@ -1036,7 +1047,7 @@ static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
 	room--;
 	if (VMSPAN__UNLIKELY(s->end >= t->flush_at)) {
 		vmspan__flush(t, room);
-		room = VMSPAN_BATCH_SLOTS;
+		room = VMSPAN__SLOTS;
 	}
 out:
 	vmspan__done(t, vmspan__room(t, room));
@@ -1081,7 +1092,7 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	e->label = label;
 	e->base = (vmspan_u16)(t->base = t->depth);
 	e->too_deep_open = t->too_deep_open;
-	e->first = t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra;
+	e->first = t->batch.seq + (VMSPAN__SLOTS - room) - t->extra;
 	/* The order is the same at the end, so the reads' own cost cancels out. */
 	e->cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	e->begin = vmspan__now_mono(t, &e->cpu, &e->mono);
@@ -1128,8 +1139,7 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 	r->cpu_begin = e->cpu;
 	r->cpu_end = cpu;
 	r->label = e->label;
-	r->records =
-		(vmspan_u32)(t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra - 1 - e->first);
+	r->records = (vmspan_u32)(t->batch.seq + (VMSPAN__SLOTS - room) - t->extra - 1 - e->first);
 	t->turns--;
 	t->iteration = t->turns ? e[-1].iteration : 0;
 	t->base = t->turns ? e[-1].base : 0;
@@ -1137,7 +1147,7 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 	if (mono - e->mono > 1000000 && end > e->begin)
 		t->flush_cycles = (end - e->begin) * 50 / ((mono - e->mono) / 1000000);
 	vmspan__flush(t, room);
-	room = VMSPAN_BATCH_SLOTS;
+	room = VMSPAN__SLOTS;
 out:
 	vmspan__done(t, room);
 }
@@ -1292,7 +1302,7 @@ static VMSPAN__SLOW void vmspan_flush(void)
 	if (!t)
 		return;
 	vmspan__flush(t, room);
-	vmspan__done(t, VMSPAN_BATCH_SLOTS);
+	vmspan__done(t, VMSPAN__SLOTS);
 }
 
 /* --------------------------------------------------------- Definitions -- */

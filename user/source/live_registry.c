@@ -162,7 +162,7 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 static int tail_item(struct live *l, struct process *p, struct registry *r,
 		     const struct vmspan_thread *t, bool others)
 {
-	u32 slots = VMSPAN_BATCH_SLOTS - t->room;
+	u32 slots = t->slots - t->room;
 	struct item it = { .type = ITEM_BATCH };
 	u64 *next = map_get(&r->seq, t->batch.thread);
 
@@ -216,7 +216,7 @@ static bool read_thread(u32 pid, u64 address, struct vmspan_thread *t)
 		    target_read(pid, address, &again, offsetof(struct vmspan_thread, records)))
 			return false;
 		if (t->room && t->room == again.room && t->batch.seq == again.batch.seq)
-			return t->room < VMSPAN_BATCH_SLOTS;
+			return t->room < t->slots && t->slots <= VMSPAN_BATCH_SLOTS;
 		sched_yield();
 	}
 	return false;

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the tracer itself costs, and how fast recordings are read. */
+#include "bench.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void figure(const struct bench *b, const char *key, const char *text, double value,
+		   const char *unit)
+{
+	fprintf(b->text, "  %-48s %12.2f %s\n", text, value, unit);
+	json_object(b->json);
+	json_key_string(b->json, "key", key);
+	json_key_string(b->json, "text", text);
+	json_key_string(b->json, "unit", unit);
+	json_key(b->json, "value");
+	json_decimal(b->json, (u64)(value * 1000 + 0.5), 3);
+	json_end_object(b->json);
+}
+
+/* CPU time of the tracer a span, while the target makes 2 M of them a second. */
+static double live_cost(const struct bench *b, const char *peer, u64 *spans, u64 *lost)
+{
+	const struct peer *p = peer_find(peer);
+	struct proc target = start_target(b, "sdk", 2);
+	struct proc tracer = peer_attach(b, p, &target);
+	char file[256];
+	u64 from, used, made;
+
+	nap_ms(300); /* attaching is over */
+	from = cpu_ns_of(tracer.pid);
+	made = ask(&target, "pace 2000000 %u", b->quick ? 300 : 5000);
+	nap_ms(700); /* what it has got is read, and shown */
+	used = cpu_ns_of(tracer.pid) - from;
+	peer_detach(b, p, &target, &tracer);
+	stop(&target);
+	path_in(b, file, "bench.vmspan");
+	*spans = made;
+	*lost = !strcmp(p->args[0], "record") ? losses_of(b, file) : 0;
+	return (double)used / (double)made;
+}
+
+static void replay(const struct bench *b, u64 spans)
+{
+	char file[256], out[256];
+	char *report[] = { (char *)b->vmspan, "report", file, NULL };
+	char *export[] = {
+		(char *)b->vmspan, "export", "-q", "-f", "chrome", "-o", out, file, NULL
+	};
+	struct usage u;
+	struct stat st;
+
+	path_in(b, file, "bench.vmspan");
+	path_in(b, out, "bench.json.out");
+	if (!stat(file, &st))
+		figure(b, "bytes", "size of the recording of this loop, a span",
+		       (double)st.st_size / (double)spans, "bytes");
+	u = run_to_end(report, NULL);
+	figure(b, "replay", "replay into a report", (double)spans * 1e3 / (double)u.cpu_ns,
+	       "M spans/s");
+	figure(b, "replay_rss", "memory of report", (double)u.rss_bytes / 1e6, "MB");
+	u = run_to_end(export, NULL);
+	if (!u.status && !stat(out, &st))
+		figure(b, "chrome", "export -f chrome", (double)st.st_size * 1e3 / (double)u.cpu_ns,
+		       "MB/s");
+	figure(b, "chrome_rss", "memory of export -f chrome", (double)u.rss_bytes / 1e6, "MB");
+	unlink(out);
+}
+
+static double attach_ms(const struct bench *b)
+{
+	struct proc target = start_target(b, "sdk", 2), tracer;
+	char pid[16], file[256],
+		*argv[] = { (char *)b->vmspan, "record", "-o", file, "-p", pid, NULL };
+	u64 from, at;
+
+	path_in(b, file, "bench.vmspan");
+	snprintf(pid, sizeof(pid), "%d", (int)target.pid);
+	from = now_ns();
+	tracer = start_tracer(b, argv, "attach.log");
+	at = ask(&target, "first");
+	stop(&tracer);
+	stop(&target);
+	return (double)(at - from) / 1e6;
+}
+
+/* A target that does nothing: it waits for a line. */
+static void idle(const struct bench *b)
+{
+	const struct peer *p = peer_find("record");
+	struct proc target = start_target(b, "sdk", 2);
+	struct proc tracer = peer_attach(b, p, &target);
+	unsigned int ms = b->quick ? 500 : 5000;
+	u64 cpu, switches, own;
+
+	nap_ms(1500);
+	cpu = cpu_ns_of(tracer.pid);
+	switches = switches_of(tracer.pid);
+	own = cpu_ns_of(target.pid);
+	nap_ms(ms);
+	cpu = cpu_ns_of(tracer.pid) - cpu;
+	switches = switches_of(tracer.pid) - switches;
+	own = cpu_ns_of(target.pid) - own;
+	figure(b, "idle_wakeups", "idle target: wake-ups of the tracer",
+	       (double)switches * 1000 / ms, "/s");
+	figure(b, "idle_cpu", "idle target: CPU time of the tracer", (double)cpu / 1000 / ms * 1000,
+	       "us/s");
+	figure(b, "idle_target", "idle target: its own CPU time", (double)own / 1000 / ms * 1000,
+	       "us/s");
+	peer_detach(b, p, &target, &tracer);
+	stop(&target);
+}
+
+void bench_tracer(const struct bench *b)
+{
+	u64 spans, lost, value[9], i, n = b->quick ? 1 : 9;
+	double ns;
+
+	fprintf(stderr, "bench: the tracer\n");
+	fprintf(b->text, "\nthe tracer, at 2 M spans a second\n");
+	json_key_array(b->json, "tracer");
+	ns = live_cost(b, "top", &spans, &lost);
+	figure(b, "live", "CPU time of top, a span", ns, "ns");
+	ns = live_cost(b, "record", &spans, &lost);
+	figure(b, "recording", "CPU time of record, a span", ns, "ns");
+	figure(b, "lost", "records lost, of all", (double)lost, "records");
+	replay(b, spans);
+	for (i = 0; i < n; i++)
+		value[i] = (u64)(attach_ms(b) * 1000);
+	figure(b, "attach", "from the start of record to the first event measured",
+	       (double)spread_of(value, n).median / 1000, "ms");
+	idle(b);
+	json_end_array(b->json);
+}

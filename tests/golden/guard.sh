@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The hot paths do not grow unseen: instructions of fixed pieces of work, as
+# callgrind counts them, and of the BPF programs as compiled, against those kept
+# in tests/bench/guard.txt. More than 10 % above fails. No time is measured.
+#   GUARD_UPDATE=1 tests/golden/guard.sh   keeps the counts of now
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+kept=tests/bench/guard.txt
+guard=$B/bench/guard
+
+[ -x "$guard" ] || { skip "guard" "$guard is not built"; exit 0; }
+command -v valgrind >/dev/null || { skip "guard" "no valgrind (tools/install-deps)"; exit 0; }
+build=$("$guard" build)
+want=$(sed -n 's/^# build: //p' "$kept" 2>/dev/null)
+if [ -z "${GUARD_UPDATE-}" ] && [ "$build" != "$want" ]; then
+	skip "guard" "the counts kept are of $want, this is $build"
+	exit 0
+fi
+
+instructions() { # PIECE
+	valgrind --tool=callgrind --toggle-collect=guard_work --callgrind-out-file=/dev/null \
+		"$guard" "$1" 2>&1 >/dev/null | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+}
+
+# A BPF program's instructions are 8 bytes each.
+program() { # NAME
+	readelf -sW "$B/vmspan.bpf.o" 2>/dev/null | awk -v name="$1" '$8 == name && $4 == "FUNC" { print $3 / 8 }'
+}
+
+counts() {
+	local piece
+	for piece in $("$guard" list); do
+		echo "$piece $(instructions "$piece")"
+	done
+	for piece in flush watch_enter watch_leave sched_switch; do
+		echo "bpf-$piece $(program "$piece")"
+	done
+}
+
+counts >"$T/now"
+if [ -n "${GUARD_UPDATE-}" ]; then
+	{
+		echo "# Instructions of fixed pieces of work: tests/golden/guard.sh says how they are"
+		echo "# counted. GUARD_UPDATE=1 tests/golden/guard.sh keeps those of now."
+		echo "# build: $build"
+		cat "$T/now"
+	} >"$kept"
+	cat "$kept"
+	exit 0
+fi
+while read -r name now; do
+	was=$(awk -v name="$name" '$1 == name { print $2 }' "$kept")
+	if [ -z "$now" ]; then
+		not_ok "$name" "could not be counted"
+	elif [ -z "$was" ]; then
+		not_ok "$name" "no count is kept; GUARD_UPDATE=1 tests/golden/guard.sh keeps $now"
+	elif [ $((now * 10)) -gt $((was * 11)) ]; then
+		not_ok "$name" "$now instructions, $was kept: if that is wanted, GUARD_UPDATE=1 tests/golden/guard.sh"
+	else
+		ok "$name: $now instructions, $was kept"
+	fi
+done <"$T/now"
