@@ -5,6 +5,7 @@
 #   make              program, demo host          build/vmspan, build/demohost
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
+#   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
 #   SAN=1             the same with ASan and UBSan, in build-san
@@ -48,7 +49,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz tests
+.PHONY: all test test-live test-viewers check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -143,6 +144,9 @@ test: all unit golden
 
 test-live: all vm
 	tests/run live
+
+test-viewers: all golden
+	tests/run viewers
 
 check:
 	tools/check

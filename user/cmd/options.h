@@ -35,6 +35,11 @@ struct options {
 		bool none; /* --no-config */
 	} config;
 	struct {
+		const char *thread;
+		u64 min_duration_ns;
+		u32 slowest;
+	} select; /* of export, with view.glob and target.pids */
+	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
 		u64 ring_bytes;

@@ -255,6 +255,7 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 		off->cycles[i] -= less;
 		total -= less;
 	}
+	add(&t->off, total);
 	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
 	*self -= total;
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
@@ -275,7 +276,7 @@ static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s
 }
 
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, enum span_fate *fate)
+	      struct comp *c, struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
@@ -290,16 +291,20 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 
 	if (!tc)
 		return -ENOMEM;
-	*fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
+	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
-		*fate = SPAN_BAD;
-	else if (*fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
-		*fate = SPAN_LOST;
+		out->fate = SPAN_BAD;
+	else if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
+		out->fate = SPAN_LOST;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
 	if (exact)
 		take_off(t, &off, &self, &in);
-	switch (*fate) {
+	out->cycles = cycles;
+	out->self = self;
+	out->blocked = in.blocked;
+	out->gc = in.gc;
+	switch (out->fate) {
 	case SPAN_KEPT:
 		add(&tc->self, self);
 		add(&t->self, self);
@@ -319,7 +324,7 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		add(&t->lost, self);
 		break;
 	}
-	valid = *fate == SPAN_KEPT || *fate == SPAN_LOST;
+	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
 	shallower = shallower_seq(t, depth);
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
@@ -338,7 +343,7 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 }
 
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      enum span_fate *fate)
+	      struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
@@ -347,20 +352,24 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	u64 cycles, self;
 
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
-	*fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
+	out->fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
-		*fate = SPAN_BAD;
+		out->fate = SPAN_BAD;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
 	if (exact)
 		take_off(t, &off, &self, &in);
-	if (*fate == SPAN_BAD) {
+	out->cycles = cycles;
+	out->self = self;
+	out->blocked = in.blocked;
+	out->gc = in.gc;
+	if (out->fate == SPAN_BAD) {
 		add(&t->lost, self);
 	} else if (s->h.type == VMSPAN_GC) {
-		add(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
 		add(&in.gc, self);
 	} else {
-		add(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
 		add(&in.blocked, self);
 	}
 	return pend_leave(t, depth, s->end, &in);
@@ -381,6 +390,7 @@ void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);
 
+	add(&t->off, total);
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
 	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
 }
@@ -488,6 +498,19 @@ static void share_self(struct share *sh, const struct turn_comp *tc, u64 own, u6
 		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
 }
 
+/* Less than this the two clocks may differ by: their reads, interrupts. */
+#define STOLEN_NS 100000
+
+static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
+{
+	u64 on;
+
+	if (!t->exact || !own || !cpu)
+		return 0;
+	on = wall - scale(min_u64(t->off, own), wall, own);
+	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
+}
+
 int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
 		struct settlement *out)
 {
@@ -504,6 +527,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
+	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		t->shares[i].self_ns = 0;
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));

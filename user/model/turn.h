@@ -77,6 +77,7 @@ struct turn {
 	u32 comp_len, comp_cap;
 	struct map share_of, comp_of; /* row, compartment id -> index */
 	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
+	u64 off; /* cycles off the CPU, whatever they count as */
 	bool exact; /* all of it is covered by the scheduler's record */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */
@@ -99,18 +100,29 @@ struct turn_rules {
 struct settlement {
 	struct ledger ledger;
 	u64 cpu_ns;
+	/* Exact mode: what its CPU clock misses and the scheduler does not explain:
+	 * a hypervisor took the CPU. Nobody can tell from whom. */
+	u64 stolen_ns;
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 
 void turn_reset(struct turn *t, u32 iteration, u64 uid);
 void turn_free(struct turn *t);
 
-/* Takes in a span. *fate: what became of it. 0 or -ENOMEM. */
+/* What became of a stay, in cycles. */
+struct stay {
+	enum span_fate fate;
+	u64 cycles; /* >= self + blocked + gc */
+	u64 self; /* not inside another stay of it */
+	u64 blocked, gc; /* inside calls and collections in it, at any depth */
+};
+
+/* Takes in a span. 0 or -ENOMEM. */
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, enum span_fate *fate);
+	      struct comp *c, struct stay *out);
 /* Takes in a collection or a blocking call (their common head). */
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      enum span_fate *fate);
+	      struct stay *out);
 /* Takes in a nested event that has ended: cycles begin ... end at depth. */
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
 /* What the thread's own time in the event, outside of every stay, was off. */
