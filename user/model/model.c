@@ -653,39 +653,6 @@ int model_item(void *ctx, const struct item *it)
 	return 0;
 }
 
-static const struct comp *find_comp(const struct model *m, const struct proc *p, u64 address,
-				    u32 id, const struct registry **r)
-{
-	u32 i;
-
-	for (i = 0; i < p->registry_len; i++) {
-		*r = p->registries[i];
-		if ((*r)->address == address)
-			return id < (*r)->comp_len ? (*r)->comps[id] : NULL;
-	}
-	/* A forked child's registry is made with its first batch. */
-	return p->parent ? find_comp(m, p->parent, address, id, r) : NULL;
-}
-
-const char *model_group_of(const struct model *m, u32 pid, u64 address, u32 compartment)
-{
-	const u64 *at = map_get(&m->set.by_pid, pid);
-	const struct proc *p = at ? (const struct proc *)(uintptr_t)*at : NULL;
-	const struct registry *r;
-	const struct comp *c = p ? find_comp(m, p, address, compartment, &r) : NULL;
-	u32 i;
-
-	for (i = 0; c && i < c->group_count; i++) {
-		u32 id = c->groups[i];
-
-		/* Rows belong to a process: a parent's would not fit here. */
-		if (id < r->group_len && r->groups[id].row < p->row_len &&
-		    r->groups[id].row != ROW_NONE)
-			return registry_name(&m->set, p->rows[r->groups[id].row].name);
-	}
-	return c ? registry_name(&m->set, c->name) : NULL;
-}
-
 /* What still waits when the stream ends. Events under way are not counted:
  * they have not ended. */
 int model_finish(struct model *m)

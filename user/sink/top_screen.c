@@ -117,13 +117,6 @@ bool top_screen_ascii(const struct top_screen *s)
 	return s->ascii;
 }
 
-void top_screen_size(const struct top_screen *s, unsigned int *width, unsigned int *height)
-{
-	(void)s;
-	*width = (unsigned int)COLS;
-	*height = (unsigned int)LINES;
-}
-
 void top_screen_resize(struct top_screen *s)
 {
 	struct winsize size;
@@ -132,6 +125,18 @@ void top_screen_resize(struct top_screen *s)
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
 		resizeterm(size.ws_row, size.ws_col);
 	clearok(curscr, TRUE);
+}
+
+void top_screen_size(const struct top_screen *s, unsigned int *width, unsigned int *height)
+{
+	struct winsize size;
+
+	/* Asked each time: a signal that was missed must not leave it wrong. */
+	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
+	    (size.ws_row != LINES || size.ws_col != COLS))
+		top_screen_resize((struct top_screen *)(uintptr_t)s);
+	*width = (unsigned int)COLS;
+	*height = (unsigned int)LINES;
 }
 
 static attr_t line_attributes(const struct top_screen *s, enum line_class class)
