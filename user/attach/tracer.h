@@ -17,6 +17,7 @@ struct tracer_config {
 	u64 ring_bytes; /* rounded up to a power of two, at least 8 KB */
 	bool direct; /* load the direct stopwatch */
 	bool children; /* follow forks */
+	u32 vm_hz; /* load the programs of stock VMs, for so many looks a second; 0: none */
 };
 
 /* Loads the programs. NULL with *err filled. */

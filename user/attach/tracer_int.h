@@ -14,7 +14,9 @@ struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
 	u64 ring_bytes;
-	bool has_life, has_tsc, direct, children;
+	bool has_life, has_tsc, direct, children, vm;
+	struct bpf_link **vm_links; /* owned; see vm.c */
+	u32 vm_count;
 };
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_int.h"
 
+#include "attach/vm.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +200,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	if (!l->started)
 		r = start(l);
 	process_disarm_all(l);
+	live_vm_detach(l);
 	tracer_tail(l->t);
 	if (!r)
 		r = drain_all(l, err);
@@ -224,6 +227,7 @@ static void live_free(struct source *s)
 	l->fn = NULL;
 	if (l->t) {
 		process_disarm_all(l);
+		live_vm_detach(l);
 		process_detach_all(l);
 	}
 	while (map_next(&l->processes, &at, &key, &value))
@@ -299,6 +303,7 @@ static int check_pid(u32 pid, struct err *err)
  */
 static int look(struct live *l, const struct live_config *c, bool *direct, struct err *err)
 {
+	struct vm_target vm = { 0 };
 	struct plan plan;
 	u32 i, j;
 	int r;
@@ -308,6 +313,11 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
+		if (r == -ENOENT && !vm_find(c->pids[i], &vm, err)) {
+			vm_target_free(&vm);
+			l->vm_hz = c->hz ? c->hz : VM_HZ;
+			continue;
+		}
 		if (r)
 			return r;
 		for (j = 0; j < plan.count; j++)
@@ -323,12 +333,14 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
 		.direct = direct,
 		.children = !c->no_children,
+		.vm_hz = l->vm_hz,
 	};
 
 	l->t = tracer_open(&tc, err);
 	if (!l->t)
 		return err->code;
-	l->s.info.clock = direct && !tracer_has_tsc(l->t) ? CLOCK_MONO : CLOCK_TSC;
+	l->s.info.clock = l->vm_hz || (direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
+	l->s.info.sampled = l->vm_hz != 0;
 	return ring_open(&l->ring, l, err);
 }
 
@@ -408,6 +420,11 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	if (!r) {
 		/* Spans that began before this reading are not of this trace. */
 		fill_info(l);
+		/* Their last records before the news of their ends. */
+		if (l->vm_hz)
+			r = vm_start(l->t, l->vm_hz, &l->loops, err);
+	}
+	if (!r) {
 		r = tracer_watch_life(l->t, err);
 	}
 	if (!r)

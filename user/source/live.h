@@ -18,6 +18,7 @@ struct live_config {
 	u64 ring_bytes; /* 0: LIVE_RING_BYTES; rounded up to a power of two */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
+	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 };
 
 #define LIVE_RING_BYTES (8ull << 20)

@@ -9,6 +9,7 @@
  *   live_children.c  descendants that were there before
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_command.c   starting a command under the trace
+ *   live_vm.c        stock VMs
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -20,6 +21,9 @@
 #include "source/live.h"
 
 struct ring_buffer;
+struct vm_profile;
+struct vm_state;
+struct vm_file;
 
 /* ---- live_registry.c ---- */
 
@@ -82,6 +86,8 @@ struct process {
 	struct registry *registries; /* owned */
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
+	const struct vm_profile *vm_profile; /* NULL: no stock VM */
+	struct vm_state *vm_state; /* owned, or NULL */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 };
@@ -117,6 +123,10 @@ struct live {
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
 	struct attachment *buried; /* of ended processes, not yet detached */
+	struct vm_file **vm_files; /* owned */
+	u32 vm_file_count;
+	u32 vm_hz; /* 0: no stock VM is traced */
+	bool loops; /* event loops can be watched */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	u64 clock_ns; /* when the last clock item was made */
@@ -190,6 +200,19 @@ void process_free(struct live *l, struct process *p);
 
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
+
+/* ---- live_vm.c ---- */
+
+/* The registry of streams that are made here; no target's lies there. */
+#define VM_REGISTRY 2
+/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
+int live_vm_attach(struct live *l, struct process *p, struct err *err);
+/* Timers, scheduler, loops and the probes of whole files. */
+void live_vm_detach(struct live *l);
+/* A WIRE_VM_* record. 0, or l->failed. */
+int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
+void live_vm_thread_end(struct process *p, u32 tid);
+void live_vm_free(struct process *p);
 
 /* ---- live_registry.c ---- */
 

@@ -278,6 +278,17 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	int r;
 
 	r = plan_process(p->pid, &l->cache, &plan, err);
+	if (r == -ENOENT && l->vm_hz) {
+		struct err vm_err = { 0 };
+		int v = live_vm_attach(l, p, &vm_err);
+
+		if (!v || v != -ENOENT) {
+			plan_free(&plan);
+			if (v)
+				*err = vm_err;
+			return v;
+		}
+	}
 	if (!r || r == -ENOENT)
 		drop_unmapped(l, p, &plan);
 	if (!r)
@@ -324,6 +335,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->unlinked = true;
 	if (parent) {
 		p->vm = parent->vm;
+		p->vm_profile = parent->vm_profile;
 		for (i = 0; i < parent->registry_count; i++) {
 			struct registry *r = live_registry_at(p, parent->registries[i].address);
 
@@ -344,6 +356,8 @@ static void forget_memory(struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->threads);
+	live_vm_free(p);
+	p->vm_profile = NULL;
 }
 
 /* The loader maps libraries after the exec; ours may be among them. The first
