@@ -71,6 +71,17 @@ enum vm_offset {
 	VM_PHP_OFFSETS(VM_OFFSET_ID) VM_RUBY_OFFSETS(VM_OFFSET_ID) OFF_COUNT
 };
 
+/* How a thread's events are told apart, the surest last: it never goes back. */
+enum loop_rank {
+	LOOP_NONE, /* no loop seen: stays on the CPU */
+	LOOP_POLL, /* poll, select: handlers call them too */
+	LOOP_EPOLL,
+	LOOP_PROBES, /* requests, statements */
+};
+
+/* System calls have numbers below this. */
+#define CALLS 512
+
 enum vm_flag {
 	VM_WALK = 1, /* its frames can be walked */
 	VM_LOOPS = 2, /* waits of an event loop end its events */

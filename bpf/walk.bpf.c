@@ -221,59 +221,48 @@ int BPF_PROG(walk_switch, bool preempt, struct task_struct *prev, struct task_st
 
 /* ---- Loops: a thread waits for events ---- */
 
-static __always_inline int loop_waits(__u16 rank)
+/* By the number of a system call: enum loop_rank of those that wait. */
+const volatile __u8 call_ranks[CALLS] = {};
+
+/*
+ * Runs at every system call of the machine, so what is no wait is sorted out
+ * before anything is looked up. There is no cheaper place that every kernel
+ * has: one that traces single functions does not exist everywhere.
+ */
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(loop_waits, struct pt_regs *regs, long id)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct ids ids;
+	__u32 rank;
 
+	if (id < 0 || id >= CALLS || !call_ranks[id])
+		return 0;
+	rank = call_ranks[id];
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_LOOPS) || rank < t->loop)
 		return 0;
 	t->loop = rank;
+	t->waits = 1;
 	if (t->open)
 		turn_close(t, ids, bpf_ktime_get_ns());
 	return 0;
 }
 
-static __always_inline int loop_goes_on(__u16 rank)
+SEC("?tp_btf/sys_exit")
+int loop_goes_on(void *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
+	struct vm_thread *t =
+		bpf_task_storage_get(&vm_threads, bpf_get_current_task_btf(), NULL, 0);
 
-	t = thread_of(&ids, &p);
-	if (!t || !(p->flags & VM_LOOPS) || rank < t->loop)
+	if (!t || !t->waits)
 		return 0;
-	t->loop = rank;
+	t->waits = 0;
 	if (!t->open)
 		turn_open(t, TURN_LOOP, bpf_ktime_get_ns());
 	return 0;
 }
-
-#if defined(__TARGET_ARCH_arm64)
-#define SYSCALL "__arm64_sys_"
-#else
-#define SYSCALL "__x64_sys_"
-#endif
-#define LOOP_CALL(name, rank)              \
-	SEC("?fentry/" SYSCALL #name)      \
-	int wait_##name(void *ctx)         \
-	{                                  \
-		return loop_waits(rank);   \
-	}                                  \
-	SEC("?fexit/" SYSCALL #name)       \
-	int go_##name(void *ctx)           \
-	{                                  \
-		return loop_goes_on(rank); \
-	}
-
-LOOP_CALL(epoll_wait, LOOP_EPOLL)
-LOOP_CALL(epoll_pwait, LOOP_EPOLL)
-LOOP_CALL(poll, LOOP_POLL)
-LOOP_CALL(ppoll, LOOP_POLL)
-LOOP_CALL(select, LOOP_POLL)
-LOOP_CALL(pselect6, LOOP_POLL)
 
 /* ---- Probes ---- */
 

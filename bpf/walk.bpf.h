@@ -11,20 +11,12 @@ struct stack {
 	__u32 frames[VM_FRAMES];
 };
 
-/* How a thread's events are told apart, the surest last: it never goes back. */
-enum loop_rank {
-	LOOP_NONE, /* no loop seen: stays on the CPU */
-	LOOP_POLL, /* poll, select: handlers call them too */
-	LOOP_EPOLL,
-	LOOP_PROBES, /* requests, statements */
-};
-
 struct vm_thread {
 	__u32 iteration; /* of the open event, or of the last one */
 	__u32 open; /* an event is open */
 	__u16 turn_kind, turn_cpu;
-	__u16 loop; /* enum loop_rank */
-	__u16 gc_depth, gc_cpu, preempted;
+	__u16 loop, waits; /* enum loop_rank; in such a call */
+	__u16 gc_depth, gc_cpu, preempted, pad;
 	__u32 misses; /* walks that found no interpreter thread, in a row */
 	__u64 turn_begin, off_before; /* off_before: off_total then */
 	__u64 gc_begin;

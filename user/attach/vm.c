@@ -13,13 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* All but the loop programs, which are wanted only if they load. */
 static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[16])
 {
 	size_t n = 0;
 
 	list[n++] = s->progs.walk_tick;
 	list[n++] = s->progs.walk_switch;
+	list[n++] = s->progs.loop_waits;
+	list[n++] = s->progs.loop_goes_on;
 	list[n++] = s->progs.vm_fork;
 	list[n++] = s->progs.vm_exec;
 	list[n++] = s->progs.vm_exit;
@@ -34,24 +35,24 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[16]
 	list[n] = NULL;
 }
 
-static size_t loop_programs(const struct vmspan_bpf *s, struct bpf_program *list[12])
+/* The calls in which event loops wait. */
+static void fill_calls(volatile u8 ranks[CALLS])
 {
-	size_t n = 0;
-
-	/* The end of a wait first: an event that nobody closes would be wrong. */
-	list[n++] = s->progs.wait_epoll_wait;
-	list[n++] = s->progs.go_epoll_wait;
-	list[n++] = s->progs.wait_epoll_pwait;
-	list[n++] = s->progs.go_epoll_pwait;
-	list[n++] = s->progs.wait_poll;
-	list[n++] = s->progs.go_poll;
-	list[n++] = s->progs.wait_ppoll;
-	list[n++] = s->progs.go_ppoll;
-	list[n++] = s->progs.wait_select;
-	list[n++] = s->progs.go_select;
-	list[n++] = s->progs.wait_pselect6;
-	list[n++] = s->progs.go_pselect6;
-	return n;
+#ifdef SYS_epoll_wait
+	ranks[SYS_epoll_wait] = LOOP_EPOLL;
+#endif
+	ranks[SYS_epoll_pwait] = LOOP_EPOLL;
+#ifdef SYS_epoll_pwait2
+	ranks[SYS_epoll_pwait2] = LOOP_EPOLL;
+#endif
+#ifdef SYS_poll
+	ranks[SYS_poll] = LOOP_POLL;
+#endif
+#ifdef SYS_select
+	ranks[SYS_select] = LOOP_POLL;
+#endif
+	ranks[SYS_ppoll] = LOOP_POLL;
+	ranks[SYS_pselect6] = LOOP_POLL;
 }
 
 int vm_leave_out(struct tracer *t)
@@ -65,14 +66,13 @@ int vm_leave_out(struct tracer *t)
 
 void vm_configure(struct tracer *t, u32 hz)
 {
-	struct bpf_program *list[16], *loops[12];
-	size_t i, n = loop_programs(t->skel, loops);
+	struct bpf_program *list[16];
+	size_t i;
 
 	vm_programs(t->skel, list);
 	for (i = 0; list[i]; i++)
 		bpf_program__set_autoload(list[i], true);
-	for (i = 0; i < n; i++)
-		bpf_program__set_autoload(loops[i], true);
+	fill_calls(t->skel->rodata->call_ranks);
 	t->skel->rodata->period_ns = NSEC_PER_SEC / hz;
 }
 
@@ -126,12 +126,9 @@ static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
 	return keep(t, link);
 }
 
-int vm_start(struct tracer *t, u32 hz, bool *loops, struct err *err)
+int vm_start(struct tracer *t, u32 hz, bool loops, struct err *err)
 {
 	const struct vmspan_bpf *s = t->skel;
-	struct bpf_program *list[12];
-	size_t i, n = loop_programs(s, list);
-	struct err ignored = { 0 };
 	int cpu, cpus = libbpf_num_possible_cpus(), r;
 
 	r = attach_one(t, s->progs.vm_exit, "watching processes end", err);
@@ -141,10 +138,11 @@ int vm_start(struct tracer *t, u32 hz, bool *loops, struct err *err)
 		r = attach_one(t, s->progs.vm_fork, "watching processes start", err);
 	if (!r)
 		r = attach_one(t, s->progs.walk_switch, "watching the scheduler", err);
-	*loops = true;
-	for (i = 0; i < n && !r && *loops; i++)
-		if (attach_one(t, list[i], "watching event loops", &ignored))
-			*loops = false;
+	/* The end of a wait first: the program at its begin sets it up. */
+	if (!r && loops)
+		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
+	if (!r && loops)
+		r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
 	for (cpu = 0; cpu < cpus && !r; cpu++)
 		r = start_timer(t, cpu, hz, err);
 	return r;

@@ -163,7 +163,7 @@ static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc 
 
 	if (!model_in_range(m, begin))
 		return;
-	g->count++;
+	g->count += !(gc->h.depth & VMSPAN_F_PART);
 	g->total_ns += ns;
 	g->max_ns = max_u64(g->max_ns, ns);
 	if (gc->bytes_before > gc->bytes_after)
@@ -253,7 +253,10 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	t = turn_of(m, st, e->h.id);
 	if (!t)
 		return -ENOMEM;
-	rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
+	if (e->h.depth & VMSPAN_F_SAMPLED)
+		rc = sample_event(m, st, t, e, !whole || st->flawed);
+	else
+		rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
 	if (rc)
 		return rc;
 	st->flawed = st->flawed && e->parent;
@@ -291,6 +294,8 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 		return take_stay(m, st, (const void *)h);
 	case VMSPAN_EVENT:
 		return take_event(m, st, (const void *)h, seq);
+	case VMSPAN_SAMPLE:
+		return sample_take(m, st, (const void *)h);
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
 	case VMSPAN_VALUE:
@@ -298,6 +303,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_DEF_GROUP:
 	case VMSPAN_DEF_COMPARTMENT:
 	case VMSPAN_DEF_LABEL:
+	case VMSPAN_DEF_FRAME:
 		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
 	}
 	return 0; /* of a newer target */
@@ -420,6 +426,8 @@ static int stream_end(struct model *m, struct registry *r, u64 key, struct strea
 {
 	int rc = stream_drain(st, take_batch, m, &m->missing);
 
+	if (!rc)
+		rc = sample_flush(m, st);
 	map_del(&r->threads, key);
 	stream_free(st);
 	return rc;
@@ -535,8 +543,11 @@ int model_finish(struct model *m)
 			const struct map *threads = &m->set.procs[i]->registries[k]->threads;
 
 			for (at = 0; map_next(threads, &at, &key, &value);) {
-				rc = stream_drain((struct stream *)(uintptr_t)value, take_batch, m,
-						  &m->missing);
+				struct stream *st = (struct stream *)(uintptr_t)value;
+
+				rc = stream_drain(st, take_batch, m, &m->missing);
+				if (!rc)
+					rc = sample_flush(m, st);
 				if (rc)
 					return rc;
 			}

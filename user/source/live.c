@@ -314,8 +314,10 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
 		if (r == -ENOENT && !vm_find(c->pids[i], &vm, err)) {
+			l->loops |= vm.profile->loop;
 			vm_target_free(&vm);
 			l->vm_hz = c->hz ? c->hz : VM_HZ;
+			*err = (struct err){ 0 };
 			continue;
 		}
 		if (r)
@@ -422,7 +424,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		fill_info(l);
 		/* Their last records before the news of their ends. */
 		if (l->vm_hz)
-			r = vm_start(l->t, l->vm_hz, &l->loops, err);
+			r = vm_start(l->t, l->vm_hz, l->loops, err);
 	}
 	if (!r) {
 		r = tracer_watch_life(l->t, err);

@@ -282,10 +282,9 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		struct err vm_err = { 0 };
 		int v = live_vm_attach(l, p, &vm_err);
 
-		if (!v || v != -ENOENT) {
+		if (v != -ENOENT) {
 			plan_free(&plan);
-			if (v)
-				*err = vm_err;
+			*err = vm_err;
 			return v;
 		}
 	}
