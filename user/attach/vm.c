@@ -126,7 +126,7 @@ static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
 	return keep(t, link);
 }
 
-int vm_start(struct tracer *t, u32 hz, bool loops, struct err *err)
+int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
 {
 	const struct vmspan_bpf *s = t->skel;
 	int cpu, cpus = libbpf_num_possible_cpus(), r;
@@ -143,7 +143,7 @@ int vm_start(struct tracer *t, u32 hz, bool loops, struct err *err)
 		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
 	if (!r && loops)
 		r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
-	for (cpu = 0; cpu < cpus && !r; cpu++)
+	for (cpu = 0; cpu < cpus && !r && walk; cpu++)
 		r = start_timer(t, cpu, hz, err);
 	return r;
 }
@@ -183,7 +183,8 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
 		[VM_STALL_END] = t->skel->progs.vm_stall_end,
 	};
-	char name[32], what[256];
+	char name[32], what[256], provider[VM_NAME_MAX];
+	const char *probe = vm_probe(v->profile, role, provider);
 	struct bpf_link *link;
 
 	/* Kernels from 6.18 to 7.1 break programs there. */
@@ -191,16 +192,15 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 		err_set(err, -ENOTSUP,
 			"%s: probe %s:%s is a 5-byte nop, which this kernel (6.18 to 7.1) breaks "
 			"programs at when it is traced",
-			v->path, v->profile->provider, v->profile->probes[role]);
+			v->path, provider, probe);
 		return NULL;
 	}
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
-	link = bpf_program__attach_usdt(by_role[role], pid ? (pid_t)pid : -1, name,
-					v->profile->provider, v->profile->probes[role], NULL);
+	link = bpf_program__attach_usdt(by_role[role], pid ? (pid_t)pid : -1, name, provider, probe,
+					NULL);
 	if (link)
 		return link;
-	snprintf(what, sizeof(what), "attaching to probe %s:%s", v->profile->provider,
-		 v->profile->probes[role]);
+	snprintf(what, sizeof(what), "attaching to probe %s:%s", provider, probe);
 	kernel_error(err, -errno, what);
 	return NULL;
 }

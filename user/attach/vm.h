@@ -13,9 +13,9 @@
 int vm_leave_out(struct tracer *t);
 /* Before the load: which programs are wanted. */
 void vm_configure(struct tracer *t, u32 hz);
-/* Starts the timers of all CPUs and watches the scheduler, and with `loops` the
- * system calls in which event loops wait. 0 or negative errno. */
-int vm_start(struct tracer *t, u32 hz, bool loops, struct err *err);
+/* Watches the scheduler; with `walk` starts the timers of all CPUs, with `loops` the
+ * system calls in which event loops wait are watched. 0 or negative errno. */
+int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
 

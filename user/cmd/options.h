@@ -20,6 +20,7 @@ struct options {
 		u64 buffer_bytes; /* kernel ring; 0: default */
 		enum live_method method;
 		bool no_children;
+		u32 hz; /* looks a second at stacks; 0: default */
 	} target;
 	struct model_config model;
 	struct view view;

@@ -33,6 +33,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.ring_bytes = o->target.buffer_bytes,
 		.method = o->target.method,
 		.no_children = o->target.no_children,
+		.hz = o->target.hz,
 	};
 	int rc;
 

@@ -25,15 +25,17 @@ struct notes {
 static int take_note(void *ctx, const struct elf_note *n)
 {
 	struct vm_target *t = ((struct notes *)ctx)->t;
+	char provider[VM_NAME_MAX];
 	int i;
 
-	if (strcmp(n->provider, t->profile->provider))
-		return 0;
-	for (i = 0; i < VM_ROLES; i++)
-		if (t->profile->probes[i][0] && !strcmp(n->name, t->profile->probes[i])) {
-			t->probes[i] = true;
-			t->nop5[i] |= site_kind_at(t->fd, n->offset) == SITE_NOP5;
-		}
+	for (i = 0; i < VM_ROLES; i++) {
+		const char *name = vm_probe(t->profile, (enum vm_role)i, provider);
+
+		if (!name || strcmp(n->name, name) || strcmp(n->provider, provider))
+			continue;
+		t->probes[i] = true;
+		t->nop5[i] |= site_kind_at(t->fd, n->offset) == SITE_NOP5;
+	}
 	return 0;
 }
 
@@ -329,7 +331,7 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 	to->kind = p->kind;
 	to->root = t->root;
 	to->flags = (p->loop ? VM_LOOPS : 0) | (p->bursts ? VM_BURSTS : 0);
-	if (p->kind == VM_JVM || p->kind == VM_POSTGRES)
+	if (!vm_walks(p))
 		return 0;
 	if (!t->layout)
 		return refuse(pid, t, "no table of its offsets is known", err);

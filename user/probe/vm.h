@@ -67,6 +67,15 @@ int vm_profile_add(const char *path, struct err *err);
 /* Those there are: *list is owned by the module. The count or negative errno. */
 int vm_profiles(const struct vm_profile *const **list, struct err *err);
 const char *vm_role_name(enum vm_role role);
+/* Provider and name of a role's probe: `provider` is a buffer of VM_NAME_MAX.
+ * NULL: it has none. */
+const char *vm_probe(const struct vm_profile *p, enum vm_role role, char *provider);
+
+/* Are stacks of this VM looked at? */
+static inline bool vm_walks(const struct vm_profile *p)
+{
+	return p->kind == VM_CPYTHON || p->kind == VM_PHP || p->kind == VM_RUBY;
+}
 
 /* The VM a process runs. */
 struct vm_target {

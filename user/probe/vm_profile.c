@@ -36,6 +36,21 @@ const char *vm_role_name(enum vm_role role)
 	return roles[role];
 }
 
+const char *vm_probe(const struct vm_profile *p, enum vm_role role, char *provider)
+{
+	const char *name = p->probes[role], *colon = strchr(name, ':');
+
+	if (!*name)
+		return NULL;
+	if (!colon) {
+		strcpy(provider, p->provider);
+		return name;
+	}
+	memcpy(provider, name, (size_t)(colon - name));
+	provider[colon - name] = 0;
+	return colon + 1;
+}
+
 static int find(const char *const *list, int count, const char *word)
 {
 	int i;

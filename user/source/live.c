@@ -315,6 +315,7 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
 		if (r == -ENOENT && !vm_find(c->pids[i], &vm, err)) {
 			l->loops |= vm.profile->loop;
+			l->walk |= vm_walks(vm.profile);
 			vm_target_free(&vm);
 			l->vm_hz = c->hz ? c->hz : VM_HZ;
 			*err = (struct err){ 0 };
@@ -342,7 +343,7 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 	if (!l->t)
 		return err->code;
 	l->s.info.clock = l->vm_hz || (direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
-	l->s.info.sampled = l->vm_hz != 0;
+	l->s.info.sampled = l->walk;
 	return ring_open(&l->ring, l, err);
 }
 
@@ -424,7 +425,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		fill_info(l);
 		/* Their last records before the news of their ends. */
 		if (l->vm_hz)
-			r = vm_start(l->t, l->vm_hz, l->loops, err);
+			r = vm_start(l->t, l->vm_hz, l->loops, l->walk, err);
 	}
 	if (!r) {
 		r = tracer_watch_life(l->t, err);

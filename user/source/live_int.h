@@ -126,7 +126,7 @@ struct live {
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: no stock VM is traced */
-	bool loops; /* event loops are watched */
+	bool loops, walk; /* event loops are watched; stacks are looked at */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	u64 clock_ns; /* when the last clock item was made */
