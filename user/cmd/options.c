@@ -116,7 +116,10 @@ static int add_profile(void *at, const struct option_row *row, const char *arg, 
 {
 	(void)at;
 	(void)row;
-	return vm_profile_add(arg, e);
+	if (!vm_profile_add(arg, e))
+		return 0;
+	e->status = EXIT_USAGE;
+	return -EINVAL;
 }
 
 static int add_pid(struct options *o, u32 pid)

@@ -473,5 +473,8 @@ void sample_interval(u64 k, u64 n, u32 *low, u32 *high)
 	mid = k * 1000 + z2 / 2;
 	all = n * 1000 + z2;
 	*low = mid > root ? (u32)((unsigned __int128)(mid - root) * 1000000 / all) : 0;
-	*high = (u32)min_u64(1000000, (u64)((unsigned __int128)(mid + root) * 1000000 / all));
+	*high = (u32)((unsigned __int128)(mid + root) * 1000000 / all);
+	/* Rounding must not leave the share itself outside. */
+	*low = (u32)min_u64(*low, k * 1000000 / n);
+	*high = (u32)min_u64(1000000, max_u64(*high, k * 1000000 / n + 1));
 }
