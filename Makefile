@@ -29,7 +29,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw
+LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -90,6 +90,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -c $< -o $@
+
+# The page's scripts and styles are embedded by the assembler.
+$(B)/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
 
 # The host's scripts, embedded in the same way.
 HOST_JS := $(wildcard tools/host/js/*.js)

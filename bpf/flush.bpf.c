@@ -10,12 +10,15 @@
  *
  * Nothing from the target is trusted: not the pointer, not the size.
  */
-#include "bpf/emit.bpf.h"
+#include "bpf/clock.bpf.h"
+#include "bpf/sched.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile __u64 wake_bytes = 2 << 20;
 const volatile __u32 ns_inum = 0;
+const volatile bool use_tsc = false;
+const volatile bool exact = false;
 __u64 last_wake = 0;
 
 /* Records of a batch that found no room: its head is believed if it can be
@@ -78,6 +81,9 @@ int flush(struct pt_regs *ctx)
 		return 0;
 	}
 	bytes = size;
+	/* What the scheduler did to these spans has to be known before them. */
+	if (exact)
+		sched_hand_over(bpf_get_current_task_btf());
 	if (bytes <= WIRE_SMALL)
 		return carry(ids, batch, bytes, WIRE_SMALL);
 	if (bytes <= WIRE_MIDDLE)

@@ -11,51 +11,16 @@
  *
  * Optional ("?"): loaded when a target needs them.
  */
+#include "bpf/clock.bpf.h"
 #include "bpf/watch.bpf.h"
 #include <bpf/usdt.bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Cycles are the TSC, read through per-CPU perf events; else they are ns of
- * CLOCK_MONOTONIC. */
-const volatile bool use_tsc = false;
 /* A batch older than this is handed over by the next mark: cycles. */
 const volatile __u64 flush_cycles = 50000000;
 /* Threads number from here, apart from those the SDK numbers. */
 __u32 watch_last = 0x80000000u;
-
-/* One msr/tsc event a CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
-	__uint(key_size, sizeof(int));
-	__uint(value_size, sizeof(int));
-} tsc_events SEC(".maps");
-
-/* By CPU: what to add to the event's count, which starts at 0, for the TSC. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} tsc_offsets SEC(".maps");
-
-/* 0: the clock cannot be read (the CPU came up after the trace began). */
-static __always_inline __u64 cycles_now(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct bpf_perf_event_value v = {};
-	__u64 *offset;
-
-	if (!use_tsc)
-		return bpf_ktime_get_ns();
-	offset = bpf_map_lookup_elem(&tsc_offsets, &cpu);
-	/* _read() cannot tell an error from a value. */
-	if (offset && *offset &&
-	    !bpf_perf_event_read_value(&tsc_events, BPF_F_CURRENT_CPU, &v, sizeof(v)))
-		return v.counter + *offset;
-	count(COUNT_MARK_LOST, 1);
-	return 0;
-}
 
 static __always_inline void reset(struct watch *w)
 {
@@ -241,7 +206,8 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 		d--;
 	}
 	if (d <= base) {
-		if (!w->late || w->depth)
+		/* At the bottom it may be that of an enter from before. */
+		if (w->depth || w->turns)
 			w->batch.unmatched++;
 		return 0;
 	}
@@ -295,7 +261,7 @@ static __always_inline struct watch *watch_of(__u64 registry)
 		w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
 		w->batch.tid = ids.tid;
 		w->ids = ids;
-		w->late = w->started = 1;
+		w->started = 1;
 		reset(w);
 		w->flush_at = cycles_now() + flush_cycles;
 	}
@@ -367,7 +333,6 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 
 	if (!w)
 		return 0;
-	w->late = 0;
 	i = w->turns;
 	if (i >= WATCH_TURNS) {
 		w->turns_over++;
@@ -426,11 +391,8 @@ int watch_ev_end(struct pt_regs *ctx)
 		return 0;
 	}
 	i = w->turns - 1;
-	if (i >= WATCH_TURNS) {
-		if (!w->late)
-			w->batch.unmatched++;
+	if (i >= WATCH_TURNS)
 		return 0;
-	}
 	end = cycles_now();
 	if (!end)
 		return 0;

@@ -22,7 +22,6 @@ struct watch {
 	__u32 depth, turns; /* open[1 ... depth] are open */
 	__u32 deep_open, turns_over; /* opens that found no place */
 	__u32 iteration, iteration_last;
-	__u32 late; /* leaves of enters that were not seen may come */
 	__u32 started; /* 0: all else is void */
 	struct ids ids;
 	__u64 flush_at; /* cycles */

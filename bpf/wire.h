@@ -23,7 +23,11 @@ enum wire_kind {
 	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
 	WIRE_VM_TURN = 18, /* struct wire_turn */
 	WIRE_VM_GC = 19, /* struct wire_gc */
+	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
 };
+
+/* What a WIRE_SCHED batch names as its registry; no target's lies there. */
+#define WIRE_SCHED_REGISTRY 1
 
 /* Head of every ring buffer record. */
 struct wire_head {
@@ -76,6 +80,7 @@ enum wire_counter {
 	COUNT_WALK_EMPTY, /* of those: no frame of the interpreter's was there */
 	COUNT_WALK_FAULTS, /* of those: memory that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */
+	COUNT_SCHED_LOST, /* scheduler records without room */
 	COUNT_MAX,
 };
 

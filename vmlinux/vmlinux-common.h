@@ -116,6 +116,7 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct pid *thread_pid;
+	unsigned int in_iowait : 1;
 	char comm[16];
 	struct signal_struct *signal;
 };

@@ -32,7 +32,7 @@ check_status "--version" 0 "$VMSPAN" --version
 eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
 check_status "--help" 0 "$VMSPAN" --help
 commands=$(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' "$T/out")
-eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat list doctor "
+eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat serve list doctor "
 for command in $commands; do
 	check_status "$command --help" 0 "$VMSPAN" "$command" --help
 	eq "$command --help: on stdout alone" "$(head -n 1 "$T/out" | cut -d ' ' -f 1-3) $(wc -c <"$T/err")" \

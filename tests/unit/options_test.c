@@ -129,7 +129,7 @@ static void unknown_options_get_a_suggestion(void **state)
 	wrong("report f --jsn", "did you mean --json?");
 	wrong("report f --sorted=x", "did you mean --sort?");
 	wrong("top --ring 3", "that is an option of record");
-	wrong("top -x", "unknown option -x\n  'vmspan top --help' lists all");
+	wrong("top -Z", "unknown option -Z\n  'vmspan top --help' lists all");
 	wrong("top --json=1", "option --json takes no value");
 	wrong("report --\033[2J", "unknown option --\xef\xbf\xbd[2J");
 }

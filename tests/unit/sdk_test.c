@@ -342,7 +342,8 @@ static void a_leave_without_an_enter_is_ignored_and_counted(void **state)
 	assert_int_equal(seen_count, 3);
 	expect_span(0, A, 0, 0);
 	expect_event(1, 0, 1);
-	assert_int_equal(COUNTED(unmatched), 5);
+	/* Not the second end: it may be of an event from before the tracer. */
+	assert_int_equal(COUNTED(unmatched), 4);
 }
 
 static void skipped_leaves_are_repaired_by_the_next_that_matches(void **state)

@@ -167,6 +167,38 @@ static inline void sim_feed(const struct sim *s, struct model *m, u32 size)
 		assert(!sim_batch(s, m, SIM_PID, i, (u32)min_u64(i + size, s->records)));
 }
 
+/* An interval off the CPU, into the scheduler's stream `s`. */
+static inline void sim_off(struct sim *s, u64 begin, u64 end, u32 reason)
+{
+	struct vmspan_span *r = sim_record(s, VMSPAN_OFF, 1, reason, 0);
+
+	r->begin = begin;
+	r->end = end;
+}
+
+/* Records [from, to) of a scheduler's stream. */
+static inline void sim_sched_batch(const struct sim *s, struct model *m, u32 from, u32 to)
+{
+	struct item it = { .type = ITEM_BATCH };
+
+	if (from == to)
+		return;
+	it.batch = (struct item_batch){ .pid = SIM_PID,
+					.tid = 1,
+					.registry = ITEM_SCHED_REGISTRY,
+					.thread = 1,
+					.seq = from,
+					.records = to - from,
+					.bytes = (to - from) * VMSPAN_SLOT,
+					.data = s->data[from] };
+	assert(!model_item(m, &it));
+}
+
+static inline void sim_feed_sched(const struct sim *s, struct model *m)
+{
+	sim_sched_batch(s, m, 0, s->records);
+}
+
 static inline const struct snapshot_group *sim_group(const struct snapshot *s, const char *name)
 {
 	u32 i;
@@ -175,6 +207,25 @@ static inline const struct snapshot_group *sim_group(const struct snapshot *s, c
 		if (!strcmp(s->groups[i].name, name))
 			return &s->groups[i];
 	return NULL;
+}
+
+/* A model of process "test" that knows compartments 1 ... 9. */
+static inline struct model *model_make(const struct model_config *config)
+{
+	struct model *m = model_new(config);
+	u32 g;
+
+	assert(m);
+	sim_start(m, "test");
+	/* Compartment i belongs to group i; compartment 9 to groups 1 and 2. */
+	for (g = 1; g <= 8; g++) {
+		char name[2] = { (char)('a' + g - 1), 0 };
+
+		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, g, VMSPAN_ADDON, name, NULL, 0);
+		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, g, 0, name, &g, 1);
+	}
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 9, 0, "both", (u32[]){ 1, 2 }, 2);
+	return m;
 }
 
 #endif

@@ -95,11 +95,15 @@ static inline struct fixture *fixture_demo(void)
 	s->end_ns = 5000 + 2 * NSEC_PER_SEC;
 	s->process_count = 2;
 	s->processes[0] = (struct snapshot_process){
-		.pid = 42, .ppid = 1, .id = 1, .name = "host", .vm = "sdk"
+		.pid = 42, .ppid = 1, .id = 1, .name = "host", .vm = "sdk", .events.count = 199
 	};
-	s->processes[1] = (struct snapshot_process){
-		.pid = 43, .ppid = 42, .id = 2, .name = "kid", .vm = "", .ended = true
-	};
+	s->processes[1] = (struct snapshot_process){ .pid = 43,
+						     .ppid = 42,
+						     .id = 2,
+						     .name = "kid",
+						     .vm = "",
+						     .ended = true,
+						     .events.count = 1 };
 	s->events = (struct event_stats){ .count = 200,
 					  .implicit = 3,
 					  .wall_ns = 1200 * MS,

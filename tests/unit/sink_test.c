@@ -59,14 +59,15 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		",\"p99_ns\":%" PRIu64 ",\"durations\":[3,3,3,3,3,3,3,3,0,0],\"stayed\":6,"
 		"\"moved\":0,\"stale\":0,\"complete\":true,"
 		"\"processes\":[{\"pid\":42,\"wall_ns\":600000000,\"self_ns\":300000000,"
-		"\"ticks\":6}],\"incomplete\":0}],"
+		"\"ticks\":6}],\"incomplete\":0,\"preempted_ns\":0,"
+		"\"off_ns\":{\"preempted\":0,\"sleeping\":0,\"io\":0,\"uninterruptible\":0}}],"
 		"\"gc\":{\"count\":4,\"total_ns\":100000000,\"max_ns\":50000000,"
 		"\"freed_bytes\":3145728},"
 		"\"ledger\":{\"self_ns\":900000000,\"gc_ns\":100000000,\"blocked_ns\":0,"
 		"\"native_ns\":200000000,\"moved_ns\":0,\"stale_ns\":0,\"lost_ns\":0,"
-		"\"event_wall_ns\":1200000000},"
+		"\"event_wall_ns\":1200000000,\"preempted_ns\":0},"
 		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
-		"\"unmatched\":0,\"truncated\":0},"
+		"\"unmatched\":0,\"truncated\":0,\"sched\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0}}\n";
 	struct fixture *f = fixture_demo();

@@ -68,18 +68,13 @@ static const struct bpf_program *const *direct_programs(const struct vmspan_bpf 
 	return list;
 }
 
-static int configure_direct(struct tracer *t)
+static int configure_clock(struct tracer *t)
 {
 	int r = tsc_open(&t->tsc), cpus = libbpf_num_possible_cpus();
-	const struct bpf_program *const *list;
-	size_t i, n;
 
 	if (r == -ENOMEM)
 		return r;
 	t->has_tsc = !r;
-	list = direct_programs(t->skel, &n);
-	for (i = 0; i < n; i++)
-		bpf_program__set_autoload((struct bpf_program *)list[i], true);
 	t->skel->rodata->use_tsc = t->has_tsc;
 	t->skel->rodata->flush_cycles = clock_hz(t->has_tsc ? CLOCK_TSC : CLOCK_MONO) / 20;
 	if (cpus > 0 && (bpf_map__set_max_entries(t->skel->maps.tsc_events, (u32)cpus) ||
@@ -88,7 +83,28 @@ static int configure_direct(struct tracer *t)
 	return 0;
 }
 
-static int fill_direct(struct tracer *t)
+static void configure_direct(struct tracer *t)
+{
+	const struct bpf_program *const *list;
+	size_t i, n;
+
+	list = direct_programs(t->skel, &n);
+	for (i = 0; i < n; i++)
+		bpf_program__set_autoload((struct bpf_program *)list[i], true);
+}
+
+static void configure_exact(struct tracer *t)
+{
+	struct vmspan_bpf *s = t->skel;
+
+	s->rodata->exact = true;
+	bpf_program__set_autoload(s->progs.sched_switch, true);
+	bpf_program__set_autoload(s->progs.sched_waking, true);
+	bpf_program__set_autoload(s->progs.sched_born, true);
+	bpf_program__set_autoload(s->progs.sched_present, true);
+}
+
+static int fill_clock(struct tracer *t)
 {
 	int cpu, r = 0;
 
@@ -123,18 +139,25 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
 	/* Maps of programs that stay unloaded need no memory either. */
-	if (!config->direct)
-		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
+	if (config->direct)
+		configure_direct(t);
 	else
-		r = configure_direct(t);
+		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
+	if (config->exact)
+		configure_exact(t);
+	else if (!r)
+		r = bpf_map__set_autocreate(t->skel->maps.scheds, false);
+	if (!r && (config->direct || config->exact))
+		r = configure_clock(t);
 	if (!r && !config->vm_hz)
 		r = vm_leave_out(t);
 	else if (!r)
 		vm_configure(t, config->vm_hz);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
-	if (!r && config->direct)
-		r = fill_direct(t);
+	if (!r && (config->direct || config->exact))
+		r = fill_clock(t);
+	t->exact = config->exact;
 	t->has_life = !r && life;
 	t->direct = config->direct;
 	t->children = config->children;
@@ -169,6 +192,11 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 	return NULL;
 }
 
+bool tracer_has_sched(const struct tracer *t)
+{
+	return t->exact;
+}
+
 void tracer_free(struct tracer *t)
 {
 	if (!t)
@@ -199,30 +227,79 @@ u64 tracer_ring_bytes(const struct tracer *t)
 	return t->ring_bytes;
 }
 
-static int attach(struct bpf_program *p, struct bpf_link **to, struct err *err)
+static int attach(struct bpf_program *p, struct bpf_link **to, const char *what, struct err *err)
 {
+	if (*to)
+		return 0;
 	*to = bpf_program__attach(p);
-	return *to ? 0 : kernel_error(err, -errno, "watching processes start and end");
+	return *to ? 0 : kernel_error(err, -errno, what);
+}
+
+/* Runs a program once for every task of the machine. */
+static int for_each_task(struct bpf_program *p)
+{
+	struct bpf_link *link = bpf_program__attach_iter(p, NULL);
+	char byte[64];
+	int fd, r = 0;
+	ssize_t n;
+
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0) {
+		r = -errno;
+	} else {
+		/* The program writes nothing: reading to the end runs it. */
+		while ((n = read(fd, byte, sizeof(byte))) > 0 || (n < 0 && errno == EAGAIN))
+			;
+		r = n < 0 ? -errno : 0;
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	return r;
+}
+
+/* Threads born meanwhile have their storage from sched_born: so that first. */
+int tracer_watch_sched(struct tracer *t, struct err *err)
+{
+	static const char what[] = "watching the scheduler";
+	struct vmspan_bpf *s = t->skel;
+	int r = 0;
+
+	if (!t->exact)
+		return 0;
+	r = attach(s->progs.sched_switch, &s->links.sched_switch, what, err);
+	if (!r)
+		r = attach(s->progs.sched_waking, &s->links.sched_waking, what, err);
+	if (!r)
+		r = attach(s->progs.sched_born, &s->links.sched_born, what, err);
+	if (!r) {
+		r = for_each_task(s->progs.sched_present);
+		if (r)
+			kernel_error(err, r, what);
+	}
+	return r;
 }
 
 /* Order: a thread's last batch before the news of its end, see stopwatch.bpf.c. */
 int tracer_watch_life(struct tracer *t, struct err *err)
 {
+	static const char what[] = "watching processes start and end";
 	struct vmspan_bpf *s = t->skel;
 	int r = 0;
 
 	if (!t->has_life)
 		return 0;
 	if (t->direct)
-		r = attach(s->progs.watch_exit, &s->links.watch_exit, err);
+		r = attach(s->progs.watch_exit, &s->links.watch_exit, what, err);
 	if (!r && t->direct)
-		r = attach(s->progs.watch_exec, &s->links.watch_exec, err);
+		r = attach(s->progs.watch_exec, &s->links.watch_exec, what, err);
 	if (!r)
-		r = attach(s->progs.life_exit, &s->links.life_exit, err);
+		r = attach(s->progs.life_exit, &s->links.life_exit, what, err);
 	if (!r)
-		r = attach(s->progs.life_exec, &s->links.life_exec, err);
+		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
 	if (!r && t->children)
-		r = attach(s->progs.life_fork, &s->links.life_fork, err);
+		r = attach(s->progs.life_fork, &s->links.life_fork, what, err);
 	return r;
 }
 
@@ -265,26 +342,5 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
 
 int tracer_tail(struct tracer *t)
 {
-	struct bpf_link *link;
-	char byte[64];
-	int fd, r = 0;
-	ssize_t n;
-
-	if (!t->direct)
-		return 0;
-	link = bpf_program__attach_iter(t->skel->progs.watch_tail, NULL);
-	if (!link)
-		return -errno;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		r = -errno;
-	} else {
-		/* The program writes nothing: reading to the end runs it. */
-		while ((n = read(fd, byte, sizeof(byte))) > 0 || (n < 0 && errno == EAGAIN))
-			;
-		r = n < 0 ? -errno : 0;
-		close(fd);
-	}
-	bpf_link__destroy(link);
-	return r;
+	return t->direct ? for_each_task(t->skel->progs.watch_tail) : 0;
 }

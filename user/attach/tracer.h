@@ -18,6 +18,7 @@ struct tracer_config {
 	bool direct; /* load the direct stopwatch */
 	bool children; /* follow forks */
 	u32 vm_hz; /* load the programs of stock VMs, for so many looks a second; 0: none */
+	bool exact; /* record what the scheduler does to traced threads */
 };
 
 /* Loads the programs. NULL with *err filled. */
@@ -29,6 +30,14 @@ void tracer_free(struct tracer *t);
 bool tracer_has_life(const struct tracer *t);
 /* The direct stopwatch measures in TSC cycles; else in ns of CLOCK_MONOTONIC. */
 bool tracer_has_tsc(const struct tracer *t);
+/* The scheduler is recorded. */
+bool tracer_has_sched(const struct tracer *t);
+/*
+ * Attaches the programs that record the scheduler; to be called once every
+ * process that is there has been given to tracer_trace(), again whenever one
+ * is added that is not a child of a traced one.
+ */
+int tracer_watch_sched(struct tracer *t, struct err *err);
 /* Attaches the programs that watch forks, execs and exits. */
 int tracer_watch_life(struct tracer *t, struct err *err);
 /* The ring buffer's map. */

@@ -14,7 +14,7 @@ struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
 	u64 ring_bytes;
-	bool has_life, has_tsc, direct, children, vm;
+	bool has_life, has_tsc, direct, children, exact;
 	struct bpf_link **vm_links; /* owned; see vm.c */
 	u32 vm_count;
 };

@@ -24,6 +24,7 @@ enum command_bit {
 	IN_EXPORT = 1 << 4,
 	IN_LIST = 1 << 5,
 	IN_DOCTOR = 1 << 6,
+	IN_SERVE = 1 << 8,
 };
 
 /* Ends with an entry whose name is NULL. In main.c. */
@@ -37,6 +38,7 @@ int cmd_stat(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 
 /* Prints the error and its hint on stderr. Returns the exit status. */
 int say_error(const struct err *e);

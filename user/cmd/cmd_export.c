@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
+#include "cmd/page.h"
 #include "sink/export.h"
 
 #include <errno.h>
@@ -42,11 +43,12 @@ static void default_path(char path[OUTPUT_PATH_MAX], const char *input, const ch
 }
 
 static int translate(struct session *s, const struct exporter *x, const struct options *o,
-		     struct output *output, struct err *e)
+		     const struct html_docs *docs, struct output *output, struct err *e)
 {
 	struct export_config config = {
 		.start_ns = s->source->info.start_mono_ns,
 		.glob = o->view.glob,
+		.docs = docs,
 	};
 	struct snapshot *totals = NULL;
 	void *state = x->begin(&output->out, &config, s->model);
@@ -68,19 +70,22 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 	return rc;
 }
 
-static int run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
+int export_run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
 {
+	struct html_docs *docs = NULL;
 	char path[OUTPUT_PATH_MAX];
 	struct output output = { .fd = -1 };
 	struct session s = { 0 };
 	int rc;
 
 	default_path(path, input, x->suffix);
-	rc = session_replay(&s, o, input, e);
+	rc = docs_load(&docs, o->output.docs, e);
+	if (!rc)
+		rc = session_replay(&s, o, input, e);
 	if (!rc)
 		rc = output_open(&output, o->output.file ? o->output.file : path, input, e);
 	if (!rc)
-		rc = translate(&s, x, o, &output, e);
+		rc = translate(&s, x, o, docs, &output, e);
 	if (rc && rc != -EPIPE && !e->code) {
 		if (output.out.error)
 			err_set_status(e, rc, EXIT_FAILED, "cannot write %s: %s", output.name,
@@ -98,6 +103,7 @@ static int run(const struct exporter *x, const struct options *o, const char *in
 		fprintf(stderr, "wrote %s\n", output.name);
 	output_abandon(&output);
 	session_close(&s);
+	html_docs_free(docs);
 	return rc;
 }
 
@@ -114,6 +120,6 @@ int cmd_export(int argc, char **argv)
 		return status;
 	x = choose(o.output.format, c, &e);
 	input = x ? options_file(&o, c, &e) : NULL;
-	status = input && !run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
+	status = input && !export_run(x, &o, input, &e) ? EXIT_DONE : EXIT_FAILED;
 	return e.code ? say_error(&e) : status;
 }

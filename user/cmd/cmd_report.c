@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/page.h"
 #include "cmd/session.h"
+#include "sink/html.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,6 +45,14 @@ static int run(struct session *s, const struct options *o, const char *path, str
 	return finish_output(&out, "standard output", EXIT_DONE);
 }
 
+static int write_page(const struct options *o, const char *path, struct err *e)
+{
+	struct options page = *o;
+
+	page.output.file = o->output.html;
+	return export_run(&html_exporter, &page, path, e) ? EXIT_FAILED : EXIT_DONE;
+}
+
 int cmd_report(int argc, char **argv)
 {
 	const struct command *c = command_find("report");
@@ -55,7 +65,10 @@ int cmd_report(int argc, char **argv)
 	if (status != OPTIONS_RUN)
 		return status;
 	path = options_file(&o, c, &e);
-	status = path ? run(&s, &o, path, &e) : EXIT_USAGE;
+	if (!path)
+		status = EXIT_USAGE;
+	else
+		status = o.output.html ? write_page(&o, path, &e) : run(&s, &o, path, &e);
 	session_close(&s);
 	return e.code ? say_error(&e) : status;
 }

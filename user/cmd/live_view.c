@@ -73,7 +73,7 @@ int session_run(struct session *s, const struct options *o, const struct live_op
 			rc = finish(&v, e);
 		else if (bits & WAKE_TIMER)
 			rc = show_frame(&v, e);
-		if (!rc && ops->input && bits & (WAKE_KEY | WAKE_RESIZE))
+		if (!rc && ops->input && bits & (WAKE_KEY | WAKE_RESIZE | WAKE_WEB))
 			rc = ops->input(ctx, bits, e);
 	}
 	snapshot_free(v.before);

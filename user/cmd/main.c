@@ -19,6 +19,8 @@ const struct command commands[] = {
 	  "writes a recording in the format of another program" },
 	{ "stat", cmd_stat, IN_STAT, "-p PID[,PID...] [OPTION...]",
 	  "prints a line of figures an interval" },
+	{ "serve", cmd_serve, IN_SERVE, "FILE | -p PID[,PID...] [OPTION...]",
+	  "shows a recording or a live process in a browser" },
 	{ "list", cmd_list, IN_LIST, "[-p PID[,PID...] | FILE] [OPTION...]",
 	  "lists the probes and groups of a process or recording" },
 	{ "doctor", cmd_doctor, IN_DOCTOR, "[-p PID[,PID...]] [OPTION...]",

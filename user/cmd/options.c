@@ -207,7 +207,7 @@ static int set_nested(void *at, const struct option_row *row, const char *arg, s
 }
 
 #define AT(field) offsetof(struct options, field)
-#define LIVE (IN_RECORD | IN_TOP | IN_STAT)
+#define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE)
 
 static const struct option_row table[] = {
 	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
@@ -222,8 +222,8 @@ static const struct option_row table[] = {
 	  set_bytes, AT(output.ring_bytes) },
 	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
 	  AT(pace.interval_ns) },
-	{ "interval", 'i', "TIME", "time between two lines (default 1s)", IN_STAT, set_span,
-	  AT(pace.interval_ns) },
+	{ "interval", 'i', "TIME", "time between two lines or updates (default 1s)",
+	  IN_STAT | IN_SERVE, set_span, AT(pace.interval_ns) },
 	{ "count", 'n', "COUNT", "end after so many refreshes or lines", IN_TOP | IN_STAT,
 	  set_count, AT(pace.count) },
 	{ "batch", 'b', NULL, "plain tables, one after the other (default when piped)", IN_TOP,
@@ -235,16 +235,16 @@ static const struct option_row table[] = {
 	{ "reverse", 'r', NULL, "reverse the order", IN_REPORT | IN_TOP, set_flag,
 	  AT(view.reverse) },
 	{ "group", 'g', "GLOB", "only groups that match, such as 'addon:*'",
-	  IN_REPORT | IN_TOP | IN_EXPORT, set_text, AT(view.glob) },
+	  IN_REPORT | IN_TOP | IN_EXPORT | IN_SERVE, set_text, AT(view.glob) },
 	{ "top", 0, "N", "only the first N groups", IN_REPORT | IN_TOP, set_rows, AT(view.limit) },
 	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
-	  IN_REPORT | IN_EXPORT, set_time, AT(model.from_ns) },
+	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
-	  IN_REPORT | IN_EXPORT, set_time, AT(model.to_ns) },
+	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.to_ns) },
 	{ "nested", 0, "MODE",
 	  "what a nested event loop does to the stopwatches around it: drop (default) makes "
 	  "them stale, suspend pauses them",
-	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_nested, AT(model.nested) },
+	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT | IN_SERVE, set_nested, AT(model.nested) },
 	{ "own", 0, NULL, "measure every compartment's own group too", IN_REPORT | IN_TOP, set_flag,
 	  AT(model.own_groups) },
 	{ "buffer", 0, "SIZE", "kernel ring buffer (default 8M)", LIVE, set_bytes,
@@ -260,7 +260,19 @@ static const struct option_row table[] = {
 	  "of a sampled stack, who gets the self time: innermost (default, who ran) or outermost "
 	  "(the outermost group that is one by name: who called)",
 	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_attribute, AT(model.outermost) },
+	{ "exact", 'x', NULL,
+	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
+	  "have the CPU",
+	  LIVE, set_flag, AT(target.exact) },
 	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },
+	{ "html", 0, "FILE", "write a page for a browser instead", IN_REPORT, set_text,
+	  AT(output.html) },
+	{ "docs", 0, "FILE", "lines of GROUP = URL: links to documentation in the page",
+	  IN_REPORT | IN_EXPORT | IN_SERVE, set_text, AT(output.docs) },
+	{ "listen", 0, "ADDR:PORT", "where to wait for the browser (default 127.0.0.1:0, any port)",
+	  IN_SERVE, set_text, AT(web.listen) },
+	{ "allow-remote", 0, NULL, "let other hosts in: who has the URL sees everything", IN_SERVE,
+	  set_flag, AT(web.allow_remote) },
 	{ "quiet", 'q', NULL, "print nothing but errors and losses", IN_RECORD | IN_EXPORT,
 	  set_flag, AT(output.quiet) },
 };
@@ -408,6 +420,12 @@ static int check(const struct command *c, const struct options *o, struct err *e
 		return usage_error(e, c, "--to is not after --from");
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");
+	if (o->output.json && o->output.html)
+		return usage_error(e, c, "--json and --html exclude each other");
+	if (c->bit == IN_SERVE && (o->target.count != 0) == (o->rest_count != 0))
+		return usage_error(e, c, "either a recording or -p PID");
+	if (c->bit == IN_SERVE && o->target.count && (o->model.from_ns || o->model.to_ns))
+		return usage_error(e, c, "--from and --to are for recordings");
 	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count)
 		return usage_error(e, c, "no process given: -p PID");
 	if ((c->bit & (IN_TOP | IN_STAT)) && o->rest_count)

@@ -21,6 +21,7 @@ struct options {
 		enum live_method method;
 		bool no_children;
 		u32 hz; /* looks a second at stacks; 0: default */
+		bool exact;
 	} target;
 	struct model_config model;
 	struct view view;
@@ -28,8 +29,14 @@ struct options {
 		const char *file; /* -o */
 		const char *format; /* -f */
 		u64 ring_bytes;
+		const char *html; /* --html */
+		const char *docs; /* --docs */
 		bool json, batch, quiet;
 	} output;
+	struct {
+		const char *listen; /* ADDR:PORT; NULL: default */
+		bool allow_remote;
+	} web;
 	struct {
 		u64 interval_ns, duration_ns; /* 0: default, no limit */
 		u64 count; /* 0: no limit */

@@ -14,12 +14,13 @@ static int make_model(struct session *s, const struct options *o, struct err *e)
 	struct model_config config = o->model;
 
 	config.cycles_hz = info->cycles_hz;
+	config.exact = info->exact;
 	s->model = model_new(&config);
 	if (!s->model)
 		return err_set(e, -ENOMEM, "out of memory");
 	s->head.method = info->sampled ? "sampled" : "exact";
 	s->head.nested = o->model.nested == NESTED_SUSPEND ? "suspend" : "drop";
-	s->head.migrated = "discard";
+	s->head.migrated = info->exact ? "split" : "discard";
 	s->head.cycles_hz = info->cycles_hz;
 	return 0;
 }
@@ -34,6 +35,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.method = o->target.method,
 		.no_children = o->target.no_children,
 		.hz = o->target.hz,
+		.exact = o->target.exact,
 	};
 	int rc;
 

@@ -40,7 +40,7 @@ struct live_frame {
 struct live_ops {
 	/* 0 to go on, 1 to end, negative errno with *e filled or not. */
 	int (*frame)(void *ctx, const struct live_frame *f, struct err *e);
-	/* Keys and resizing; NULL: not wanted. Returns as frame does. */
+	/* Keys, resizing, connections; NULL: not wanted. Returns as frame does. */
 	int (*input)(void *ctx, unsigned int bits, struct err *e);
 };
 

@@ -93,6 +93,13 @@ int wake_on_keys(struct wake *w, struct err *e)
 	return rc ? err_set(e, rc, "cannot wait for keys: %s", strerror(-rc)) : 0;
 }
 
+int wake_on_fd(struct wake *w, int fd, struct err *e)
+{
+	int rc = add(w, fd, WAKE_WEB);
+
+	return rc ? err_set(e, rc, "cannot wait for connections: %s", strerror(-rc)) : 0;
+}
+
 void wake_arm(struct wake *w, unsigned int timer, u64 first_ns, u64 every_ns)
 {
 	struct itimerspec t = {

@@ -13,7 +13,8 @@ enum wake_bit {
 	WAKE_STOP = 1 << 0, /* SIGINT, SIGTERM, SIGHUP */
 	WAKE_RESIZE = 1 << 1, /* SIGWINCH */
 	WAKE_KEY = 1 << 2, /* standard input can be read, or has ended */
-	WAKE_TIMER = 1 << 3, /* + the timer's number */
+	WAKE_WEB = 1 << 3, /* the descriptor of wake_on_fd() */
+	WAKE_TIMER = 1 << 4, /* + the timer's number */
 };
 
 #define WAKE_TIMERS 2
@@ -29,6 +30,8 @@ struct wake {
 int wake_open(struct wake *w, bool hard, struct err *e);
 /* Keys wake too, from now on. */
 int wake_on_keys(struct wake *w, struct err *e);
+/* fd can be read: WAKE_WEB, from now on. */
+int wake_on_fd(struct wake *w, int fd, struct err *e);
 /* first 0: disarms. every 0: once. */
 void wake_arm(struct wake *w, unsigned int timer, u64 first_ns, u64 every_ns);
 /* What has happened since the last call; does not wait. */

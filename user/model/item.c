@@ -8,7 +8,7 @@ const char *loss_name(enum loss_cause cause)
 	static const char *const names[LOSS_CAUSES] = {
 		[LOSS_RING_FULL] = "ring_full",       [LOSS_READ_FAULT] = "read_fault",
 		[LOSS_SEQUENCE_GAP] = "sequence_gap", [LOSS_UNMATCHED] = "unmatched",
-		[LOSS_TRUNCATED] = "truncated",
+		[LOSS_TRUNCATED] = "truncated",       [LOSS_SCHED] = "sched",
 	};
 
 	return (unsigned int)cause < LOSS_CAUSES ? names[cause] : "unknown";
@@ -23,6 +23,7 @@ static const u8 fixed_slots[256] = {
 	[VMSPAN_INPUT] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
+	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 };
 
 /* The groups and the name must lie within the definition's slots. */

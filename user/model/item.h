@@ -60,6 +60,13 @@ struct item_defs {
 };
 
 /*
+ * The registry of streams that come from the scheduler, not from the target:
+ * their records are VMSPAN_OFF. Registries of targets lie at multiples of
+ * VMSPAN_REGISTRY_ALIGN.
+ */
+#define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */
+
+/*
  * Records of one thread; (pid, registry, thread) names the thread's stream.
  * `data` holds `records` records in `bytes` bytes and has passed
  * batch_check(). The counters are totals since the thread's start.
@@ -81,6 +88,7 @@ enum loss_cause {
 	LOSS_SEQUENCE_GAP, /* records missing for no cause known; model only */
 	LOSS_UNMATCHED, /* leaves without an enter; model only */
 	LOSS_TRUNCATED, /* too deep, inside a mark, malformed, cut recording */
+	LOSS_SCHED, /* scheduler records (exact mode) */
 	LOSS_CAUSES,
 };
 

@@ -170,10 +170,16 @@ static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc 
 		g->freed_bytes += gc->bytes_before - gc->bytes_after;
 }
 
+/* Is all that the scheduler did to the thread since then known? */
+static bool covered(const struct stream *st, u64 begin)
+{
+	return st->sched && st->sched->from <= begin;
+}
+
 /* A span, a collection or a blocking call. */
 static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
-	struct turn_rules rules = { m->config.nested, st->gap_cycles };
+	struct turn_rules rules = { m->config.nested, st->gap_cycles, st->sched };
 	bool span = s->h.type == VMSPAN_SPAN;
 	struct comp *c = NULL;
 	enum span_fate fate = SPAN_KEPT;
@@ -213,7 +219,10 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
 		return rc;
 	/* The root of what ran outside any event: an event of its own. */
-	rc = model_settle(m, st, t, NULL, fate == SPAN_LOST);
+	t->exact = covered(st, s->begin);
+	rc = model_settle(m, st, t, NULL, fate == SPAN_LOST || (m->config.exact && !t->exact));
+	if (st->sched)
+		sched_forget(st->sched, s->end);
 	turn_done(m, st, t);
 	return rc;
 }
@@ -231,6 +240,21 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 		return -ENOMEM;
 	return turn_nested(outer, depth, e->begin, e->end, e->mono_end - e->mono_begin,
 			   e->cpu_ns_end - e->cpu_ns_begin);
+}
+
+/* What of the event's off-CPU time no stay in it has taken is native. */
+static void take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
+{
+	struct off_sum off;
+
+	if (!st->sched)
+		return;
+	off = sched_take(st->sched, e->begin, e->end);
+	t->exact = covered(st, e->begin);
+	if (t->exact)
+		turn_off(t, &off);
+	if (!e->parent)
+		sched_forget(st->sched, e->end);
 }
 
 static int take_event(struct model *m, struct stream *st, const struct vmspan_event *e, u64 seq)
@@ -253,6 +277,8 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	t = turn_of(m, st, e->h.id);
 	if (!t)
 		return -ENOMEM;
+	take_native_off(st, t, e);
+	whole = whole && (t->exact || !m->config.exact);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole || st->flawed);
 	else
@@ -283,6 +309,16 @@ static int take_mark(struct model *m, struct stream *st, const struct vmspan_mar
 	if (!m->observer || !m->observer->mark)
 		return 0;
 	return m->observer->mark(m->observer_ctx, &out);
+}
+
+/* The streams of the scheduler's record have no other records. */
+static int take_sched(struct stream *st, const struct vmspan_span *r)
+{
+	if (st->gap_open) {
+		sched_gap(st->sched, r->end);
+		st->gap_open = false;
+	}
+	return r->h.type == VMSPAN_OFF ? sched_add(st->sched, r) : 0;
 }
 
 static int take_record(struct model *m, struct stream *st, const struct vmspan_head *h, u64 seq)
@@ -333,17 +369,20 @@ static void take_counters(struct model *m, struct stream *st, const struct item_
 static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
 {
 	const u8 *p = b->data, *end = p + b->bytes;
+	bool sched = b->registry == ITEM_SCHED_REGISTRY;
 	struct model *m = ctx;
 	u64 seq = b->seq;
 	int rc = 0;
 
-	take_counters(m, st, b);
-	m->records += b->records;
+	if (!sched) {
+		take_counters(m, st, b);
+		m->records += b->records;
+	}
 	for (; !rc && p < end; seq++) {
 		const struct vmspan_head *h = (const void *)p;
 
 		p += (size_t)h->slots * VMSPAN_SLOT;
-		rc = take_record(m, st, h, seq);
+		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
 	}
 	return rc;
 }
@@ -381,9 +420,33 @@ static struct stream *stream_of(struct model *m, const struct item_batch *b)
 	return st;
 }
 
+/* The scheduler's record of the stream's thread; made for the stream that
+ * brings it. */
+static int stream_sched(struct stream *st, const struct item_batch *b)
+{
+	u64 *at = map_get(&st->proc->scheds, b->tid);
+	struct sched *s;
+
+	if (at) {
+		st->sched = (struct sched *)(uintptr_t)*at;
+		return 0;
+	}
+	if (b->registry != ITEM_SCHED_REGISTRY)
+		return 0;
+	s = sched_new();
+	if (!s || map_put(&st->proc->scheds, b->tid, (u64)(uintptr_t)s)) {
+		sched_free(s);
+		return -ENOMEM;
+	}
+	st->sched = s;
+	return 0;
+}
+
 static int item_batch(struct model *m, const struct item_batch *b)
 {
 	struct stream *st = stream_of(m, b);
+	bool sched = b->registry == ITEM_SCHED_REGISTRY;
+	u64 ignored = 0;
 
 	if (!st) {
 		/* More registries than anybody has: count what is left out. */
@@ -391,7 +454,10 @@ static int item_batch(struct model *m, const struct item_batch *b)
 		m->losses.batches[LOSS_TRUNCATED]++;
 		return 0;
 	}
-	return stream_order(st, b, take_batch, m, &m->missing);
+	if (!st->sched && stream_sched(st, b))
+		return -ENOMEM;
+	/* Missing scheduler records are counted where they were lost. */
+	return stream_order(st, b, take_batch, m, sched ? &ignored : &m->missing);
 }
 
 static int item_defs(struct model *m, const struct item_defs *d)
@@ -451,6 +517,14 @@ static int thread_ended(struct model *m, struct proc *p, u32 tid)
 			rc = stream_end(m, r, key, st);
 			at = 0; /* the map has changed */
 		}
+	}
+	/* Now no stream points to them. */
+	for (at = 0; map_next(&p->scheds, &at, &key, &value);) {
+		if (tid && key != tid)
+			continue;
+		sched_free((void *)(uintptr_t)value);
+		map_del(&p->scheds, key);
+		at = 0;
 	}
 	return rc;
 }

@@ -22,6 +22,7 @@ struct model_config {
 	 * clock item count; to = 0: no end. */
 	u64 from_ns, to_ns;
 	u64 cycles_hz; /* struct source_info; 0: cycles are ns */
+	bool exact; /* struct source_info: events without it are incomplete */
 };
 
 struct model;
@@ -69,7 +70,7 @@ struct model_span {
 
 struct model_share {
 	const char *group; /* "kind:name" */
-	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 };
 
 struct model_event {

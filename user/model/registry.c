@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/registry.h"
+#include "model/sched.h"
 #include "model/snapshot.h"
 
 #include <errno.h>
@@ -46,7 +47,13 @@ static void registry_one_free(struct registry *r, void (*free_stream)(void *))
 
 static void proc_free(struct proc *p, void (*free_stream)(void *))
 {
+	u64 tid, sched;
+	size_t at = 0;
 	u32 k;
+
+	while (map_next(&p->scheds, &at, &tid, &sched))
+		sched_free((void *)(uintptr_t)sched);
+	map_free(&p->scheds);
 
 	for (k = 0; k < p->registry_len; k++)
 		registry_one_free(p->registries[k], free_stream);

@@ -77,6 +77,7 @@ struct proc {
 	struct map row_of; /* intern id of "kind:name" -> row */
 	struct registry *registries[REGISTRY_MAX];
 	u32 registry_len;
+	struct map scheds; /* tid -> struct sched * */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

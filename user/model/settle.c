@@ -17,6 +17,7 @@ static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
 static int row_add(struct row *row, const struct share *sh, bool incomplete)
 {
 	struct group_stats *st = &row->stats;
+	u32 i;
 
 	st->ticks += sh->ticks;
 	st->events++;
@@ -29,6 +30,9 @@ static int row_add(struct row *row, const struct share *sh, bool incomplete)
 	st->cpu_ns += sh->cpu_ns;
 	st->blocked_ns += sh->blocked_ns;
 	st->gc_ns += sh->gc_ns;
+	st->preempted_ns += sh->preempted_ns;
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+		st->off_ns[i] += sh->off_ns[i];
 	st->max_ns = max_u64(st->max_ns, sh->wall_ns);
 	st->incomplete += incomplete;
 	count_duration(st->durations, sh->wall_ns);
@@ -61,6 +65,7 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.cpu_ns = sh->cpu_ns,
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
+			.preempted_ns = sh->preempted_ns,
 		};
 	}
 	e->shares = m->shares;

@@ -5,20 +5,25 @@
  * Each struct's summable fields once; every operation walks the list.
  * X(op, field): `to->field op from->field`.
  */
-#define GROUP_FIELDS(X, op) \
-	X(op, ticks)        \
-	X(op, events)       \
-	X(op, spans)        \
-	X(op, wall_ns)      \
-	X(op, self_ns)      \
-	X(op, cpu_ns)       \
-	X(op, blocked_ns)   \
-	X(op, gc_ns)        \
-	X(op, stayed)       \
-	X(op, moved)        \
-	X(op, stale)        \
-	X(op, incomplete)   \
-	X(op, samples)      \
+#define GROUP_FIELDS(X, op)                       \
+	X(op, ticks)                              \
+	X(op, events)                             \
+	X(op, spans)                              \
+	X(op, wall_ns)                            \
+	X(op, self_ns)                            \
+	X(op, cpu_ns)                             \
+	X(op, blocked_ns)                         \
+	X(op, gc_ns)                              \
+	X(op, preempted_ns)                       \
+	X(op, off_ns[VMSPAN_OFF_PREEMPTED])       \
+	X(op, off_ns[VMSPAN_OFF_SLEEPING])        \
+	X(op, off_ns[VMSPAN_OFF_IO])              \
+	X(op, off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
+	X(op, stayed)                             \
+	X(op, moved)                              \
+	X(op, stale)                              \
+	X(op, incomplete)                         \
+	X(op, samples)                            \
 	X(op, self_samples)
 #define EVENT_FIELDS(X, op) \
 	X(op, count)        \
@@ -39,6 +44,7 @@
 	X(op, moved_ns)      \
 	X(op, stale_ns)      \
 	X(op, lost_ns)       \
+	X(op, preempted_ns)  \
 	X(op, event_wall_ns)
 #define APPLY(op, field) to->field op from->field;
 

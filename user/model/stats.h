@@ -20,6 +20,10 @@ struct group_stats {
 	u64 cpu_ns; /* its share of the events' thread CPU time */
 	u64 blocked_ns; /* of wall: inside announced blocking calls */
 	u64 gc_ns; /* of wall: inside collections */
+	/* Exact mode: others had the CPU (not in wall), and own waiting by
+	 * reason while one of its compartments was the innermost. */
+	u64 preempted_ns;
+	u64 off_ns[VMSPAN_OFF_REASONS];
 	u64 max_ns; /* largest wall in one event */
 	u64 durations[JANK_BUCKETS]; /* of wall by event, cumulative */
 	u64 stayed, moved, stale; /* spans: kept, changed CPU, nested loop */
@@ -35,6 +39,7 @@ struct group_stats {
 struct ledger {
 	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
+	u64 preempted_ns; /* of native: others had the CPU; exact mode only */
 };
 
 struct event_stats {

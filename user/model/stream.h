@@ -23,6 +23,7 @@ struct stream {
 	struct model_thread pub;
 	struct proc *proc;
 	struct registry *registry;
+	struct sched *sched; /* its thread's, of the process; NULL: none yet */
 	bool started;
 	u64 first, next; /* first sequence number seen; the one due */
 	u64 gap_end; /* sequence number behind the last gap */

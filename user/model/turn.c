@@ -61,12 +61,22 @@ void turn_free(struct turn *t)
 	*t = (struct turn){ 0 };
 }
 
+/* Sums of forged cycles stop at the largest number instead of wrapping, so
+ * that the check against the event's own cycles finds them. */
+static void add(u64 *to, u64 n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
 static void inside_add(struct inside *to, const struct inside *in)
 {
-	to->cycles += in->cycles;
-	to->nested += in->nested;
-	to->blocked += in->blocked;
-	to->gc += in->gc;
+	add(&to->cycles, in->cycles);
+	add(&to->nested, in->nested);
+	add(&to->blocked, in->blocked);
+	add(&to->gc, in->gc);
+	add(&to->off, in->off);
+	add(&to->preempted, in->preempted);
 }
 
 /*
@@ -81,7 +91,7 @@ static struct inside pend_take(struct turn *t, u16 depth, u64 begin)
 		const struct pend *p = &t->pend[--t->pend_len];
 
 		if (p->end <= begin && p->in.cycles)
-			t->orphans += p->in.cycles;
+			add(&t->orphans, p->in.cycles);
 		else
 			inside_add(&in, &p->in);
 	}
@@ -162,6 +172,12 @@ static struct turn_comp *comp_of(struct turn *t, struct comp *c, u32 id)
 	return tc;
 }
 
+static u64 less(u64 from, u64 a, u64 b)
+{
+	from -= min_u64(from, a);
+	return from - min_u64(from, b);
+}
+
 /*
  * A span of the group has closed: it becomes the group's outermost stay
  * instead of those inside it. A span that is not `valid` measures nothing
@@ -179,14 +195,20 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.charged += top->charged;
 		within.blocked += top->blocked;
 		within.gc += top->gc;
+		within.cpu += top->cpu;
+		within.preempted += top->preempted;
 		within.ticks += top->ticks;
 	}
-	o.charged = valid ? in->cycles - in->nested : within.charged;
+	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
+	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
+	o.preempted = valid ? in->preempted : within.preempted;
 	sh->charged += o.charged - within.charged;
 	sh->blocked += o.blocked - within.blocked;
 	sh->gc += o.gc - within.gc;
+	sh->cpu += o.cpu - within.cpu;
+	sh->preempted += o.preempted - within.preempted;
 	sh->ticks += o.ticks;
 	sh->ticks -= within.ticks;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
@@ -196,6 +218,8 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		top->charged += o.charged;
 		top->blocked += o.blocked;
 		top->gc += o.gc;
+		top->cpu += o.cpu;
+		top->preempted += o.preempted;
 		top->ticks += o.ticks;
 		top->depth = depth;
 		top->seq = seq;
@@ -217,13 +241,49 @@ static bool stay_cycles(const struct vmspan_span *s, const struct inside *in, u6
 	return false;
 }
 
+/* Takes off-CPU time out of the `self` cycles of a stay; its waiting is
+ * blocked time, and what others took is nobody's. */
+static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct inside *in)
+{
+	u64 total = off_total(off), waited;
+	u32 i;
+
+	/* The clocks of the two records differ by a little. */
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS && total > *self; i++) {
+		u64 less = min_u64(off->cycles[i], total - *self);
+
+		off->cycles[i] -= less;
+		total -= less;
+	}
+	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
+	*self -= total;
+	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&t->blocked, waited);
+	add(&in->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&in->blocked, waited);
+	add(&in->off, total);
+}
+
+/* The intervals of a stay, if the record covers it. */
+static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s,
+		     struct off_sum *off)
+{
+	if (!rules->sched)
+		return false;
+	*off = sched_take(rules->sched, s->begin, s->end);
+	return rules->sched->from <= s->begin;
+}
+
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct comp *c, enum span_fate *fate)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
 	struct turn_comp *tc = comp_of(t, c, s->h.id);
-	bool moved = s->cpu_begin != s->cpu_end, valid;
+	struct off_sum off = { { 0 } };
+	/* Where the scheduler's record tells where it was, nothing is discarded. */
+	bool exact = sched_of(rules, s, &off);
+	bool moved = s->cpu_begin != s->cpu_end && !exact, valid;
 	bool stale = in.nested && rules->nested == NESTED_DROP;
 	u64 cycles, self, shallower, seq = t->closed + 1;
 	u32 i;
@@ -237,22 +297,26 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		*fate = SPAN_LOST;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
+	if (exact)
+		take_off(t, &off, &self, &in);
 	switch (*fate) {
 	case SPAN_KEPT:
-		tc->self += self;
-		t->self += self;
+		add(&tc->self, self);
+		add(&t->self, self);
+		for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+			tc->off.cycles[i] += off.cycles[i];
 		break;
 	case SPAN_MOVED:
-		t->moved += self;
+		add(&t->moved, self);
 		break;
 	case SPAN_STALE:
-		t->stale += self;
+		add(&t->stale, self);
 		break;
 	case SPAN_LOST:
-		tc->unsure += self;
+		add(&tc->unsure, self);
 		break;
 	case SPAN_BAD:
-		t->lost += self;
+		add(&t->lost, self);
 		break;
 	}
 	valid = *fate == SPAN_KEPT || *fate == SPAN_LOST;
@@ -278,6 +342,8 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
+	struct off_sum off = { { 0 } };
+	bool exact = sched_of(rules, s, &off);
 	u64 cycles, self;
 
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
@@ -286,14 +352,16 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		*fate = SPAN_BAD;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
+	if (exact)
+		take_off(t, &off, &self, &in);
 	if (*fate == SPAN_BAD) {
-		t->lost += self;
+		add(&t->lost, self);
 	} else if (s->h.type == VMSPAN_GC) {
-		*(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc) += self;
-		in.gc += self;
+		add(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
+		add(&in.gc, self);
 	} else {
-		*(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked) += self;
-		in.blocked += self;
+		add(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
+		add(&in.blocked, self);
 	}
 	return pend_leave(t, depth, s->end, &in);
 }
@@ -303,10 +371,18 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	struct inside in = { .cycles = end - begin, .nested = end - begin };
 
 	/* Of its spans nothing may wait here: they are of its own event. */
-	t->nested += in.cycles;
-	t->nested_wall_ns += wall_ns;
-	t->nested_cpu_ns += cpu_ns;
+	add(&t->nested, in.cycles);
+	add(&t->nested_wall_ns, wall_ns);
+	add(&t->nested_cpu_ns, cpu_ns);
 	return pend_leave(t, depth, end, &in);
+}
+
+void turn_off(struct turn *t, const struct off_sum *off)
+{
+	u64 total = off_total(off);
+
+	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
 }
 
 u64 turn_roots(const struct turn *t)
@@ -315,7 +391,7 @@ u64 turn_roots(const struct turn *t)
 	u32 i;
 
 	for (i = 0; i < t->pend_len; i++)
-		sum += t->pend[i].in.cycles;
+		add(&sum, t->pend[i].in.cycles);
 	return sum;
 }
 
@@ -324,6 +400,7 @@ enum {
 	PART_GC,
 	PART_BLOCKED,
 	PART_NATIVE,
+	PART_PREEMPTED,
 	PART_MOVED,
 	PART_STALE,
 	PART_LOST,
@@ -335,18 +412,15 @@ static void turn_decide(struct turn *t, bool incomplete)
 {
 	u32 i;
 
-	if (incomplete)
-		t->lost += t->unsure_gc + t->unsure_blocked;
-	else
-		t->gc += t->unsure_gc, t->blocked += t->unsure_blocked;
+	add(incomplete ? &t->lost : &t->gc, t->unsure_gc);
+	add(incomplete ? &t->lost : &t->blocked, t->unsure_blocked);
 	t->unsure_gc = t->unsure_blocked = 0;
 	for (i = 0; i < t->comp_len; i++) {
 		struct turn_comp *tc = &t->comps[i];
 
-		if (incomplete)
-			t->lost += tc->unsure;
-		else
-			tc->self += tc->unsure, t->self += tc->unsure;
+		add(incomplete ? &t->lost : &t->self, tc->unsure);
+		if (!incomplete)
+			add(&tc->self, tc->unsure);
 		tc->unsure = 0;
 	}
 }
@@ -356,7 +430,9 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 			  bool *discarded)
 {
 	u32 n = PARTS + t->comp_len, i;
-	u64 used = t->self + t->gc + t->blocked + t->moved + t->stale + t->lost;
+	unsigned __int128 all = (unsigned __int128)t->self + t->gc + t->blocked + t->preempted +
+				t->moved + t->stale + t->lost;
+	u64 used = (u64)all;
 	u64 *part, *out;
 
 	if (n > t->scratch_cap) {
@@ -369,7 +445,7 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	}
 	part = t->scratch;
 	out = part + t->scratch_cap;
-	*discarded = used > own;
+	*discarded = all > own;
 	if (*discarded || !own) {
 		memset(out, 0, n * sizeof(*out));
 		out[*discarded || incomplete ? PART_LOST : PART_NATIVE] = wall;
@@ -377,6 +453,7 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		part[PART_GC] = t->gc;
 		part[PART_BLOCKED] = t->blocked;
 		part[PART_NATIVE] = incomplete ? 0 : own - used;
+		part[PART_PREEMPTED] = t->preempted;
 		part[PART_MOVED] = t->moved;
 		part[PART_STALE] = t->stale;
 		part[PART_LOST] = t->lost + (incomplete ? own - used : 0);
@@ -387,7 +464,8 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	*l = (struct ledger){
 		.gc_ns = out[PART_GC],
 		.blocked_ns = out[PART_BLOCKED],
-		.native_ns = out[PART_NATIVE],
+		.native_ns = out[PART_NATIVE] + out[PART_PREEMPTED],
+		.preempted_ns = out[PART_PREEMPTED],
 		.moved_ns = out[PART_MOVED],
 		.stale_ns = out[PART_STALE],
 		.lost_ns = out[PART_LOST],
@@ -398,6 +476,16 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		l->self_ns += out[PARTS + i];
 	}
 	return 0;
+}
+
+/* Adds what a compartment has of its own to one of its groups. */
+static void share_self(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
+{
+	u32 i;
+
+	sh->self_ns += tc->self_ns;
+	for (i = VMSPAN_OFF_PREEMPTED; own && i < VMSPAN_OFF_REASONS; i++)
+		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
 }
 
 int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
@@ -416,24 +504,30 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
-	for (i = 0; i < t->share_len; i++)
+	for (i = 0; i < t->share_len; i++) {
 		t->shares[i].self_ns = 0;
+		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
+	}
 	for (i = 0; i < t->comp_len; i++)
 		for (k = 0; k < t->comps[i].share_count; k++)
-			t->shares[t->comps[i].shares[k]].self_ns += t->comps[i].self_ns;
+			share_self(&t->shares[t->comps[i].shares[k]], &t->comps[i],
+				   out->discarded ? 0 : own, wall);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
 		u64 inside;
 
-		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = 0;
+		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
 		if (out->discarded || !own)
 			continue;
 		sh->gc_ns = scale(min_u64(sh->gc, own), wall, own);
 		sh->blocked_ns = scale(min_u64(sh->blocked, own), wall, own);
+		sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
 		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
 		/* Rounding may give a part a ns more than the whole has. */
 		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
-		if (active)
+		if (t->exact)
+			sh->cpu_ns = scale(min_u64(sh->cpu, own), wall, own);
+		else if (active)
 			sh->cpu_ns = scale(
 				min_u64(sh->charged - min_u64(sh->charged, sh->blocked), active),
 				cpu, active);

@@ -20,10 +20,12 @@
 
 #include "model/model.h"
 #include "model/registry.h"
+#include "model/sched.h"
 
 /* What lies inside something, in cycles. */
 struct inside {
 	u64 cycles, nested, blocked, gc;
+	u64 off, preempted; /* off the CPU for any reason; by others */
 };
 
 struct pend {
@@ -36,7 +38,7 @@ struct pend {
 /* An outermost stay of a group, or several merged. */
 struct outer {
 	u64 begin, seq;
-	u64 charged, blocked, gc;
+	u64 charged, blocked, gc, cpu, preempted;
 	u32 ticks;
 	u16 depth;
 };
@@ -44,11 +46,12 @@ struct outer {
 struct share {
 	u32 row;
 	u64 spans, stayed, moved, stale;
-	u64 ticks, charged, blocked, gc; /* sums of outer[] */
+	u64 ticks, charged, blocked, gc, cpu, preempted; /* sums of outer[] */
 	struct outer *outer; /* kept from event to event */
 	u32 outer_len, outer_cap;
 	/* settled, ns */
-	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
+	u64 off_ns[VMSPAN_OFF_REASONS];
 };
 
 struct turn_comp {
@@ -56,6 +59,7 @@ struct turn_comp {
 	u64 self; /* cycles */
 	u64 unsure; /* the same, of spans that may lack something inside */
 	u64 self_ns; /* settled */
+	struct off_sum off; /* of its own */
 	u8 share_count;
 	u32 shares[VMSPAN_GROUPS_MAX + 2];
 };
@@ -72,7 +76,8 @@ struct turn {
 	struct turn_comp *comps;
 	u32 comp_len, comp_cap;
 	struct map share_of, comp_of; /* row, compartment id -> index */
-	u64 self, gc, blocked, moved, stale, lost; /* cycles, exclusive */
+	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
+	bool exact; /* all of it is covered by the scheduler's record */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */
 	u64 unsure_gc, unsure_blocked;
@@ -87,6 +92,7 @@ struct turn {
 struct turn_rules {
 	enum nested_mode nested;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
+	struct sched *sched; /* the thread's, or NULL */
 };
 
 /* A settled event. */
@@ -107,6 +113,8 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	      enum span_fate *fate);
 /* Takes in a nested event that has ended: cycles begin ... end at depth. */
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
+/* What the thread's own time in the event, outside of every stay, was off. */
+void turn_off(struct turn *t, const struct off_sum *off);
 /* Cycles of everything taken in at the outermost level. */
 u64 turn_roots(const struct turn *t);
 /*

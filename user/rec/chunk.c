@@ -125,6 +125,7 @@ enum file_head_state file_head_get(const u8 *in, size_t len, struct file_head *h
 	i->clock = (enum source_clock)clock;
 	i->cycles_hz = get64(in + AT_CYCLES_HZ);
 	i->sampled = h->flags & FILE_SAMPLED;
+	i->exact = h->flags & FILE_EXACT;
 	i->start_mono_ns = get64(in + AT_START_MONO);
 	i->start_real_ns = get64(in + AT_START_REAL);
 	memcpy(i->host, in + AT_HOST, sizeof(i->host) - 1);

@@ -24,6 +24,7 @@ enum {
 enum file_flags {
 	FILE_UNFINISHED = 1, /* never closed; cleared when all else is written */
 	FILE_SAMPLED = 2,
+	FILE_EXACT = 4, /* the scheduler's record is in it */
 };
 
 struct file_head {

@@ -11,7 +11,8 @@ static_assert((int)CODEC_PAD >= (int)BITS_PAD, "a batch may be the last item");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are little-endian");
 
 /* Tags of items. Below TAG_BATCH_SHORT a length follows, so that a reader can
- * skip what it does not know. From there on the rest of the tag is a thread. */
+ * skip what it does not know. From there on it is a batch that is as expected,
+ * and the low bits of the tag are the thread. */
 enum tag {
 	TAG_CLOCK = 1,
 	TAG_PROCESS = 2,
@@ -19,13 +20,15 @@ enum tag {
 	TAG_DEFS = 4,
 	TAG_BATCH = 5,
 	TAG_LOSS = 6,
-	TAG_BATCH_SHORT = 0x80,
+	TAG_BATCH_SHORT = 0x80, /* the count of records follows */
+	TAG_BATCH_TURN = 0xc0, /* its first event is its last record */
+	TAG_THREADS = 0x40,
 };
 
 /* The numbers in the file; the enum's order is nobody's business. */
 static const u8 loss_codes[LOSS_CAUSES] = {
 	[LOSS_RING_FULL] = 0, [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2,
-	[LOSS_UNMATCHED] = 3, [LOSS_TRUNCATED] = 4,
+	[LOSS_UNMATCHED] = 3, [LOSS_TRUNCATED] = 4,  [LOSS_SCHED] = 5,
 };
 
 struct codec {
@@ -200,6 +203,16 @@ static int put_body(struct buf *out, enum tag tag, const struct buf *body)
 	return buf_put(out, body->data, body->len);
 }
 
+/* Batches mostly end with a turn: then the count need not be said. */
+static bool is_turn(const struct item_batch *b)
+{
+	const u8 *p = b->data, *end = p + b->bytes;
+
+	while (p < end && *p != VMSPAN_EVENT)
+		p += ((const struct vmspan_head *)p)->slots * VMSPAN_SLOT;
+	return p < end && p + ((const struct vmspan_head *)p)->slots * VMSPAN_SLOT == end;
+}
+
 static int put_batch(struct codec *c, struct buf *out, const struct item_batch *b)
 {
 	struct records_thread *t =
@@ -208,11 +221,15 @@ static int put_batch(struct codec *c, struct buf *out, const struct item_batch *
 
 	if (b->bytes > CODEC_ITEM_MAX)
 		return -EMSGSIZE;
-	if (known && t - c->records.threads < 0x80 && t->seq == b->seq &&
+	if (known && t - c->records.threads < TAG_THREADS && t->seq == b->seq &&
 	    t->too_deep == b->too_deep && t->unmatched == b->unmatched &&
 	    t->repaired == b->repaired && t->in_mark == b->in_mark) {
-		buf_put_u8(out, (u8)(TAG_BATCH_SHORT | (t - c->records.threads)));
-		buf_put_uleb(out, b->records);
+		bool turn = is_turn(b);
+
+		buf_put_u8(out, (u8)((turn ? TAG_BATCH_TURN : TAG_BATCH_SHORT) |
+				     (t - c->records.threads)));
+		if (!turn)
+			buf_put_uleb(out, b->records);
 		return put_records(c, out, t, b);
 	}
 	if (!known)
@@ -371,7 +388,7 @@ static void get_loss(struct cursor *k, struct item_loss *l)
 	l->batches = get_uleb(k);
 }
 
-static void get_records(struct codec *c, struct cursor *k, struct records_thread *t,
+static void get_records(struct codec *c, struct cursor *k, struct records_thread *t, u32 records,
 			struct item_batch *b)
 {
 	size_t used = 0;
@@ -385,10 +402,10 @@ static void get_records(struct codec *c, struct cursor *k, struct records_thread
 	b->repaired = t->repaired;
 	b->in_mark = t->in_mark;
 	b->seq = t->seq;
-	b->records = get_u32(k);
+	b->records = records;
 	if (k->bad ||
 	    records_read(&c->records, t, k->at, (size_t)(k->end - k->at), c->data, CODEC_ITEM_MAX,
-			 b->records, &b->bytes, &used) ||
+			 &b->records, &b->bytes, &used) ||
 	    batch_check(c->data, b->bytes, b->records)) {
 		k->bad = true;
 		return;
@@ -423,7 +440,7 @@ static void get_batch(struct codec *c, struct cursor *k, struct item_batch *b)
 	t->unmatched = get_counter(k, t->unmatched);
 	t->repaired = get_counter(k, t->repaired);
 	t->in_mark = get_counter(k, t->in_mark);
-	get_records(c, k, t, b);
+	get_records(c, k, t, get_u32(k), b);
 }
 
 static void get_body(struct codec *c, struct cursor *k, u8 tag, struct item *it)
@@ -464,13 +481,14 @@ static void get_item(struct codec *c, struct cursor *k, struct item *it)
 	u64 len;
 
 	if (tag & TAG_BATCH_SHORT) {
-		u32 at = tag & (TAG_BATCH_SHORT - 1);
+		u32 at = tag & (TAG_THREADS - 1);
 
 		it->type = ITEM_BATCH;
 		if (at >= c->records.thread_len)
 			k->bad = true;
 		else
-			get_records(c, k, &c->records.threads[at], &it->batch);
+			get_records(c, k, &c->records.threads[at],
+				    tag >= TAG_BATCH_TURN ? RECORDS_TURN : get_u32(k), &it->batch);
 		return;
 	}
 	len = get_uleb(k);

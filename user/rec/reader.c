@@ -48,7 +48,8 @@ struct rec_reader {
 	u64 records; /* in the chunks before it */
 	u64 records_known; /* that were ever in the file, as far as is known */
 	bool begun; /* a chunk has been read */
-	bool lost; /* the next state is news: something is missing before it */
+	bool gap; /* something is missing just before this chunk */
+	bool lost; /* something is missing, and no state has come since */
 	bool in_state; /* a state is being handed out, maybe in several chunks */
 	bool ended;
 	/* For the note. */
@@ -124,7 +125,7 @@ static int chunk_load(struct rec_reader *r, u64 offset, const struct chunk_head 
 {
 	ssize_t n;
 
-	if (buffer_grow(&r->stored, &r->stored_cap, h->stored) ||
+	if (buffer_grow(&r->stored, &r->stored_cap, h->stored + CODEC_PAD) ||
 	    buffer_grow(&r->raw, &r->raw_cap, h->raw + CODEC_PAD))
 		return -ENOMEM;
 	n = file_read(r->fd, r->stored, h->stored, offset + CHUNK_HEAD);
@@ -287,11 +288,11 @@ static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, ite
 		/* What a ring has given up is no loss. */
 		r->number = h->number;
 		r->records = r->records_known = h->first_record;
-		r->lost = h->number > 0;
+		r->lost = r->gap = h->number > 0;
 	}
 	if (h->number > r->number) {
 		r->bad_chunks += h->number - r->number;
-		r->lost = true;
+		r->lost = r->gap = true;
 	}
 	if (h->first_record > r->records)
 		rc = hand_loss(r, h->first_record - r->records, fn, ctx);
@@ -304,8 +305,10 @@ static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, ite
 static bool chunk_wanted(struct rec_reader *r, const struct chunk_head *h)
 {
 	if (h->kind == CHUNK_STATE) {
-		if (h->flags & CHUNK_STATE_BEGINS)
+		if (h->flags & CHUNK_STATE_BEGINS) {
 			r->in_state = r->lost;
+			r->lost = false;
+		}
 		return r->in_state;
 	}
 	return h->kind == CHUNK_DATA;
@@ -316,11 +319,10 @@ static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn 
 	struct codec_result result;
 	bool state = h->kind == CHUNK_STATE;
 	/* Without a state, the chunk's own clocks are better than none. */
-	bool anchor = !state && r->lost;
+	bool anchor = !state && r->gap;
 	int rc;
 
-	if (state || h->kind == CHUNK_DATA)
-		r->lost = false;
+	r->gap = false;
 	rc = codec_read(r->codec, r->raw, h->raw, anchor, fn, ctx, &result);
 	r->unknown += result.unknown;
 	if (!state) {
@@ -329,7 +331,7 @@ static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn 
 	}
 	if (result.bad) {
 		r->bad_chunks++;
-		r->lost = true;
+		r->lost = r->gap = true;
 	}
 	return rc;
 }

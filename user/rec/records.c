@@ -159,47 +159,97 @@ static u16 *shape_slot(struct records *r, u64 shape)
 	return &r->shape_at[i];
 }
 
-enum {
-	SHAPE_FAR,
-	SHAPE_NEAR,
-	SHAPE_KNOWN,
-	SHAPE_NEW
+/* What a record's head is expected to be, from the ones before it. */
+struct guess {
+	u64 *far;
+	struct records_pair *near;
 };
 
-/* A shape that was not expected: near guess, number in the list, or in full. */
-CODE u64 code_shape(struct records *r, struct coder *c, const bool writing, u64 far, u64 near_,
-		    u64 shape)
+static struct guess guess_head(struct records *r, const struct records_thread *t)
 {
-	unsigned int bits = bit_length(r->shape_len);
-	u16 *slot = writing ? shape_slot(r, shape) : NULL;
-	u64 how = 0, at = 0;
+	const u64 *p = t->recent;
+	u64 near = p[0] * 31 + p[1], far = (near * 31 + p[2]) * 31 + p[3];
 
-	if (writing) {
-		how = shape == far     ? SHAPE_FAR
-		      : shape == near_ ? SHAPE_NEAR
-		      : *slot          ? SHAPE_KNOWN
-				       : SHAPE_NEW;
-		bits_put(&c->out, how, 2);
-		if (how == SHAPE_KNOWN)
-			bits_put(&c->out, *slot - 1u, bits);
-		else if (how == SHAPE_NEW)
-			bits_put_word(&c->out, shape);
-	} else {
-		how = bits_get(&c->in, 2);
-		if (how == SHAPE_KNOWN)
-			at = bits_get(&c->in, bits);
-		c->in.bad |= at >= RECORDS_SHAPES;
-		shape = how == SHAPE_FAR     ? far
-			: how == SHAPE_NEAR  ? near_
-			: how == SHAPE_KNOWN ? r->shapes[at & (RECORDS_SHAPES - 1)]
-					     : bits_get_word(&c->in);
-		slot = how == SHAPE_NEW ? shape_slot(r, shape) : NULL;
+	return (struct guess){ &r->guess_far[hash(far, RECORDS_GUESSES)],
+			       &r->guess_near[hash(near, RECORDS_GUESSES)] };
+}
+
+static void guess_learn(const struct guess *g, u64 shape)
+{
+	*g->far = shape;
+	if (g->near->last == shape)
+		return;
+	g->near->other = g->near->last;
+	g->near->last = shape;
+}
+
+/* How a shape is told that was not expected, or not with plain fields. */
+enum {
+	SHAPE_FAR,
+	SHAPE_LAST,
+	SHAPE_OTHER,
+	SHAPE_LISTED,
+	SHAPE_NEW, /* as SHAPE_LISTED, and a one */
+};
+
+static u32 shape_how(const struct guess *g, u64 shape, bool listed)
+{
+	return shape == *g->far          ? SHAPE_FAR
+	       : shape == g->near->last  ? SHAPE_LAST
+	       : shape == g->near->other ? SHAPE_OTHER
+	       : listed                  ? SHAPE_LISTED
+					 : SHAPE_NEW;
+}
+
+static void shape_list(struct records *r, u64 shape)
+{
+	u16 *slot = shape_slot(r, shape);
+
+	if (*slot || r->shape_len == RECORDS_SHAPES)
+		return;
+	r->shapes[r->shape_len] = shape;
+	*slot = (u16)++r->shape_len;
+}
+
+static void shape_write(struct records *r, struct coder *c, const struct guess *g, u64 shape)
+{
+	u16 slot = *shape_slot(r, shape);
+	u32 how = shape_how(g, shape, slot);
+
+	bits_put(&c->out, how < SHAPE_LISTED ? how : SHAPE_LISTED, 2);
+	if (how < SHAPE_LISTED)
+		return;
+	bits_put(&c->out, how == SHAPE_NEW, 1);
+	if (how == SHAPE_LISTED) {
+		bits_put(&c->out, slot - 1u, bit_length(r->shape_len));
+		return;
 	}
-	if (how == SHAPE_NEW && !*slot && r->shape_len < RECORDS_SHAPES) {
-		r->shapes[r->shape_len] = shape;
-		*slot = (u16)++r->shape_len;
+	bits_put_word(&c->out, shape);
+	shape_list(r, shape);
+}
+
+static u64 shape_read(struct records *r, struct coder *c, const struct guess *g)
+{
+	u64 at, shape;
+
+	switch (bits_get(&c->in, 2)) {
+	case SHAPE_FAR:
+		return *g->far;
+	case SHAPE_LAST:
+		return g->near->last;
+	case SHAPE_OTHER:
+		return g->near->other;
 	}
-	return shape;
+	if (bits_get(&c->in, 1)) {
+		shape = bits_get_word(&c->in);
+		shape_list(r, shape);
+		return shape;
+	}
+	at = bits_get(&c->in, bit_length(r->shape_len));
+	if (at < r->shape_len)
+		return r->shapes[at];
+	c->in.bad = true;
+	return 0;
 }
 
 /* ------------------------------------------------------------- Nesting -- */
@@ -453,23 +503,9 @@ CODE void code_raw(struct coder *c, const bool writing, u64 shape, union record 
 	}
 }
 
-/* What a record's head is expected to be, from the ones before it. */
-struct guess {
-	u64 *far, *near_;
-};
-
-static struct guess guess_head(struct records *r, const struct records_thread *t)
-{
-	const u64 *p = t->recent;
-	u64 far = ((p[0] * 31 + p[1]) * 31 + p[2]) * 31 + p[3];
-
-	return (struct guess){ &r->guess_far[hash(far, RECORDS_GUESSES)],
-			       &r->guess_near[hash(p[0] * 31 + p[1], RECORDS_GUESSES)] };
-}
-
 static void record_done(struct records_thread *t, const struct guess *g, u64 shape)
 {
-	*g->far = *g->near_ = shape;
+	guess_learn(g, shape);
 	t->recent[3] = t->recent[2];
 	t->recent[2] = t->recent[1];
 	t->recent[1] = t->recent[0];
@@ -488,7 +524,7 @@ static void record_write(struct records *r, struct records_thread *t, struct cod
 
 	flag(c, true, expected);
 	if (!expected) {
-		code_shape(r, c, true, *g.far, *g.near_, shape);
+		shape_write(r, c, &g, shape);
 		if (shape_coded(shape)) {
 			flag(c, true, plain);
 			if (!plain)
@@ -533,7 +569,7 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 
 	shape = *g.far;
 	if (!flag(c, false, 0)) {
-		shape = code_shape(r, c, false, *g.far, *g.near_, 0);
+		shape = shape_read(r, c, &g);
 		coded = shape_coded(shape);
 		if (coded) {
 			plain = flag(c, false, 0);
@@ -563,21 +599,24 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 }
 
 int records_read(struct records *r, struct records_thread *t, const u8 *in, size_t len, void *data,
-		 u32 size, u32 records, u32 *bytes, size_t *used)
+		 u32 size, u32 *records, u32 *bytes, size_t *used)
 {
 	struct coder c = { .in = { .data = in, .end = (u64)len * 8 } };
+	bool turn = *records == RECORDS_TURN, more = *records;
+	u32 count = 0, n;
 	u8 *p = data;
 	int rc;
 
 	*bytes = 0;
-	for (; records; records--) {
-		u32 n;
-
+	while (more) {
 		rc = record_read(r, t, &c, (void *)(p + *bytes), size - *bytes, &n);
 		if (rc)
 			return rc;
+		count++;
+		more = turn ? p[*bytes] != VMSPAN_EVENT : count < *records;
 		*bytes += n;
 	}
+	*records = count;
 	*used = (size_t)((c.in.at + 7) / 8);
 	return 0;
 }

@@ -18,6 +18,9 @@ enum {
 	RECORDS_OPEN = 32, /* levels of nesting followed in a thread */
 };
 
+/* As a number of records to read: up to the first event, and that too. */
+#define RECORDS_TURN UINT32_MAX
+
 /* A thread's latest: where the next record is expected to begin. */
 struct records_thread {
 	u32 pid, tid, thread;
@@ -42,7 +45,10 @@ struct records {
 	u32 thread_len, shape_len;
 	u64 shapes[RECORDS_SHAPES];
 	u16 shape_at[RECORDS_SHAPES * 2]; /* hash table: index + 1 */
-	u64 guess_near[RECORDS_GUESSES], guess_far[RECORDS_GUESSES];
+	u64 guess_far[RECORDS_GUESSES];
+	struct records_pair {
+		u64 last, other; /* the shape that came last; the one before that */
+	} guess_near[RECORDS_GUESSES];
 	struct place places[RECORDS_PLACES];
 	struct place kinds[32];
 	u16 thread_at[RECORDS_THREADS * 2]; /* hash table: index + 1 */
@@ -62,12 +68,12 @@ size_t records_bound(u32 records, u32 bytes);
 u8 *records_write(struct records *r, struct records_thread *t, u8 *out, const void *data,
 		  u32 records);
 /*
- * Reads `records` records out of in[0 ... len) (BITS_PAD more bytes must be
+ * Reads *records records (set to their number) out of in[0 ... len) (BITS_PAD more bytes must be
  * readable) into data, which holds `size` bytes. *bytes: how many there are;
  * *used: how many of `in` they took. 0 or -EBADMSG. They are as they were written; if a stranger wrote them,
  * batch_check() has to say what they are.
  */
 int records_read(struct records *r, struct records_thread *t, const u8 *in, size_t len, void *data,
-		 u32 size, u32 records, u32 *bytes, size_t *used);
+		 u32 size, u32 *records, u32 *bytes, size_t *used);
 
 #endif

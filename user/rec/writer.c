@@ -459,7 +459,8 @@ struct rec_writer *rec_create(const char *path, const struct source_info *info,
 	w->head = (struct file_head){
 		.major = FILE_MAJOR,
 		.minor = FILE_MINOR,
-		.flags = FILE_UNFINISHED | (info->sampled ? FILE_SAMPLED : 0),
+		.flags = FILE_UNFINISHED | (info->sampled ? FILE_SAMPLED : 0) |
+			 (info->exact ? FILE_EXACT : 0),
 		.info = *info,
 	};
 	w->no_deflate = options && options->no_deflate;

@@ -73,6 +73,7 @@ enum vmspan_type {
 	VMSPAN_FRAME = 6, /* struct vmspan_mark */
 	VMSPAN_VALUE = 7, /* struct vmspan_mark */
 	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
+	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
 	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
@@ -103,6 +104,21 @@ struct vmspan_span {
 	vmspan_u64 begin, end; /* cycles */
 	vmspan_u16 cpu_begin, cpu_end;
 	vmspan_u32 iteration; /* of the event it ran in; 0: outside any */
+};
+
+/*
+ * A thread was off the CPU (VMSPAN_OFF): a struct vmspan_span whose depth is
+ * an enum vmspan_off, whose id is the system call it was in (~0: none or not
+ * known) and whose iteration is the process that woke it (0: not known). The
+ * first of a thread is VMSPAN_OFF_START: from its time on none is missing.
+ */
+enum vmspan_off {
+	VMSPAN_OFF_START = 0, /* begin = end */
+	VMSPAN_OFF_PREEMPTED = 1, /* runnable: others had the CPU */
+	VMSPAN_OFF_SLEEPING = 2, /* waits, and signals may wake it */
+	VMSPAN_OFF_IO = 3, /* waits for a device */
+	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
+	VMSPAN_OFF_REASONS = 5,
 };
 
 /*
@@ -291,8 +307,7 @@ struct vmspan_thread {
 	vmspan_u32 turns_over; /* open events beyond VMSPAN_EVENT_MAX */
 	vmspan_u32 iteration_last;
 	vmspan_u32 extra; /* slots in the batch beyond one a record */
-	vmspan_u32 late; /* may still see leaves of unseen enters */
-	vmspan_u32 pad;
+	vmspan_u32 pad[2];
 	vmspan_u64 reserved[4];
 	struct vmspan_turn turn[VMSPAN_EVENT_MAX];
 	struct vmspan_open open[VMSPAN_DEPTH_MAX + 1];
@@ -711,7 +726,6 @@ static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
 	t->extra = 0;
 	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
 	t->iteration = 0;
-	t->late = 1;
 }
 
 /*
@@ -916,7 +930,9 @@ static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *roo
 	while (d > t->base && t->open[d].id != id)
 		d--;
 	if (d <= t->base) {
-		if (!t->late || t->depth)
+		/* At the bottom of what is known it may be that of an enter from
+		 * before the tracer came: no sign of anything wrong. */
+		if (t->depth || t->turns)
 			t->batch.unmatched++;
 		return 0;
 	}
@@ -1013,7 +1029,6 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	t = vmspan__take(&room);
 	if (!t)
 		return;
-	t->late = 0;
 	if (t->turns == VMSPAN_EVENT_MAX) {
 		t->turns_over++;
 		t->batch.too_deep++;
@@ -1050,11 +1065,9 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 		t->turns_over--;
 		goto out;
 	}
-	if (!t->turns) {
-		if (!t->late)
-			t->batch.unmatched++;
+	/* The end of an event from before the tracer came. */
+	if (!t->turns)
 		goto out;
-	}
 	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	mono = vmspan__clock_ns(CLOCK_MONOTONIC);
 	end = vmspan__now(t, &cpu);

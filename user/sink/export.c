@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/export.h"
 #include "sink/chrome.h"
+#include "sink/html.h"
 
 #include <string.h>
 
 const struct exporter *const exporters[] = {
 	&chrome_exporter,
+	&html_exporter,
 	NULL,
 };
 

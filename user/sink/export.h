@@ -9,9 +9,12 @@
 
 #include "sink/sink.h"
 
+struct html_docs;
+
 struct export_config {
 	u64 start_ns; /* CLOCK_MONOTONIC: no time of the trace lies before */
 	const char *glob; /* groups to keep, or NULL; borrowed for its life */
+	const struct html_docs *docs; /* links for the page, or NULL; borrowed */
 };
 
 struct exporter {

@@ -111,6 +111,18 @@ static void put_samples(struct json *j, const struct snapshot *s, const struct g
 	json_end_object(j);
 }
 
+/* Exact mode: where the group's own time went while it had no CPU. */
+static void put_off(struct json *j, const struct group_stats *t)
+{
+	json_key_u64(j, "preempted_ns", t->preempted_ns);
+	json_key_object(j, "off_ns");
+	json_key_u64(j, "preempted", t->off_ns[VMSPAN_OFF_PREEMPTED]);
+	json_key_u64(j, "sleeping", t->off_ns[VMSPAN_OFF_SLEEPING]);
+	json_key_u64(j, "io", t->off_ns[VMSPAN_OFF_IO]);
+	json_key_u64(j, "uninterruptible", t->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_end_object(j);
+}
+
 static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
 {
 	const struct group_stats *t = &g->stats;
@@ -142,6 +154,7 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	put_children(j, s, g);
 	json_key_u64(j, "incomplete", t->incomplete);
 	put_samples(j, s, t);
+	put_off(j, t);
 	json_end_object(j);
 }
 
@@ -166,6 +179,7 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	json_key_u64(j, "stale_ns", l->stale_ns);
 	json_key_u64(j, "lost_ns", l->lost_ns);
 	json_key_u64(j, "event_wall_ns", l->event_wall_ns);
+	json_key_u64(j, "preempted_ns", l->preempted_ns);
 	json_end_object(j);
 }
 

@@ -150,6 +150,9 @@ static void put_ledger(struct page *p, const struct ledger *l)
 	}
 	if (!sum)
 		out_puts(&p->line, "0");
+	if (l->preempted_ns)
+		out_printf(&p->line, " (others had the CPU for %s of native)",
+			   count_text(count, l->preempted_ns));
 	out_printf(&p->line, " %s %s ns of event time",
 		   sum == l->event_wall_ns ? "=" : "!=", count_text(count, l->event_wall_ns));
 	page_line(p, sum == l->event_wall_ns ? NULL : SGR_RED);

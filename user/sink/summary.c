@@ -8,15 +8,22 @@
 
 void summary_target(struct out *o, const struct snapshot *s)
 {
+	const struct snapshot_process *first;
 	char clean[128];
-	u32 more = s->process_count ? s->process_count - 1 : 0;
+	u32 more = 0, i;
 
 	if (!s->process_count) {
 		out_puts(o, "no process");
 		return;
 	}
-	name_text(clean, sizeof(clean), s->processes[0].name);
-	out_printf(o, "%s (%u)", clean[0] ? clean : "process", s->processes[0].pid);
+	for (i = 0; i < s->process_count && !s->processes[i].events.count; i++)
+		;
+	first = &s->processes[i < s->process_count ? i : 0];
+	name_text(clean, sizeof(clean), first->name);
+	out_printf(o, "%s (%u)", clean[0] ? clean : "process", first->pid);
+	/* Children that never mark are traced too, but concern nobody. */
+	for (i = 0; i < s->process_count; i++)
+		more += s->processes[i].events.count && &s->processes[i] != first;
 	if (more)
 		out_printf(o, " and %u more process%s", more, more == 1 ? "" : "es");
 }
@@ -68,8 +75,7 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 	}
 }
 
-/* Top and own groups hold what others hold too: they say less. */
-static bool general(const struct snapshot_group *g)
+bool group_general(const struct snapshot_group *g)
 {
 	return !strcmp(g->kind, kind_name(VMSPAN_TOP)) ||
 	       !strcmp(g->kind, kind_name(VMSPAN_COMPARTMENT));
@@ -83,10 +89,10 @@ static bool blamable(const struct snapshot *s, const struct snapshot_group *g)
 {
 	u32 i;
 
-	if (!g->stats.wall_ns || !general(g))
+	if (!g->stats.wall_ns || !group_general(g))
 		return g->stats.wall_ns;
 	for (i = 0; i < s->group_count; i++)
-		if (s->groups[i].stats.wall_ns && !general(&s->groups[i]))
+		if (s->groups[i].stats.wall_ns && !group_general(&s->groups[i]))
 			return false;
 	return true;
 }
@@ -104,12 +110,7 @@ static size_t worst_limit(const struct snapshot *s)
 	return first;
 }
 
-/*
- * Callers are charged for what they call, so the largest wall would blame
- * whoever stands outermost. What counts is a group's own time, and how much
- * of its wall that is.
- */
-static double blame(const struct group_stats *g)
+double group_blame(const struct group_stats *g)
 {
 	double own = (double)min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns);
 
@@ -127,7 +128,8 @@ const struct snapshot_group *worst_group(const struct snapshot *s)
 
 		if (limit < ARRAY_SIZE(limits) && !g->stats.durations[limits[limit]])
 			continue;
-		if (blamable(s, g) && (!worst || blame(&g->stats) > blame(&worst->stats)))
+		if (blamable(s, g) &&
+		    (!worst || group_blame(&g->stats) > group_blame(&worst->stats)))
 			worst = g;
 	}
 	return worst;
@@ -156,26 +158,73 @@ static void put_reason(struct out *o, const struct group_stats *g)
 			   parts[most].what);
 }
 
+static void put_held(struct out *o, const struct snapshot *s, const struct group_stats *g,
+		     unsigned int bucket, bool interval)
+{
+	char a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
+
+	out_printf(o, "held %s of %s turn%s longer than %u ms, %s at worst",
+		   count_text(a, g->durations[bucket]), count_text(b, s->events.count),
+		   plural(s->events.count), 1u << bucket, text_ns(max, row_max_ns(g, interval)));
+}
+
+void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
+		   bool interval)
+{
+	char max[TEXT_NS_MAX];
+	size_t i;
+
+	if (!g->stats.wall_ns) {
+		out_puts(o, g->stats.spans ? "was entered, but nothing of it could be measured"
+					   : "was never entered");
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(limits) && !g->stats.durations[limits[i]];)
+		i++;
+	if (i < ARRAY_SIZE(limits))
+		put_held(o, s, &g->stats, limits[i], interval);
+	else
+		out_printf(o, "held no turn longer than 1 ms, %s at worst",
+			   text_ns(max, row_max_ns(&g->stats, interval)));
+	put_reason(o, &g->stats);
+}
+
+void summary_nobody(struct out *o, const struct ledger *l, const char *before)
+{
+	u64 tenth = l->event_wall_ns / 10;
+
+	if (l->moved_ns > tenth)
+		out_printf(o,
+			   "%s%u %% of event time changed CPU and is charged to nobody: "
+			   "--exact charges it",
+			   before,
+			   (unsigned int)((double)l->moved_ns * 100 / (double)l->event_wall_ns));
+	else if (l->stale_ns > 3 * tenth)
+		out_printf(o,
+			   "%s%u %% of event time was spent around nested loops and is charged "
+			   "to nobody: --nested=suspend charges it",
+			   before,
+			   (unsigned int)((double)l->stale_ns * 100 / (double)l->event_wall_ns));
+}
+
 void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 {
 	size_t limit = worst_limit(s);
 	const struct snapshot_group *g = worst_group(s);
-	char name[512], a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
+	char name[512], max[TEXT_NS_MAX];
 
 	if (!g) {
 		out_puts(o, "no group was entered");
 		return;
 	}
 	name_text(name, sizeof(name), g->name);
-	text_ns(max, row_max_ns(&g->stats, interval));
 	if (limit == ARRAY_SIZE(limits)) {
 		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
-			   max, name);
+			   text_ns(max, row_max_ns(&g->stats, interval)), name);
 	} else {
-		out_printf(o, "%s held %s of %s turn%s longer than %u ms, %s at worst", name,
-			   count_text(a, g->stats.durations[limits[limit]]),
-			   count_text(b, s->events.count), plural(s->events.count),
-			   1u << limits[limit], max);
+		out_printf(o, "%s ", name);
+		put_held(o, s, &g->stats, limits[limit], interval);
 	}
 	put_reason(o, &g->stats);
+	summary_nobody(o, &s->ledger, "; ");
 }

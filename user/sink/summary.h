@@ -15,7 +15,22 @@ void summary_complete(struct out *o, const struct snapshot *s);
 void summary_losses(struct out *o, const struct loss_stats *l);
 /* Names the worst group and what is bad about it. */
 void summary_worst(struct out *o, const struct snapshot *s, bool interval);
+/* Where much is charged to nobody, the group to blame may be another one:
+ * says so after `before`, or prints nothing. */
+void summary_nobody(struct out *o, const struct ledger *l, const char *before);
+/* What is bad about one group: a sentence that begins after its name. */
+void summary_group(struct out *o, const struct snapshot *s, const struct snapshot_group *g,
+		   bool interval);
 /* The group a person should look at first, or NULL. */
 const struct snapshot_group *worst_group(const struct snapshot *s);
+
+/* Top and own groups hold what others hold too: they say less. */
+bool group_general(const struct snapshot_group *g);
+/*
+ * How much a group is to blame. Callers are charged for what they call, so
+ * the largest wall would blame whoever stands outermost. What counts is a
+ * group's own time, and how much of its wall that is.
+ */
+double group_blame(const struct group_stats *g);
 
 #endif

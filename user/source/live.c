@@ -50,23 +50,91 @@ static int emit_clock_now(struct live *l)
 	return emit_clock(l, &c);
 }
 
-/* The first items: the clock from before the trace, the targets, and their
- * definitions, read now that marks are on so that none falls between. */
-static int start(struct live *l)
+/*
+ * Definitions are first read as soon as marks are on, so that none falls
+ * between, and no later, since the target may end or exec before the first
+ * poll. Until then they are held.
+ */
+static int hold(void *ctx, const struct item *it)
+{
+	struct live *l = ctx;
+
+	buf_put(&l->held, it, sizeof(*it));
+	return it->type == ITEM_DEFS ? buf_put(&l->held, it->defs.data, it->defs.bytes) : 0;
+}
+
+static int read_defs(struct live *l)
 {
 	u64 key, value;
 	size_t at = 0;
 
-	l->started = true;
-	if (emit_clock(l, &l->first))
-		return l->failed;
+	l->fn = hold;
+	l->ctx = l;
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (process_emit(l, p, PROCESS_SEEN, l->first.mono_ns) || process_defs(l, p))
-			return l->failed;
+		p->told = !p->adopted;
+		if (process_defs(l, p))
+			break;
+		p->told = false;
 	}
-	return 0;
+	l->fn = NULL;
+	return l->failed;
+}
+
+static int emit_held(struct live *l)
+{
+	struct item it;
+	size_t at = 0;
+
+	while (at < l->held.len && !l->failed) {
+		memcpy(&it, l->held.data + at, sizeof(it));
+		at += sizeof(it);
+		if (it.type == ITEM_DEFS) {
+			it.defs.data = l->held.data + at;
+			at += it.defs.bytes;
+		}
+		live_emit(l, &it);
+	}
+	buf_free(&l->held);
+	return l->failed;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct process *const *p = a, *const *q = b;
+
+	return (*p)->number < (*q)->number ? -1 : (*p)->number > (*q)->number;
+}
+
+/* The targets as they were named, not as the map has them. */
+static int start_processes(struct live *l)
+{
+	struct process **list = calloc(l->processes.len + 1, sizeof(struct process *));
+	u64 key, value;
+	size_t at = 0, n = 0, i;
+
+	if (!list)
+		return l->failed = -ENOMEM;
+	while (map_next(&l->processes, &at, &key, &value))
+		list[n++] = (struct process *)(uintptr_t)value;
+	qsort(list, n, sizeof(struct process *), by_number);
+	for (i = 0; i < n; i++)
+		/* Descendants are spoken of when they have something to say. */
+		if (!list[i]->adopted && process_tell(l, list[i]))
+			break;
+	free(list);
+	return l->failed;
+}
+
+/* The first items: the clock from before the trace, the targets, and their
+ * definitions. */
+static int start(struct live *l)
+{
+	l->started = true;
+	if (emit_clock(l, &l->first) || start_processes(l))
+		return l->failed;
+	return emit_held(l);
 }
 
 /* After a drain: what comes at its end. */
@@ -235,6 +303,7 @@ static void live_free(struct source *s)
 	map_free(&l->processes);
 	process_settle(l, true);
 	free(l->carriers);
+	buf_free(&l->held);
 	ring_close(&l->ring);
 	command_free(&l->command);
 	tracer_free(l->t);
@@ -337,13 +406,22 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.direct = direct,
 		.children = !c->no_children,
 		.vm_hz = l->vm_hz,
+		.exact = c->exact,
 	};
 
+	if (c->exact && l->vm_hz) {
+		err_set_status(
+			err, -EINVAL, EXIT_USAGE,
+			"--exact is for programs with vmspan.h: a stock VM's events always know "
+			"when they had no CPU");
+		return -EINVAL;
+	}
 	l->t = tracer_open(&tc, err);
 	if (!l->t)
 		return err->code;
 	l->s.info.clock = l->vm_hz || (direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
 	l->s.info.sampled = l->walk;
+	l->s.info.exact = tracer_has_sched(l->t);
 	return ring_open(&l->ring, l, err);
 }
 
@@ -361,6 +439,8 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 			return err_set(err, -ENOMEM, "no memory");
 		/* Before its probes: no batch and no child falls between. */
 		r = tracer_trace(l->t, p->pid, err);
+		if (!r)
+			r = tracer_watch_sched(l->t, err);
 		if (!r)
 			r = process_attach(l, p, err);
 		if (r)
@@ -382,6 +462,8 @@ static int open_command(struct live *l, char *const *argv, struct err *err)
 		p = process_new(l, (u32)l->command.pid, (u32)getpid());
 		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
 	}
+	if (!r)
+		r = tracer_watch_sched(l->t, err);
 	if (!r) {
 		p->command = true;
 		/* A script, or a program that only starts others, has no probes. */
@@ -432,6 +514,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	if (!r)
 		r = open_pids(l, config, err);
+	if (!r && read_defs(l))
+		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)
 		r = open_command(l, config->command, err);
 	if (!r)

@@ -19,6 +19,7 @@ struct live_config {
 	enum live_method method;
 	bool no_children; /* do not follow forks */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
+	bool exact; /* record what the scheduler does to the threads */
 };
 
 #define LIVE_RING_BYTES (8ull << 20)

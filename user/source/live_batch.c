@@ -17,15 +17,10 @@ static struct process *process_of(struct live *l, u32 pid)
 	struct process *p = process_find(l, pid);
 	char path[32];
 
-	if (p)
-		return p;
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (access(path, F_OK))
-		return NULL;
-	p = process_new(l, pid, 0);
-	if (p && process_emit(l, p, PROCESS_SEEN, clock_mono_ns()))
-		return NULL;
-	return p;
+	if (!p && !access(path, F_OK))
+		p = process_new(l, pid, 0);
+	return p && !process_tell(l, p) ? p : NULL;
 }
 
 /*
@@ -97,6 +92,51 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	return live_emit(l, &it);
 }
 
+/*
+ * Without TSC events the kernel side stamped ns of CLOCK_MONOTONIC. The spans'
+ * cycles are reached from the latest reading of both; what the rate is off by
+ * in the time since then (250 ms at most while there is data) is the error.
+ */
+static u64 cycles_at(const struct live *l, u64 ns)
+{
+	double cycles = (double)((s64)(ns - l->first.mono_ns)) * (double)l->s.info.cycles_hz / 1e9;
+
+	return l->first.cycles + (u64)(s64)cycles;
+}
+
+static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
+{
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	struct vmspan_span records[VMSPAN_BATCH_SLOTS];
+	struct item it = { .type = ITEM_BATCH };
+	u32 bytes, i;
+
+	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
+		return 0;
+	bytes = h->bytes - (u32)sizeof(*b);
+	if (bytes > sizeof(records) || bytes != b->records * sizeof(records[0]))
+		return 0;
+	it.batch = (struct item_batch){
+		.pid = h->pid,
+		.tid = h->tid,
+		.registry = ITEM_SCHED_REGISTRY,
+		.thread = b->thread,
+		.seq = b->seq,
+		.records = b->records,
+		.bytes = bytes,
+		.data = b + 1,
+	};
+	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
+		memcpy(records, b + 1, bytes);
+		for (i = 0; i < b->records; i++) {
+			records[i].begin = cycles_at(l, records[i].begin);
+			records[i].end = cycles_at(l, records[i].end);
+		}
+		it.batch.data = records;
+	}
+	return live_emit(l, &it);
+}
+
 static int thread_end(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
@@ -131,6 +171,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return batch(l, h, size);
 	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_GC)
 		return live_vm_record(l, h, size);
+	if (h->kind == WIRE_SCHED)
+		return sched_batch(l, h, size);
 	if (size < sizeof(*w))
 		return 0;
 	switch (h->kind) {
@@ -160,6 +202,7 @@ int live_losses(struct live *l)
 		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
 		{ LOSS_RING_FULL, COUNT_VM_LOST, -1 },
 		{ LOSS_READ_FAULT, COUNT_WALK_FAULTS, -1 },
+		{ LOSS_SCHED, COUNT_SCHED_LOST, -1 },
 	};
 	u64 now[COUNT_MAX];
 	size_t i;

@@ -16,6 +16,7 @@
 
 #include "attach/clock.h"
 #include "attach/tracer.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "probe/target.h"
 #include "source/live.h"
@@ -75,10 +76,12 @@ struct attachment {
 
 struct process {
 	u32 pid, ppid;
+	u32 number; /* in the order of their coming */
 	int pidfd; /* owned, or -1 */
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
 	bool command; /* started by us and not yet through its first exec */
+	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool ended; /* its pidfd says so */
@@ -119,6 +122,7 @@ struct live {
 	struct live_ring ring;
 	enum live_method method;
 	struct command command;
+	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
@@ -129,6 +133,7 @@ struct live {
 	bool loops, walk; /* event loops are watched; stacks are looked at */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
 	bool attached_once;
@@ -177,7 +182,8 @@ int process_attach(struct live *l, struct process *p, struct err *err);
 /* The same for a file that `p` is about to exec. */
 int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
 			struct err *err);
-int process_emit(struct live *l, const struct process *p, enum process_change change, u64 mono_ns);
+/* Tells of a process that is there; once. */
+int process_tell(struct live *l, struct process *p);
 /* Reads the definitions of all its registries. */
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);

@@ -55,6 +55,7 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 		return NULL;
 	p->pid = pid;
 	p->ppid = ppid;
+	p->number = ++l->process_last;
 	p->vm = "";
 	read_name(pid, p->name);
 	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
@@ -72,7 +73,8 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 	return p;
 }
 
-int process_emit(struct live *l, const struct process *p, enum process_change change, u64 mono_ns)
+static int emit_change(struct live *l, const struct process *p, enum process_change change,
+		       u64 mono_ns)
 {
 	struct item it = { .type = ITEM_PROCESS,
 			   .process = { .change = change,
@@ -83,6 +85,14 @@ int process_emit(struct live *l, const struct process *p, enum process_change ch
 					.vm = p->vm } };
 
 	return live_emit(l, &it);
+}
+
+int process_tell(struct live *l, struct process *p)
+{
+	if (p->told)
+		return 0;
+	p->told = true;
+	return emit_change(l, p, PROCESS_SEEN, clock_mono_ns());
 }
 
 /* ---- Attachments ---- */
@@ -302,7 +312,8 @@ int process_defs(struct live *l, struct process *p)
 {
 	u32 i;
 
-	for (i = 0; i < p->registry_count; i++)
+	/* Else they are read before its first batch. */
+	for (i = 0; i < p->registry_count && p->told; i++)
 		if (registry_read(l, p, &p->registries[i]))
 			break;
 	return l->failed;
@@ -342,7 +353,12 @@ int process_fork(struct live *l, const struct wire_life *w)
 				registry_copy(r, &parent->registries[i]);
 		}
 	}
-	return process_emit(l, p, PROCESS_FORK, w->mono_ns);
+	/* The child inherits definitions: they must have been handed out. */
+	if (parent && !parent->told && parent->registry_count &&
+	    (process_tell(l, parent) || process_defs(l, parent)))
+		return l->failed;
+	p->told = parent && parent->told;
+	return p->told ? emit_change(l, p, PROCESS_FORK, w->mono_ns) : 0;
 }
 
 static void forget_memory(struct process *p)
@@ -389,14 +405,15 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->rescans = RESCANS;
 	look_later(p);
 	/* The exec that makes the command what it is, is no change of it. */
-	if (!first && process_emit(l, p, PROCESS_EXEC, w->mono_ns))
+	if (!first && p->told && emit_change(l, p, PROCESS_EXEC, w->mono_ns))
 		return l->failed;
 	return process_defs(l, p);
 }
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
-	process_emit(l, p, PROCESS_EXIT, mono_ns);
+	if (p->told)
+		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t))
 		tracer_untrace(l->t, p->pid);
 	if (l->command.pid == (int)p->pid)
@@ -476,7 +493,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 		p->rescans--;
 		look_later(p);
 		process_attach(l, p, &ignored);
-		for (i = 0; i < p->registry_count; i++)
+		for (i = 0; i < p->registry_count && p->told; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}

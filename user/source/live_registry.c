@@ -188,7 +188,10 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 	};
 	if (batch_check(it.batch.data, it.batch.bytes, it.batch.records))
 		return live_emit_loss(l, LOSS_TRUNCATED, it.batch.records, 1);
-	if (!registry_knows(r, it.batch.data, it.batch.bytes) && registry_read(l, p, r))
+	if (process_tell(l, p))
+		return l->failed;
+	if ((!registry_knows(r, it.batch.data, it.batch.bytes) || !r->read_ns) &&
+	    registry_read(l, p, r))
 		return l->failed;
 	if (process_thread(l, p, it.batch.tid))
 		return l->failed;

@@ -18,6 +18,7 @@ struct source_info {
 	enum source_clock clock;
 	u64 cycles_hz; /* nominal; the clock items say the exact rate */
 	bool sampled; /* method: sampled, else exact */
+	bool exact; /* the scheduler's record is in the stream */
 	u64 start_mono_ns, start_real_ns;
 	char host[64]; /* node name */
 	char tool[32]; /* version that captured it */

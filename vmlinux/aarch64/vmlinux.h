@@ -14,6 +14,10 @@ struct user_pt_regs {
 /* The context of a uprobe program; it begins with the user registers. */
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	int syscallno;
 } __attribute__((preserve_access_index));
+
+/* The system call a thread is in, of its saved registers. */
+#define PT_REGS_SYSCALL_OF(regs) BPF_CORE_READ(regs, syscallno)
 
 #endif

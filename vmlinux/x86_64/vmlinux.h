@@ -10,6 +10,10 @@ struct pt_regs {
 	unsigned long si;
 	unsigned long dx;
 	unsigned long ip;
+	unsigned long orig_ax;
 } __attribute__((preserve_access_index));
+
+/* The system call a thread is in, of its saved registers. */
+#define PT_REGS_SYSCALL_OF(regs) BPF_CORE_READ(regs, orig_ax)
 
 #endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * When threads of traced processes were off the CPU, why, and who woke them.
+ *
+ * A switch between untraced threads costs two look-ups that find no storage.
+ * A traced one is recorded when the thread comes back; a batch of records goes
+ * out when it is full, or right before the thread hands over its own spans, so
+ * that what the scheduler did to a span is known before the span.
+ *
+ * Optional ("?"): loaded for exact mode.
+ */
+#include "bpf/clock.bpf.h"
+#include "bpf/sched.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Bits of task_struct.__state; part of what /proc and tracepoints show. */
+#define STATE_INTERRUPTIBLE 1
+#define STATE_UNINTERRUPTIBLE 2
+
+/* Before 5.14 (2f064a59a11f) the field was called `state`. */
+struct task_struct___old {
+	volatile long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 state_of(struct task_struct *t)
+{
+	struct task_struct___old *old = (void *)t;
+
+	if (bpf_core_field_exists(t->__state))
+		return BPF_CORE_READ(t, __state);
+	return BPF_CORE_READ(old, state);
+}
+
+static __always_inline __u32 reason_of(struct task_struct *t, bool preempt)
+{
+	__u32 state = state_of(t);
+
+	if (preempt || !state)
+		return VMSPAN_OFF_PREEMPTED;
+	if (BPF_CORE_READ_BITFIELD_PROBED(t, in_iowait))
+		return VMSPAN_OFF_IO;
+	return state & STATE_INTERRUPTIBLE ? VMSPAN_OFF_SLEEPING : VMSPAN_OFF_UNINTERRUPTIBLE;
+}
+
+/* The system call the thread is in; ~0 in none. */
+static __always_inline __u32 call_of(struct task_struct *t)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(t);
+
+	return (__u32)PT_REGS_SYSCALL_OF(regs);
+}
+
+static __always_inline void append(struct sched *s, __u64 begin, __u64 end, __u32 reason)
+{
+	__u32 which = s->active & 1, at = s->used[which];
+	struct vmspan_span *r;
+
+	if (at >= SCHED_SLOTS) {
+		sched_send(s, which);
+		at = 0;
+	}
+	if (!at)
+		s->batch[which].head.seq = s->seq;
+	r = &s->batch[which].records[at];
+	r->h.type = VMSPAN_OFF;
+	r->h.slots = 1;
+	r->h.depth = reason;
+	r->h.id = s->call;
+	r->begin = begin;
+	r->end = end;
+	r->cpu_begin = s->off_cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->iteration = s->waker;
+	s->used[which] = at + 1;
+	s->seq++;
+}
+
+/* From here on nothing the scheduler does to the thread is missed. */
+static __always_inline int begin(struct task_struct *t)
+{
+	struct ids ids = task_ids(t);
+	struct sched *s;
+	__u64 now;
+	int i;
+
+	s = bpf_task_storage_get(&scheds, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s || s->started)
+		return 0;
+	for (i = 0; i < 2; i++) {
+		s->batch[i].head.magic = VMSPAN_BATCH_MAGIC;
+		s->batch[i].head.abi = VMSPAN_ABI;
+		s->batch[i].head.registry = WIRE_SCHED_REGISTRY;
+		s->batch[i].head.thread = ids.tid;
+		s->batch[i].head.tid = ids.tid;
+	}
+	s->ids = ids;
+	s->call = ~0u;
+	s->off_cpu = bpf_get_smp_processor_id();
+	now = cycles_now();
+	append(s, now, now, VMSPAN_OFF_START);
+	s->started = 1;
+	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct sched *s = bpf_task_storage_get(&scheds, prev, 0, 0);
+	__u64 now = 0;
+
+	if (s && s->started) {
+		now = cycles_now();
+		s->reason = reason_of(prev, preempt);
+		s->call = call_of(prev);
+		s->off_cpu = bpf_get_smp_processor_id();
+		s->waker = 0;
+		s->off = now;
+	}
+	s = bpf_task_storage_get(&scheds, next, 0, 0);
+	if (s && s->started && s->off) {
+		append(s, s->off, now ? now : cycles_now(), s->reason);
+		s->off = 0;
+	}
+	return 0;
+}
+
+/* The running thread is about to wake p. In an interrupt that is whoever was
+ * interrupted; the idle task never is. */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *p)
+{
+	struct sched *s = bpf_task_storage_get(&scheds, p, 0, 0);
+	struct ids ids;
+
+	if (!s || !s->off)
+		return 0;
+	ids = current_ids();
+	if (ids.tgid != s->ids.tgid)
+		s->waker = ids.tgid;
+	return 0;
+}
+
+/* A new thread of a traced process, or a new process of one. Attached before
+ * life_fork, which may still have to enter the child: the parent says it. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(sched_born, struct task_struct *parent, struct task_struct *child)
+{
+	struct ids ids = task_ids(parent);
+	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid);
+
+	if (!flags || (child->pid == child->tgid && !(*flags & TRACED_CHILDREN)))
+		return 0;
+	return begin(child);
+}
+
+/* Run by user space for the threads that are there already. */
+SEC("?iter/task")
+int sched_present(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ids ids;
+
+	if (!task)
+		return 0;
+	ids = task_ids(task);
+	return bpf_map_lookup_elem(&traced, &ids.tgid) ? begin(task) : 0;
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The page, in headless Chromium: its figures are those of report --json, and
+# it can be used by mouse and keys. Pictures are left in $B/screens.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+puppeteer="puppeteer-core@24.43.1"
+folder=$B/viewers/html
+library=$folder/node_modules/puppeteer-core/lib/esm/puppeteer/puppeteer-core.js
+screens=$B/screens
+mkdir -p "$screens" "$folder"
+
+fetch() {
+	[ -e "$library" ] && grep -q "\"version\": \"${puppeteer#*@}\"" "$folder/node_modules/puppeteer-core/package.json" && return
+	echo '{"private":true}' >"$folder/package.json"
+	timeout 120 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund \
+		"$puppeteer" >"$folder/npm.log" 2>&1
+}
+
+browse() { # CASE PAGE [REPORT]
+	timeout -k 5 120 node tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
+	case $? in
+	0) ;;
+	1) lib_failed=$((lib_failed + 1)) ;;
+	*)
+		not_ok "html $1 ${2##*/}" "the browser did not end well"
+		tail -n 20 "$T/node.err" | sed 's/^/  | /'
+		;;
+	esac
+}
+
+pages() {
+	cat >"$T/docs" <<-'END'
+		# groups and where they are described
+		addon:tracker = https://example.org/tracker
+
+		page:* = https://example.org/pages
+	END
+	for scenario in basic lossy hostile empty; do
+		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
+		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
+		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
+	done
+	"$B/golden/make_large" 1 "$T/one.vmspan" >/dev/null
+	check "one: report --html" "$VMSPAN" report "$T/one.vmspan" --html "$T/one.html"
+	"$VMSPAN" report "$T/one.vmspan" --json >"$T/one.json"
+	"$B/golden/make_large" 1000000 "$T/large.vmspan" >"$T/large.counts"
+	check "large: export" "$VMSPAN" export "$T/large.vmspan" -q -f html -o "$T/large.html"
+	"$VMSPAN" report "$T/large.vmspan" --json >"$T/large.json"
+	json_eq "large: spans" "$T/large.json" .spans "$(cut -d' ' -f1 "$T/large.counts")"
+	size=$(stat -c %s "$T/large.html")
+	echo "# the page of 1 M spans has $size bytes"
+	check "large: the page stays below 10 MB" test "$size" -lt 10000000
+	head -c 2000000 "$T/large.vmspan" >"$T/cut.vmspan"
+	check "cut: export" "$VMSPAN" export "$T/cut.vmspan" -q -f html -o "$T/cut.html"
+	"$VMSPAN" report "$T/cut.vmspan" --json >"$T/cut.json" 2>"$T/cut.err"
+	json_eq "cut: it is known to be" "$T/cut.json" '.source.note != null' true
+	check "no name stands in the markup" eval "! sed 's/<script type=\"application.json\".*//' '$T/hostile.html' | grep -q quoted"
+}
+
+# Real work makes better pictures; without root, the small recording must do.
+looks() {
+	local name=basic
+	if [ "$(id -u)" = 0 ] && "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
+		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null >"$T/demo.log" 2>&1; then
+		name=demo
+		"$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
+		"$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
+		browse figures "$T/demo.html" "$T/demo.json"
+	fi
+	browse looks "$T/$name.html" "$T/$name.json"
+}
+
+links() {
+	echo 'addon:tracker = javascript:alert(1)' >"$T/bad"
+	check_status "a link that is no page is refused" 2 "$VMSPAN" export "$T/basic.vmspan" -f html --docs "$T/bad" -o "$T/no.html"
+	check "and says where" grep -q 'bad:1: not a line of GROUP = URL' "$T/err"
+	check "and leaves nothing behind" test ! -e "$T/no.html"
+}
+
+status() { # URL CURL-OPTION...
+	timeout 10 curl -s -o "$T/body" -w '%{http_code}' "$@"
+}
+
+serve_file() {
+	check_status "serve: other hosts are not let in unasked" 2 "$VMSPAN" serve "$T/basic.vmspan" --listen 0.0.0.0:0
+	check_status "serve: a name is no address" 2 "$VMSPAN" serve "$T/basic.vmspan" --listen localhost:0
+	check_status "serve: one of FILE and -p" 2 "$VMSPAN" serve
+	start serve "$VMSPAN" serve "$T/basic.vmspan"
+	url=$(wait_line serve '^http://127.0.0.1:[0-9]+/[0-9a-f]{32}/$') || return
+	base=${url%/*/} port=${base##*:} token=${url#"$base"/}
+	eq "serve: the page" "$(status "$url")" 200
+	eq "serve: no token" "$(status "$base/")" 403
+	eq "serve: a wrong token" "$(status "$base/$(tr '0-9a-f' '1-9a-f0' <<<"$token")")" 403
+	eq "serve: a token cut short" "$(status "$base/${token%????/}/")" 403
+	eq "serve: another name" "$(status -H "Host: example.org:$port" "$url")" 403
+	eq "serve: another port" "$(status -H "Host: 127.0.0.1:1" "$url")" 403
+	eq "serve: localhost" "$(status -H "Host: localhost:$port" "$url")" 200
+	eq "serve: only GET" "$(status -X POST -d x "$url")" 405
+	eq "serve: nothing else" "$(status "${url}etc/passwd")" 404
+	eq "serve: the token does not leak to links" "$(timeout 10 curl -si "$url" | tr -d '\r' | grep -ic '^referrer-policy: no-referrer$')" 1
+	check "serve: updates of a recording end" eval "timeout 10 curl -sN '${url}events' | grep -q '^event: end'"
+	if [ -n "$chromium" ]; then
+		browse figures "$url" "$T/basic.json"
+	fi
+	finish serve INT
+	eq "serve: SIGINT ends it well" "$?" 0
+}
+
+serve_live() {
+	if [ "$(id -u)" != 0 ]; then
+		skip "serve -p" "needs root"
+		return
+	fi
+	start host "$HOST" --demo --expect /dev/null
+	wait_line host '^ready ' >/dev/null || return
+	start live "$VMSPAN" serve -p "$host_pid" -i 200ms
+	url=$(wait_line live '^http://') || return
+	start events timeout 30 curl -sN "${url}events"
+	check "serve -p: updates come" wait_line events '^data: .*"live":true'
+	if [ -n "$chromium" ]; then
+		browse live "$url"
+	fi
+	kill "$host_pid"
+	check "serve -p: the end is told" wait_line events '^event: end'
+	eq "serve -p: the page stays" "$(status "$url")" 200
+	finish live TERM
+	eq "serve -p: SIGTERM ends it well" "$?" 0
+}
+
+chromium=$(command -v chromium || command -v google-chrome || true)
+if [ -z "$chromium" ]; then
+	skip "the page in a browser" "no chromium here (apt-get install chromium)"
+elif ! command -v node >/dev/null || ! fetch; then
+	skip "the page in a browser" "$puppeteer cannot be had: $(tail -n 1 "$folder/npm.log" 2>/dev/null)"
+	chromium=
+fi
+
+pages
+links
+if [ -n "$chromium" ]; then
+	for scenario in basic lossy empty one cut; do
+		browse figures "$T/$scenario.html" "$T/$scenario.json"
+	done
+	browse hostile "$T/hostile.html" "$T/hostile.json"
+	browse load "$T/large.html" "$T/large.json"
+	browse use "$T/basic.html" "$T/basic.json"
+	looks
+fi
+if command -v curl >/dev/null; then
+	serve_file
+	serve_live
+else
+	skip "serve" "no curl here"
+fi

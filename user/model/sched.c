@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sched *sched_new(void)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->from = UINT64_MAX;
+	return s;
+}
+
+void sched_free(void *sched)
+{
+	struct sched *s = sched;
+
+	if (!s)
+		return;
+	free(s->offs);
+	free(s);
+}
+
+/* Forgets the first n intervals. */
+static void sched_drop(struct sched *s, u32 n)
+{
+	memmove(s->offs, s->offs + n, (s->len - n) * sizeof(*s->offs));
+	s->len -= n;
+	s->past -= (u32)min_u64(n, s->past);
+}
+
+int sched_add(struct sched *s, const struct vmspan_span *r)
+{
+	u32 reason = r->h.depth & VMSPAN_DEPTH_MASK;
+
+	if (reason == VMSPAN_OFF_START) {
+		if (s->from == UINT64_MAX)
+			s->from = r->end;
+		return 0;
+	}
+	/* A clock that goes back, or a reason of a newer tracer's: not believed. */
+	if (r->end < r->begin || (s->len && r->begin < s->offs[s->len - 1].end) ||
+	    reason >= VMSPAN_OFF_REASONS) {
+		sched_gap(s, r->end);
+		return 0;
+	}
+	if (s->len == SCHED_WAITING) {
+		sched_gap(s, s->offs[SCHED_WAITING / 2 - 1].end);
+		sched_drop(s, SCHED_WAITING / 2);
+	}
+	if (s->len == s->cap) {
+		u32 cap = s->cap ? s->cap * 2 : 16;
+		struct off *offs = realloc(s->offs, cap * sizeof(*offs));
+
+		if (!offs)
+			return -ENOMEM;
+		s->offs = offs;
+		s->cap = cap;
+	}
+	s->offs[s->len++] = (struct off){ r->begin, r->end, reason };
+	return 0;
+}
+
+void sched_gap(struct sched *s, u64 cycles)
+{
+	s->from = s->from == UINT64_MAX ? cycles : max_u64(s->from, cycles);
+}
+
+struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
+{
+	struct off_sum sum = { { 0 } };
+	u32 first, n;
+
+	while (s->past < s->len && s->offs[s->past].begin < end)
+		s->past++;
+	/* The two clocks differ by a little: an interval belongs where its
+	 * greater part lies. */
+	for (first = s->past; first; first--) {
+		const struct off *o = &s->offs[first - 1];
+
+		if (o->begin + (o->end - o->begin) / 2 < begin)
+			break;
+		sum.cycles[o->reason] += o->end - o->begin;
+	}
+	n = s->past - first;
+	if (n) {
+		memmove(s->offs + first, s->offs + s->past, (s->len - s->past) * sizeof(*s->offs));
+		s->past = first;
+		s->len -= n;
+	}
+	return sum;
+}
+
+void sched_forget(struct sched *s, u64 end)
+{
+	sched_take(s, 0, end);
+}

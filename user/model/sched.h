@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When a thread was off the CPU: the intervals wait here until the stay that
+ * they lie in has closed. A thread makes no marks while it is off, so each
+ * interval lies in exactly one innermost stay.
+ */
+#ifndef MODEL_SCHED_H
+#define MODEL_SCHED_H
+
+#include "base/types.h"
+#include "base/wire.h"
+
+/* Intervals kept for stays that have not closed; the older ones are given up
+ * and what they would have been part of is not covered. */
+#define SCHED_WAITING (1u << 14)
+
+struct off {
+	u64 begin, end; /* cycles */
+	u32 reason; /* enum vmspan_off */
+};
+
+/* Off-CPU cycles by reason. */
+struct off_sum {
+	u64 cycles[VMSPAN_OFF_REASONS];
+};
+
+struct sched {
+	u64 from; /* cycles: from here on every interval is known; ~0: never */
+	/* Ascending; [0, past) begin before the newest closed stay ended. */
+	struct off *offs;
+	u32 len, cap, past;
+};
+
+struct sched *sched_new(void);
+void sched_free(void *sched);
+/* Takes a VMSPAN_OFF record. 0 or -ENOMEM. */
+int sched_add(struct sched *s, const struct vmspan_span *r);
+/* Records up to these cycles are missing. */
+void sched_gap(struct sched *s, u64 cycles);
+/*
+ * A stay [begin, end) has closed: adds up the intervals in it that no stay
+ * inside it has taken, and forgets them. Stays close in the order of `end`.
+ */
+struct off_sum sched_take(struct sched *s, u64 begin, u64 end);
+/* An outermost event has ended: what was before it concerns nobody. */
+void sched_forget(struct sched *s, u64 end);
+
+static inline u64 off_total(const struct off_sum *o)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+		sum += o->cycles[i];
+	return sum;
+}
+
+#endif
