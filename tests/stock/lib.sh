@@ -61,12 +61,13 @@ near() { # NAME ACTUAL EXPECTED TOLERANCE
 	fi
 }
 
-# A group's share of the self time of some groups, in percent.
+# A group's share of the CPU time of some groups, in percent. Not of the time
+# that passed: on a busy machine others have the CPU for a part of that.
 share() { # FILE.json GROUP GROUP...
 	local file=$1
 	shift
 	jq -r --args '.groups as $g | [$ARGS.positional[] as $n | [$g[] | select(.name == $n) |
-		.self_ns][0] // 0] | if add > 0 then 100 * .[0] / add else 0 end' <"$file" "$@"
+		.cpu_ns][0] // 0] | if add > 0 then 100 * .[0] / add else 0 end' <"$file" "$@"
 }
 
 check_ledger() { # NAME FILE.json

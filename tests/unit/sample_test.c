@@ -167,6 +167,31 @@ static void test_waiting(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: so it is in a short event, whose running is shared by others' samples. */
+static void test_short_wait(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct vmspan_event *e;
+	struct snapshot *snap;
+
+	(void)state;
+	look(s, 70 * MS, 60 * MS, VMSPAN_SAMPLE_OFF, 1, LIGHT, 0);
+	e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 1);
+	e->begin = e->mono_begin = MS;
+	e->end = e->mono_end = 72 * MS;
+	e->cpu_ns_end = 11 * MS;
+	look(s, 73 * MS, PERIOD, 0, 2, HEAVY, 0);
+	event(s, 72 * MS, 81 * MS, 2);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->max_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:heavy")->self_ns, 20 * MS);
+	assert_int_equal(snap->events.count, 2);
+	snapshot_free(snap);
+}
+
 /* Rule: what no sample represents is lost, what has no frame is native. */
 static void test_unknown(void **state)
 {
@@ -287,9 +312,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_event), cmocka_unit_test(test_short_events),
-		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_collection), cmocka_unit_test(test_attribute),
-		cmocka_unit_test(test_interval),   cmocka_unit_test(test_check),
+		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_short_wait),
+		cmocka_unit_test(test_unknown),    cmocka_unit_test(test_collection),
+		cmocka_unit_test(test_attribute),  cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An event this many periods long is settled by its own samples. Chosen by its
- * length, never by the number of its samples: that would favour events whose
- * groups happened to be seen. */
+/* An event that ran for this many periods is settled by its own samples. Chosen
+ * by its CPU time, never by the number of its samples: that would favour events
+ * whose groups happened to be seen. Not by its length either: a short one that
+ * was preempted would give all of that time to the one group that was seen. */
 #define OWN_PERIODS 4
 /* Short events wait so long for samples of others to share. */
 #define POOL_NS (250 * NSEC_PER_MSEC)
@@ -270,8 +271,13 @@ static int share_row(struct stream *st, const struct samples *s, const struct sa
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
 	u64 wall = max_u64(runs, self) + off + gc;
 
-	g->samples += r->hits;
-	g->ticks += r->hits;
+	/* Rows that only ran are settled with the pool. */
+	if (s->waits_only && !off)
+		return 0;
+	if (!s->waits_only) {
+		g->samples += r->hits;
+		g->ticks += r->hits;
+	}
 	g->wall_ns += wall;
 	g->blocked_ns += off;
 	g->gc_ns += gc;
@@ -338,6 +344,31 @@ static int pool_add(struct sampler *sp)
 	return 0;
 }
 
+/* What a short event waited is known by itself: only its running is pooled. */
+static int settle_waits(struct model *m, struct stream *st, u64 most)
+{
+	struct sampler *sp = st->sampler;
+	struct samples *s = &sp->now;
+	struct measured t = { .wall = min_u64(s->off_ns, most) };
+	struct samples waits = *s;
+	struct ledger l;
+	int rc;
+	u32 i;
+
+	if (!t.wall)
+		return 0;
+	/* Without hits: its rows are charged for nothing but waiting. */
+	waits.hits = waits.gc_hits = waits.unknown = 0;
+	waits.self_of = (struct map){ 0 };
+	waits.waits_only = true;
+	rc = settle(m, st, &waits, t, false, &l);
+	sp->pool_off_ns += t.wall;
+	for (i = 0; i < s->row_len; i++)
+		s->rows[i].off_ns = 0;
+	s->off_ns = 0;
+	return rc;
+}
+
 int sample_flush(struct model *m, struct stream *st)
 {
 	struct sampler *sp = st->sampler;
@@ -347,7 +378,7 @@ int sample_flush(struct model *m, struct stream *st)
 
 	if (!sp || !sp->held.count)
 		return 0;
-	t = (struct measured){ .wall = sp->held.wall_ns,
+	t = (struct measured){ .wall = sp->held.wall_ns - sp->pool_off_ns,
 			       .cpu = sp->held.cpu_ns,
 			       .gc = sp->pool_gc_ns,
 			       .events = sp->held.count };
@@ -355,7 +386,7 @@ int sample_flush(struct model *m, struct stream *st)
 	sp->held.samples = sp->pool.hits;
 	event_stats_add(&st->proc->events, &sp->held);
 	sp->held = (struct event_stats){ 0 };
-	sp->pool_gc_ns = 0;
+	sp->pool_gc_ns = sp->pool_off_ns = 0;
 	samples_clear(&sp->pool);
 	return rc;
 }
@@ -414,7 +445,7 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 				    .incomplete = incomplete,
 				    .max_ns = x.wall };
 	count_duration(one.durations, x.wall);
-	own = sp->period_ns && x.wall >= OWN_PERIODS * sp->period_ns && sp->now.hits;
+	own = sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits;
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;
@@ -424,7 +455,9 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	}
 	if (!sp->held.count)
 		sp->pool_begin_ns = begin_ns;
-	rc = pool_add(sp);
+	rc = settle_waits(m, st, x.wall - x.gc);
+	if (!rc)
+		rc = pool_add(sp);
 	samples_clear(&sp->now);
 	event_stats_add(&sp->held, &one);
 	sp->pool_gc_ns += x.gc;

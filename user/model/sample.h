@@ -32,6 +32,7 @@ struct samples {
 	u64 hits, gc_hits; /* all of them */
 	u64 unknown; /* of hits: without a frame */
 	u64 off_ns;
+	bool waits_only; /* settled for its waiting; what ran is settled later */
 };
 
 /* A stream's. */
@@ -42,6 +43,7 @@ struct sampler {
 	struct samples pool; /* of short events */
 	struct event_stats held; /* those events, not yet in the figures */
 	u64 pool_gc_ns, pool_begin_ns;
+	u64 pool_off_ns; /* of the held events, settled already */
 };
 
 /* Takes a sample in. 0 or -ENOMEM, or what the observer returned. */
