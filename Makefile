@@ -5,6 +5,7 @@
 #   make              program, demo host          build/vmspan, build/demohost
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
+#   make test-vms     the same with stock VMs: tools/install-deps --vms
 #   make check        format, include table, shell scripts
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
@@ -47,7 +48,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live check clean host vm unit golden fuzz tests
+.PHONY: all test test-live test-vms check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -142,6 +143,9 @@ test: all unit golden
 
 test-live: all vm
 	tests/run live
+
+test-vms: all
+	tests/run stock
 
 check:
 	tools/check
