@@ -92,7 +92,7 @@ static long py_step(__u64 i, void *ctx)
 }
 
 /* Threads looked at for the one that is on the CPU. */
-#define PY_THREADS 1024
+#define PY_THREADS 8192
 
 static long py_find(__u64 i, void *ctx)
 {

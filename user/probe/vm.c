@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,6 +228,38 @@ int vm_find(u32 pid, struct vm_target *t, struct err *err)
 		return err_set(err, r, "process %u: its VM cannot be looked into: %s", pid,
 			       strerror(-r));
 	return r ? 0 : -ENOENT;
+}
+
+static const struct vm_profile *profile_of_file(const char *path)
+{
+	const struct vm_profile *const *list;
+	int count = vm_profiles(&list, NULL), i;
+	char real[PATH_MAX];
+	const char *base;
+
+	if (!realpath(path, real) || access(real, X_OK))
+		return NULL;
+	base = strrchr(real, '/') + 1;
+	for (i = 0; i < count; i++)
+		if (!regexec(&list[i]->file, base, 0, NULL, 0))
+			return list[i];
+	return NULL;
+}
+
+const struct vm_profile *vm_of_command(const char *command)
+{
+	const char *path = getenv("PATH"), *at;
+	const struct vm_profile *p = NULL;
+	char file[PATH_MAX];
+
+	if (strchr(command, '/'))
+		return profile_of_file(command);
+	for (at = path; at && *at && !p; at += strcspn(at, ":"), at += *at == ':') {
+		snprintf(file, sizeof(file), "%.*s/%s", (int)strcspn(at, ":"), at, command);
+		if (!access(file, X_OK))
+			return profile_of_file(file);
+	}
+	return p;
 }
 
 void vm_target_free(struct vm_target *t)

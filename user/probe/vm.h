@@ -92,6 +92,9 @@ struct vm_target {
 
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int vm_find(u32 pid, struct vm_target *t, struct err *err);
+/* The profile of the VM that a command would start, by the name of its file;
+ * NULL: none. */
+const struct vm_profile *vm_of_command(const char *command);
 /* What the walker needs. 0, or -ENOTSUP with words when the frames of this
  * build cannot be walked. A VM without frames is fine. */
 int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err);

@@ -372,6 +372,7 @@ static int check_pid(u32 pid, struct err *err)
  */
 static int look(struct live *l, const struct live_config *c, bool *direct, struct err *err)
 {
+	const struct vm_profile *command;
 	struct vm_target vm = { 0 };
 	struct plan plan;
 	u32 i, j;
@@ -395,6 +396,12 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 		for (j = 0; j < plan.count; j++)
 			*direct |= c->method == METHOD_AUTO && !plan_has_flush(&plan.dsos[j]);
 		plan_free(&plan);
+	}
+	command = c->command ? vm_of_command(c->command[0]) : NULL;
+	if (command) {
+		l->loops |= command->loop;
+		l->walk |= vm_walks(command);
+		l->vm_hz = c->hz ? c->hz : VM_HZ;
 	}
 	return 0;
 }
