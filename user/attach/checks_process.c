@@ -110,10 +110,10 @@ static void put_dso(struct list *l, u32 pid, const struct plan_dso *d)
 static const char *const costs[VM_KINDS] = {
 	[VM_CPYTHON] =
 		"a look takes some us (99 a second by default), a turn of the loop about 1 us, "
-		"other system calls some 50 ns; a collection 2 us",
+		"every other system call of the machine some 150 ns; a collection 2 us",
 	[VM_PHP] = "a look takes some us (99 a second by default), a request 2 us",
 	[VM_RUBY] = "a look takes some us (99 a second by default), a turn of the loop about 1 us, "
-		    "other system calls some 50 ns; a collection 2 us",
+		    "every other system call of the machine some 150 ns; a collection 2 us",
 	[VM_JVM] = "a safepoint or collection 2 us",
 	[VM_POSTGRES] = "a statement about 3 us, in every server that runs the file",
 };
