@@ -6,6 +6,7 @@
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
+#   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
@@ -48,7 +49,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all test test-live test-vms check clean host vm unit golden fuzz tests
+.PHONY: all test test-live test-vms test-viewers check clean host vm unit golden fuzz tests
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -146,6 +147,9 @@ test-live: all vm
 
 test-vms: all
 	tests/run stock
+
+test-viewers: all golden
+	tests/run viewers
 
 check:
 	tools/check

@@ -58,7 +58,7 @@ fails 2 "a command comes after --" record true
 fails 2 "not both" record -p 1 -- true
 fails 2 "no recording given" report
 fails 2 "one recording at a time" report a b
-fails 2 "unknown format 'firfox'; known: chrome" export x.vmspan -f firfox
+fails 2 "unknown format 'firfox'; known: firefox, chrome" export x.vmspan -f firfox
 fails 2 "--to is not after --from" report x.vmspan --from 2 --to 1
 
 # ---- Files ----
@@ -121,7 +121,7 @@ if [ -x "$maker" ]; then
 	eq "a device stays one" "$(stat -c %F /dev/null)" "character special file"
 	fails 2 "is the recording that is read" export "$T/basic.vmspan" -o "$T/basic.vmspan"
 	check_status "export, default name" 0 "$VMSPAN" export "$T/basic.vmspan"
-	json_eq "export, default name: the file" "$T/basic.json" '.traceEvents | length > 0' true
+	json_eq "export, default name: the file" "$T/basic.profile.json" '.threads | length > 0' true
 	eq "export leaves no other file" "$(files "$T/*json.*")" 0
 	fails 1 "cannot write" export "$T/basic.vmspan" -o "$T/no/such/dir/x"
 	check_status "--top 1" 0 "$VMSPAN" report "$T/basic.vmspan" --top 1 --json

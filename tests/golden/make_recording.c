@@ -256,16 +256,158 @@ static void scenario_empty(struct maker *m)
 	clock_at(m, 1000);
 }
 
+static void scenario_one(struct maker *m)
+{
+	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
+
+	process(m, 1000, "host");
+	names(m, group);
+	m->thread = 1;
+	m->iteration = 1;
+	stay(m, VMSPAN_SPAN, 0, 1, 100, 200, 0);
+	event(m, 0, 1, 0, 1, 0, 300);
+	flush(m);
+	clock_at(m, 1000);
+}
+
+static void thread_named(struct maker *m, u32 tid, u32 thread, const char *name)
+{
+	struct item it = { .type = ITEM_THREAD };
+
+	it.thread = (struct item_thread){ m->pid, tid, false, START_NS, name };
+	put(m, &it);
+	m->tid = tid;
+	m->thread = thread;
+	m->seq = 0;
+}
+
+/* What the process waited for does: two turns during the call, one after. */
+static void peer_turns(struct maker *m)
+{
+	static const u64 begin[] = { 1500, 2600, 6000 }, end[] = { 2500, 4000, 7000 };
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		m->iteration = i + 1;
+		stay(m, VMSPAN_SPAN, 0, 1, begin[i], end[i], 0);
+		event(m, 0, i + 1, 0, 1, begin[i], end[i]);
+	}
+	flush(m);
+}
+
+/*
+ * A call that waits for another process; a worker with a heap of its own; and
+ * stays that begin or end at the very same moment, or take no time.
+ */
+static void scenario_peers(struct maker *m)
+{
+	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
+	struct vmspan_block *b;
+
+	process(m, 1001, "server");
+	names(m, group);
+	thread_named(m, 1001, 1, "server main");
+	peer_turns(m);
+	process(m, 1000, "client");
+	names(m, group);
+	thread_named(m, 1000, 1, "client main");
+	m->iteration = 1;
+	stay(m, VMSPAN_BLOCK, 1, 2, 1000, 5000, 0);
+	b = (void *)m->space;
+	b->peer = 1001;
+	stay(m, VMSPAN_SPAN, 0, 1, 900, 5100, 0);
+	event(m, 0, 1, 0, 2, 800, 5200);
+	m->iteration = 2;
+	stay(m, VMSPAN_SPAN, 2, 3, 8000, 8100, 0);
+	stay(m, VMSPAN_SPAN, 2, 2, 8100, 8100, 0);
+	stay(m, VMSPAN_SPAN, 2, 3, 8100, 8200, 0);
+	stay(m, VMSPAN_SPAN, 1, 2, 8000, 8200, 0);
+	stay(m, VMSPAN_SPAN, 0, 1, 8000, 8200, 0);
+	event(m, 0, 2, 0, 5, 8000, 8200);
+	flush(m);
+	thread_named(m, 1002, 2, "pool-1");
+	m->iteration = 1;
+	stay(m, VMSPAN_GC, 1, 1, 3000, 3100, 0);
+	stay(m, VMSPAN_SPAN, 0, 4, 2900, 3200, 0);
+	mark(m, VMSPAN_VALUE, 3, 3300, -7);
+	event(m, 0, 1, 0, 3, 2800, 3400);
+	flush(m);
+	clock_at(m, 10000);
+}
+
+/* Names far longer than anything a viewer has room for. */
+static void scenario_long(struct maker *m)
+{
+	static const char *const group[] = { "a", "b", "c", "d" };
+	static char name[10001];
+	size_t i;
+
+	for (i = 0; i + 4 < sizeof(name); i += 4)
+		memcpy(name + i, i % 8 ? "\xff\";<" : "\xe2\x80\xae\n", 4);
+	process(m, 1000, name);
+	names(m, group);
+	thread_named(m, 1000, 1, name);
+	turns(m, 100);
+	clock_at(m, 200000);
+}
+
+/* Turns of 10 spans each: calls of calls, on three threads. */
+static void many_turns(struct maker *m, u64 count)
+{
+	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
+	u64 t = 0, i, k;
+	u32 thread;
+
+	process(m, 1000, "host");
+	names(m, group);
+	for (thread = 1; thread <= 3; thread++) {
+		thread_named(m, 999 + thread, thread, thread == 1 ? "main" : "worker");
+		for (i = 1, t = 0; i <= count; i++, t += 40) {
+			m->iteration = (u32)i;
+			for (k = 0; k < 4; k++)
+				stay(m, VMSPAN_SPAN, 2, (u32)k + 1, t + 5 + 2 * k, t + 6 + 2 * k,
+				     0);
+			stay(m, VMSPAN_SPAN, 1, 2, t + 4, t + 14, 0);
+			for (k = 0; k < 4; k++)
+				stay(m, VMSPAN_SPAN, 1, (u32)k + 1, t + 15 + 2 * k, t + 16 + 2 * k,
+				     0);
+			stay(m, VMSPAN_SPAN, 0, 1, t + 3, t + 30, 0);
+			event(m, 0, (u32)i, 0, 10, t, t + 33);
+			if (i % 8 == 0)
+				flush(m);
+			if (thread == 1 && i % (count / 4) == 0)
+				clock_at(m, t + 40);
+			/* Several chunks, so that it can be cut. */
+			if (i % (count / 4) == 0 && rec_sync(m->w, NULL))
+				exit(1);
+		}
+		flush(m);
+	}
+	clock_at(m, t + 40);
+}
+
+static void scenario_some(struct maker *m)
+{
+	many_turns(m, 4000);
+}
+
+/* 3 million spans. */
+static void scenario_big(struct maker *m)
+{
+	many_turns(m, 100000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*make)(struct maker *m);
 	} scenarios[] = {
-		{ "basic", scenario_basic },
-		{ "lossy", scenario_lossy },
-		{ "hostile", scenario_hostile },
-		{ "empty", scenario_empty },
+		{ "basic", scenario_basic },     { "lossy", scenario_lossy },
+		{ "hostile", scenario_hostile }, { "empty", scenario_empty },
+		{ "one", scenario_one },         { "peers", scenario_peers },
+		{ "long", scenario_long },       { "some", scenario_some },
+		{ "big", scenario_big },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
 				    .cycles_hz = HZ,
@@ -291,6 +433,7 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	fprintf(stderr, "usage: make_recording basic|lossy|hostile|empty FILE\n");
+	fprintf(stderr,
+		"usage: make_recording basic|lossy|hostile|empty|one|peers|long|some|big FILE\n");
 	return 2;
 }

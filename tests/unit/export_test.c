@@ -7,6 +7,7 @@
 #include "sim.h"
 #include "sink/export.h"
 #include "sink/nesting.h"
+#include "sink/select.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,6 +97,8 @@ static char *chrome_of(const char *glob)
 	static const struct model_config config = { 0 };
 	const struct exporter *x = exporter_find("chrome");
 	struct export_config c = { .start_ns = 1, .glob = glob };
+	struct select_config wanted = { .glob = glob };
+	struct select sel;
 	const struct report_source source = {
 		.kind = "recording", .method = "exact", .nested = "drop", .note = "cut"
 	};
@@ -110,6 +113,8 @@ static char *chrome_of(const char *glob)
 	out_open_memory(&o);
 	state = x->begin(&o, &c, m);
 	assert_non_null(state);
+	select_init(&sel, &wanted);
+	select_attach(&sel, m);
 	sim_start(m, "ho\"st");
 	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, 1, VMSPAN_ADDON, "tracker", NULL, 0);
 	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, 2, VMSPAN_PAGE, HOSTILE, NULL, 0);
@@ -120,8 +125,9 @@ static char *chrome_of(const char *glob)
 	assert_int_equal(model_finish(m), 0);
 	snap = snapshot_take(m);
 	assert_non_null(snap);
-	x->end(state, snap, &source);
+	assert_int_equal(x->end(state, snap, &source), 0);
 	x->free(state);
+	select_release(&sel);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);

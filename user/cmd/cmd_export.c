@@ -4,9 +4,11 @@
 #include "cmd/session.h"
 #include "cmd/page.h"
 #include "sink/export.h"
+#include "sink/select.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,12 +44,33 @@ static void default_path(char path[OUTPUT_PATH_MAX], const char *input, const ch
 	snprintf(path, OUTPUT_PATH_MAX, "%.*s%s", (int)len, input, suffix);
 }
 
-static int translate(struct session *s, const struct exporter *x, const struct options *o,
-		     const struct html_docs *docs, struct output *output, struct err *e)
+/* Where the exporter may put temporary files: beside the output there must be
+ * room for as much anyway. */
+static const char *directory_of(const struct output *output, char path[OUTPUT_PATH_MAX])
 {
+	const char *tmp = getenv("TMPDIR");
+	char *slash;
+
+	if (!output->path[0])
+		return tmp && tmp[0] ? tmp : "/var/tmp";
+	snprintf(path, OUTPUT_PATH_MAX, "%s", output->path);
+	slash = strrchr(path, '/');
+	if (!slash)
+		return ".";
+	slash[slash == path] = 0;
+	return path;
+}
+
+static int translate(struct session *s, const struct exporter *x, const struct options *o,
+		     struct select *sel, const struct html_docs *docs, struct output *output,
+		     struct err *e)
+{
+	char directory[OUTPUT_PATH_MAX];
 	struct export_config config = {
 		.start_ns = s->source->info.start_mono_ns,
+		.start_real_ns = s->source->info.start_real_ns,
 		.glob = o->view.glob,
+		.directory = directory_of(output, directory),
 		.docs = docs,
 	};
 	struct snapshot *totals = NULL;
@@ -56,53 +79,103 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 
 	if (!state)
 		return err_set(e, -ENOMEM, "out of memory");
+	select_attach(sel, s->model);
 	rc = session_drain(s, o->output.quiet, e);
 	if (!rc) {
 		totals = session_snapshot(s, e);
 		rc = totals ? 0 : -ENOMEM;
 	}
-	if (!rc) {
-		x->end(state, totals, &s->head);
+	if (!rc)
+		rc = x->end(state, totals, &s->head);
+	if (!rc)
 		rc = out_flush(&output->out);
-	}
 	snapshot_free(totals);
 	x->free(state);
 	return rc;
 }
 
+/* The slowest events are known only at the end: a reading for them alone. */
+static int find_slowest(const struct options *o, const char *input, struct select *sel,
+			struct err *e)
+{
+	struct session s = { 0 };
+	int rc = session_replay(&s, o, input, e);
+
+	if (!rc) {
+		select_search(sel, s.model);
+		rc = session_drain(&s, o->output.quiet, e);
+		select_found(sel);
+	}
+	session_close(&s);
+	return rc;
+}
+
+static void explain(const char *input, const struct output *output, int rc, struct err *e)
+{
+	if (output->out.error)
+		err_set_status(e, rc, EXIT_FAILED, "cannot write %s: %s", output->name,
+			       strerror(-rc));
+	else if (rc == -EINTR)
+		err_set(e, rc, "interrupted: nothing was written%s%s", output->name ? " to " : "",
+			output->name ? output->name : "");
+	else
+		err_set(e, rc, "cannot export %s: %s", input, strerror(-rc));
+}
+
+/* bytes: of the output before compression. */
+static void warn_of_size(const struct exporter *x, const char *name, u64 bytes)
+{
+	char text[TEXT_BYTES_MAX];
+
+	if (!x->limit_bytes || bytes <= x->limit_bytes)
+		return;
+	fprintf(stderr,
+		"vmspan: warning: %s holds %s, and %s\n"
+		"  smaller: --min-duration 100us, --slowest 1000, or a part with --from and --to\n",
+		name, text_bytes(text, bytes), x->limit_why);
+}
+
 int export_run(const struct exporter *x, const struct options *o, const char *input, struct err *e)
 {
+	const struct select_config wanted = {
+		.glob = o->view.glob,
+		.pids = o->target.pids,
+		.pid_count = o->target.count,
+		.thread = o->select.thread,
+		.min_duration_ns = o->select.min_duration_ns,
+		.slowest = o->select.slowest,
+	};
 	struct html_docs *docs = NULL;
 	char path[OUTPUT_PATH_MAX];
 	struct output output = { .fd = -1 };
 	struct session s = { 0 };
+	struct select sel;
 	int rc;
 
 	default_path(path, input, x->suffix);
+	select_init(&sel, &wanted);
 	rc = docs_load(&docs, o->output.docs, e);
+	if (!rc && wanted.slowest)
+		rc = find_slowest(o, input, &sel, e);
 	if (!rc)
 		rc = session_replay(&s, o, input, e);
 	if (!rc)
 		rc = output_open(&output, o->output.file ? o->output.file : path, input, e);
 	if (!rc)
-		rc = translate(&s, x, o, docs, &output, e);
-	if (rc && rc != -EPIPE && !e->code) {
-		if (output.out.error)
-			err_set_status(e, rc, EXIT_FAILED, "cannot write %s: %s", output.name,
-				       strerror(-rc));
-		else if (rc == -EINTR)
-			err_set(e, rc, "interrupted: nothing was written to %s", output.name);
-		else
-			err_set(e, rc, "cannot export %s: %s", input, strerror(-rc));
-	}
+		rc = translate(&s, x, o, &sel, docs, &output, e);
+	if (rc && rc != -EPIPE && !e->code)
+		explain(input, &output, rc, e);
 	if (!rc)
 		rc = output_commit(&output, e);
 	if (!rc && s.head.note)
 		fprintf(stderr, "vmspan: note: %s: %s\n", input, s.head.note);
+	if (!rc)
+		warn_of_size(x, output.name, output.out.written);
 	if (!rc && !o->output.quiet && output.path[0])
 		fprintf(stderr, "wrote %s\n", output.name);
 	output_abandon(&output);
 	session_close(&s);
+	select_release(&sel);
 	html_docs_free(docs);
 	return rc;
 }

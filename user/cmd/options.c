@@ -210,11 +210,18 @@ static int set_nested(void *at, const struct option_row *row, const char *arg, s
 #define LIVE (IN_RECORD | IN_TOP | IN_STAT | IN_SERVE)
 
 static const struct option_row table[] = {
-	{ "pid", 'p', "PID[,PID...]", "processes to trace; may be repeated",
-	  LIVE | IN_LIST | IN_DOCTOR, set_pids, 0 },
-	{ "output", 'o', "FILE", "file to write; - is standard output for export",
+	{ "pid", 'p', "PID[,PID...]", "processes to trace, or to export; may be repeated",
+	  LIVE | IN_LIST | IN_DOCTOR | IN_EXPORT, set_pids, 0 },
+	{ "thread", 't', "THREAD", "only threads of this id, or whose name matches, as 'pool-*'",
+	  IN_EXPORT, set_text, AT(select.thread) },
+	{ "min-duration", 0, "TIME", "only spans and events that last at least this long",
+	  IN_EXPORT, set_time, AT(select.min_duration_ns) },
+	{ "slowest", 0, "N", "only the N longest events and what is in them", IN_EXPORT, set_rows,
+	  AT(select.slowest) },
+	{ "output", 'o', "FILE",
+	  "file to write; for export - is standard output, and .gz at its end compresses",
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
-	{ "format", 'f', "FORMAT", "what to write (default chrome)", IN_EXPORT, set_text,
+	{ "format", 'f', "FORMAT", "what to write (default firefox)", IN_EXPORT, set_text,
 	  AT(output.format) },
 	{ "duration", 0, "TIME", "stop after this time", IN_RECORD, set_span,
 	  AT(pace.duration_ns) },

@@ -26,6 +26,11 @@ struct options {
 	struct model_config model;
 	struct view view;
 	struct {
+		const char *thread;
+		u64 min_duration_ns;
+		u32 slowest;
+	} select; /* of export, with view.glob and target.pids */
+	struct {
 		const char *file; /* -o */
 		const char *format; /* -f */
 		u64 ring_bytes;

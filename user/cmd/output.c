@@ -85,6 +85,13 @@ static bool same_file(const char *path, const char *other)
 	       a.st_ino == b.st_ino;
 }
 
+static bool ends_in(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
 /* A temporary file beside the real path, with the mode open(2) would give. */
 static int open_temporary(struct output *o)
 {
@@ -107,6 +114,7 @@ int output_open(struct output *o, const char *path, const char *input, struct er
 	int rc = 0;
 
 	o->fd = -1;
+	o->gzip = NULL;
 	o->name = path;
 	o->path[0] = o->temporary[0] = 0;
 	out_open_fd(&o->out, STDOUT_FILENO);
@@ -127,9 +135,16 @@ int output_open(struct output *o, const char *path, const char *input, struct er
 		snprintf(o->path, sizeof(o->path), "%s", realpath(path, real) ? real : path);
 		rc = open_temporary(o);
 	}
+	if (!rc && ends_in(path, ".gz")) {
+		o->gzip = gzip_open(o->fd);
+		rc = o->gzip ? 0 : -ENOMEM;
+	}
 	if (rc)
 		return cannot_write(e, rc, path);
-	out_open_fd(&o->out, o->fd);
+	if (o->gzip)
+		out_open_fn(&o->out, gzip_write, o->gzip);
+	else
+		out_open_fd(&o->out, o->fd);
 	return 0;
 }
 
@@ -137,6 +152,10 @@ int output_commit(struct output *o, struct err *e)
 {
 	int rc = out_close(&o->out);
 
+	if (!rc && o->gzip)
+		rc = gzip_finish(o->gzip);
+	gzip_free(o->gzip);
+	o->gzip = NULL;
 	if (!rc && o->fd >= 0 && close(o->fd))
 		rc = -errno;
 	if (!rc)
@@ -153,6 +172,8 @@ int output_commit(struct output *o, struct err *e)
 void output_abandon(struct output *o)
 {
 	buf_free(&o->out.buf);
+	gzip_free(o->gzip);
+	o->gzip = NULL;
 	if (o->fd >= 0)
 		close(o->fd);
 	o->fd = -1;

@@ -7,6 +7,7 @@
 #define CMD_OUTPUT_H
 
 #include "base/err.h"
+#include "base/gzip.h"
 #include "base/out.h"
 
 #define OUTPUT_PATH_MAX 4096
@@ -24,11 +25,13 @@ void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid);
 struct output {
 	struct out out;
 	int fd; /* -1: none */
+	struct gzip *gzip; /* NULL: as it is */
 	const char *name; /* for messages; borrowed */
 	char path[OUTPUT_PATH_MAX], temporary[OUTPUT_PATH_MAX + 8]; /* "": none */
 };
 
-/* path "-": standard output. `input`: a file it must not be, or NULL. */
+/* path "-": standard output; one that ends in ".gz" is compressed. `input`: a
+ * file it must not be, or NULL. */
 int output_open(struct output *o, const char *path, const char *input, struct err *e);
 /* Completes it: only now it has its name. A reader that has gone away gives
  * -EPIPE and no words. */

@@ -2,6 +2,7 @@
 /* Takes the canonical stream apart and hands each record to its place. */
 #include "model/model.h"
 #include "model/model_priv.h"
+#include "model/scale.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,6 +40,12 @@ void model_observe(struct model *m, const struct model_observer *ops, void *ctx)
 {
 	m->observer = ops;
 	m->observer_ctx = ctx;
+}
+
+const struct model_observer *model_observer(const struct model *m, void **ctx)
+{
+	*ctx = m->observer_ctx;
+	return m->observer;
 }
 
 bool model_in_range(const struct model *m, u64 ns)
@@ -123,7 +130,7 @@ static void close_gap(struct stream *st, u64 end)
 }
 
 static int show_span(struct model *m, struct stream *st, const struct vmspan_span *s,
-		     const struct comp *c, enum span_fate fate)
+		     const struct comp *c, const struct stay *stay)
 {
 	const struct vmspan_gc *gc = s->h.type == VMSPAN_GC ? (const void *)s : NULL;
 	const struct vmspan_block *block = s->h.type == VMSPAN_BLOCK ? (const void *)s : NULL;
@@ -134,7 +141,7 @@ static int show_span(struct model *m, struct stream *st, const struct vmspan_spa
 	out = (struct model_span){
 		.thread = &st->pub,
 		.type = (enum vmspan_type)s->h.type,
-		.fate = fate,
+		.fate = stay->fate,
 		.name = c ? registry_name(&m->set, c->name)
 			  : registry_label(&m->set, st->registry, s->h.id),
 		.group = c ? registry_name(&m->set, st->proc->rows[c->rows[0]].name) : "",
@@ -152,6 +159,13 @@ static int show_span(struct model *m, struct stream *st, const struct vmspan_spa
 
 	if (!model_in_range(m, out.begin_ns))
 		return 0;
+	if (stay->cycles && out.end_ns > out.begin_ns) {
+		u64 ns = out.end_ns - out.begin_ns;
+
+		out.self_ns = scale(stay->self, ns, stay->cycles);
+		out.blocked_ns = scale(stay->blocked, ns, stay->cycles);
+		out.gc_ns = scale(stay->gc, ns, stay->cycles);
+	}
 	return m->observer->span(m->observer_ctx, &out);
 }
 
@@ -182,7 +196,7 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	struct turn_rules rules = { m->config.nested, st->gap_cycles, st->sched };
 	bool span = s->h.type == VMSPAN_SPAN;
 	struct comp *c = NULL;
-	enum span_fate fate = SPAN_KEPT;
+	struct stay stay = { .fate = SPAN_KEPT };
 	struct turn *t;
 	int rc;
 
@@ -197,8 +211,10 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	if (s->h.type == VMSPAN_GC)
 		count_gc(m, st, (const void *)s);
 	/* A collection or call outside of everything is no event. */
-	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK))
-		return show_span(m, st, s, NULL, SPAN_KEPT);
+	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK)) {
+		stay.cycles = stay.self = s->end > s->begin ? s->end - s->begin : 0;
+		return show_span(m, st, s, NULL, &stay);
+	}
 	t = turn_of(m, st, s->iteration);
 	if (!t)
 		return -ENOMEM;
@@ -207,20 +223,20 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
 		if (!c)
 			return -ENOMEM;
-		rc = turn_span(t, &rules, s, c, &fate);
+		rc = turn_span(t, &rules, s, c, &stay);
 	} else {
-		rc = turn_stay(t, &rules, s, &fate);
+		rc = turn_stay(t, &rules, s, &stay);
 	}
 	if (rc)
 		return rc;
-	if (fate == SPAN_BAD)
+	if (stay.fate == SPAN_BAD)
 		m->repairs.discarded_shares++;
-	rc = show_span(m, st, s, c, fate);
+	rc = show_span(m, st, s, c, &stay);
 	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
 		return rc;
 	/* The root of what ran outside any event: an event of its own. */
 	t->exact = covered(st, s->begin);
-	rc = model_settle(m, st, t, NULL, fate == SPAN_LOST || (m->config.exact && !t->exact));
+	rc = model_settle(m, st, t, NULL, stay.fate == SPAN_LOST || (m->config.exact && !t->exact));
 	if (st->sched)
 		sched_forget(st->sched, s->end);
 	turn_done(m, st, t);
@@ -404,13 +420,14 @@ static struct stream *stream_of(struct model *m, const struct item_batch *b)
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return NULL;
+	at = map_get(&p->thread_names, b->tid);
 	st->proc = p;
 	st->registry = r;
 	st->pub = (struct model_thread){
 		.pid = b->pid,
 		.tid = b->tid,
 		.id = ++m->thread_id,
-		.name = strdup(""),
+		.name = strdup(at ? (const char *)(uintptr_t)*at : ""),
 		.process = registry_name(&m->set, p->name),
 	};
 	if (!st->pub.name || map_put(&r->threads, b->thread, (u64)(uintptr_t)st)) {
@@ -529,37 +546,79 @@ static int thread_ended(struct model *m, struct proc *p, u32 tid)
 	return rc;
 }
 
-static int thread_named(struct proc *p, u32 tid, const char *text)
+/* Remembers the name for marks to come: most threads are named before their
+ * first batch. */
+static int remember_name(struct proc *p, u32 tid, const char *text)
+{
+	u64 *known = map_get(&p->thread_names, tid);
+	char *name;
+
+	if (!known && p->thread_names.len >= THREAD_NAMES_MAX)
+		return 0;
+	name = strdup(text);
+	if (!name)
+		return -ENOMEM;
+	if (known) {
+		free((char *)(uintptr_t)*known);
+		*known = (u64)(uintptr_t)name;
+	} else if (map_put(&p->thread_names, tid, (u64)(uintptr_t)name)) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int stream_named(struct model *m, struct stream *st, const char *text)
+{
+	char *name;
+
+	if (!strcmp(st->pub.name, text))
+		return 0;
+	name = strdup(text);
+	if (!name)
+		return -ENOMEM;
+	free((char *)st->pub.name);
+	st->pub.name = name;
+	if (!m->observer || !m->observer->thread)
+		return 0;
+	return m->observer->thread(m->observer_ctx, &st->pub);
+}
+
+static int thread_named(struct model *m, struct proc *p, u32 tid, const char *text)
 {
 	u64 key, value;
 	size_t at;
 	u32 i;
+	int rc = remember_name(p, tid, text);
 
 	for (i = 0; i < p->registry_len; i++)
-		for (at = 0; map_next(&p->registries[i]->threads, &at, &key, &value);) {
+		for (at = 0; !rc && map_next(&p->registries[i]->threads, &at, &key, &value);) {
 			struct stream *st = (struct stream *)(uintptr_t)value;
-			char *name;
 
-			if (st->pub.tid != tid)
-				continue;
-			name = strdup(text);
-			if (!name)
-				return -ENOMEM;
-			free((char *)st->pub.name);
-			st->pub.name = name;
+			if (st->pub.tid == tid)
+				rc = stream_named(m, st, text);
 		}
-	return 0;
+	return rc;
 }
 
 static int item_thread(struct model *m, const struct item_thread *it)
 {
 	struct proc *p = registry_proc(&m->set, it->pid);
+	u64 *known;
+	int rc = 0;
 
 	if (!p)
 		return -ENOMEM;
-	if (it->ended)
-		return thread_ended(m, p, it->tid);
-	return *it->name ? thread_named(p, it->tid, it->name) : 0;
+	if (*it->name)
+		rc = thread_named(m, p, it->tid, it->name);
+	if (rc || !it->ended)
+		return rc;
+	known = map_get(&p->thread_names, it->tid);
+	if (known) {
+		free((char *)(uintptr_t)*known);
+		map_del(&p->thread_names, it->tid);
+	}
+	return thread_ended(m, p, it->tid);
 }
 
 static int item_process(struct model *m, const struct item_process *it)

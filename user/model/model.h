@@ -61,6 +61,9 @@ struct model_span {
 	const char *name; /* compartment, or the label of the gc or call */
 	const char *group; /* "kind:name" of its first active group */
 	u64 begin_ns, end_ns;
+	/* Of its duration: what is in no stay inside it; what lies inside
+	 * blocking calls and collections in it, at any depth. */
+	u64 self_ns, blocked_ns, gc_ns;
 	u16 cpu_begin, cpu_end, depth;
 	bool repaired;
 	u32 iteration;
@@ -117,7 +120,11 @@ struct model_observer {
 	int (*mark)(void *ctx, const struct model_mark *mk);
 	int (*process)(void *ctx, const struct item_process *p);
 	int (*sample)(void *ctx, const struct model_sample *s);
+	/* A thread that has been shown has another name now. */
+	int (*thread)(void *ctx, const struct model_thread *t);
 };
 void model_observe(struct model *m, const struct model_observer *ops, void *ctx);
+/* What observes it now, or NULL. */
+const struct model_observer *model_observer(const struct model *m, void **ctx);
 
 #endif

@@ -45,6 +45,16 @@ static void registry_one_free(struct registry *r, void (*free_stream)(void *))
 	free(r);
 }
 
+static void names_forget(struct proc *p)
+{
+	u64 tid, name;
+	size_t at = 0;
+
+	while (map_next(&p->thread_names, &at, &tid, &name))
+		free((char *)(uintptr_t)name);
+	map_free(&p->thread_names);
+}
+
 static void proc_free(struct proc *p, void (*free_stream)(void *))
 {
 	u64 tid, sched;
@@ -61,6 +71,7 @@ static void proc_free(struct proc *p, void (*free_stream)(void *))
 		hist_free(&p->rows[k].stats.hist);
 	free(p->rows);
 	map_free(&p->row_of);
+	names_forget(p);
 	free(p);
 }
 

@@ -15,6 +15,7 @@
 #define REGISTRY_ID_MAX (1u << 20) /* ids of one registry, of each type */
 #define REGISTRY_MAX 64 /* registries (DSOs) of one process */
 #define ROW_MAX (1u << 18) /* rows of one process */
+#define THREAD_NAMES_MAX (1u << 16) /* of one process */
 #define ENDED_MAX 4096 /* ended processes kept apart */
 #define ROW_NONE UINT32_MAX
 
@@ -77,6 +78,7 @@ struct proc {
 	struct map row_of; /* intern id of "kind:name" -> row */
 	struct registry *registries[REGISTRY_MAX];
 	u32 registry_len;
+	struct map thread_names; /* tid -> owned char * */
 	struct map scheds; /* tid -> struct sched * */
 	struct event_stats events;
 	struct gc_stats gc;

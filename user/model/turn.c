@@ -275,7 +275,7 @@ static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s
 }
 
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, enum span_fate *fate)
+	      struct comp *c, struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
@@ -290,16 +290,20 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 
 	if (!tc)
 		return -ENOMEM;
-	*fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
+	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
-		*fate = SPAN_BAD;
-	else if (*fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
-		*fate = SPAN_LOST;
+		out->fate = SPAN_BAD;
+	else if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
+		out->fate = SPAN_LOST;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
 	if (exact)
 		take_off(t, &off, &self, &in);
-	switch (*fate) {
+	out->cycles = cycles;
+	out->self = self;
+	out->blocked = in.blocked;
+	out->gc = in.gc;
+	switch (out->fate) {
 	case SPAN_KEPT:
 		add(&tc->self, self);
 		add(&t->self, self);
@@ -319,7 +323,7 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		add(&t->lost, self);
 		break;
 	}
-	valid = *fate == SPAN_KEPT || *fate == SPAN_LOST;
+	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
 	shallower = shallower_seq(t, depth);
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
@@ -338,7 +342,7 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 }
 
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      enum span_fate *fate)
+	      struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
@@ -347,20 +351,24 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	u64 cycles, self;
 
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
-	*fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
+	out->fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
-		*fate = SPAN_BAD;
+		out->fate = SPAN_BAD;
 	self = cycles - in.cycles;
 	in.cycles = cycles;
 	if (exact)
 		take_off(t, &off, &self, &in);
-	if (*fate == SPAN_BAD) {
+	out->cycles = cycles;
+	out->self = self;
+	out->blocked = in.blocked;
+	out->gc = in.gc;
+	if (out->fate == SPAN_BAD) {
 		add(&t->lost, self);
 	} else if (s->h.type == VMSPAN_GC) {
-		add(*fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
 		add(&in.gc, self);
 	} else {
-		add(*fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
 		add(&in.blocked, self);
 	}
 	return pend_leave(t, depth, s->end, &in);

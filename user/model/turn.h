@@ -105,12 +105,20 @@ struct settlement {
 void turn_reset(struct turn *t, u32 iteration, u64 uid);
 void turn_free(struct turn *t);
 
-/* Takes in a span. *fate: what became of it. 0 or -ENOMEM. */
+/* What became of a stay, in cycles. */
+struct stay {
+	enum span_fate fate;
+	u64 cycles; /* >= self + blocked + gc */
+	u64 self; /* not inside another stay of it */
+	u64 blocked, gc; /* inside calls and collections in it, at any depth */
+};
+
+/* Takes in a span. 0 or -ENOMEM. */
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, enum span_fate *fate);
+	      struct comp *c, struct stay *out);
 /* Takes in a collection or a blocking call (their common head). */
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      enum span_fate *fate);
+	      struct stay *out);
 /* Takes in a nested event that has ended: cycles begin ... end at depth. */
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
 /* What the thread's own time in the event, outside of every stay, was off. */

@@ -2,7 +2,9 @@
 #include "sink/chrome.h"
 #include "base/map.h"
 #include "sink/complete.h"
+#include "sink/flows.h"
 #include "sink/nesting.h"
+#include "sink/slices.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,9 +20,15 @@
 #define TRACK_STEP 10000000u
 
 struct chrome_thread {
+	u32 pid, tid;
 	u32 track; /* "tid" in the file */
-	u64 name; /* hash of the name the file has, 0: none */
+	char *name; /* owned; the last it had */
 	struct nesting nesting;
+};
+
+struct chrome_process {
+	u32 pid;
+	char *name; /* owned; the last it had */
 };
 
 struct chrome {
@@ -28,32 +36,16 @@ struct chrome {
 	struct export_config config;
 	struct map threads; /* model_thread.id -> index into thread */
 	struct map tracks; /* pid << 32 | track -> 1 */
-	struct map processes; /* pid -> hash of its name */
+	struct map processes; /* pid -> index into process */
 	struct chrome_thread *thread;
 	u32 thread_count, thread_cap;
+	struct chrome_process *process;
+	u32 process_count, process_cap;
+	struct flows flows;
+	u64 flow; /* id of the last */
 	u64 async; /* id of the last interval off its thread's track */
 	u64 cut, refused, clamped;
 };
-
-static u64 hash_name(const char *s)
-{
-	u64 h = 0xcbf29ce484222325ull;
-
-	for (; *s; s++)
-		h = (h ^ (u8)*s) * 0x100000001b3ull;
-	return h ? h : 1;
-}
-
-static const char *group_kind(const char *group, char kind[16])
-{
-	size_t n = group ? strcspn(group, ":") : 0;
-
-	if (!n || n >= 16 || !group[n])
-		return "span";
-	memcpy(kind, group, n);
-	kind[n] = 0;
-	return kind;
-}
 
 static void key_time(struct json *j, const char *key, u64 ns)
 {
@@ -111,31 +103,57 @@ static void put_metadata(struct chrome *c, const char *what, u32 pid, u32 track,
 	json_end_object(j);
 }
 
+/* Room for one more entry of an array that doubles. */
+static int grow(void *array, u32 len, u32 *cap, size_t size)
+{
+	void **at = array, *p;
+	u32 want = *cap ? *cap * 2 : 16;
+
+	if (len < *cap)
+		return 0;
+	p = realloc(*at, want * size);
+	if (!p)
+		return -ENOMEM;
+	*at = p;
+	*cap = want;
+	return 0;
+}
+
+static int set_name(char **at, const char *name)
+{
+	char *copy;
+
+	if (*at && (!name || !name[0] || !strcmp(*at, name)))
+		return 0;
+	copy = strdup(name ? name : "");
+	if (!copy)
+		return -ENOMEM;
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
 static int name_process(struct chrome *c, u32 pid, const char *name)
 {
-	u64 hash = hash_name(name), *known = map_get(&c->processes, pid);
+	u64 *known = map_get(&c->processes, pid);
+	struct chrome_process *p;
 
-	if (known && *known == hash)
-		return 0;
-	put_metadata(c, "process_name", pid, 0, name[0] ? name : "process", 0);
-	if (!known)
-		put_metadata(c, "process_sort_index", pid, 0, NULL, c->processes.len);
-	return map_put(&c->processes, pid, hash);
+	if (known)
+		return set_name(&c->process[*known].name, name);
+	if (grow(&c->process, c->process_count, &c->process_cap, sizeof(*p)) ||
+	    map_put(&c->processes, pid, c->process_count))
+		return -ENOMEM;
+	p = &c->process[c->process_count++];
+	*p = (struct chrome_process){ .pid = pid };
+	return set_name(&p->name, name);
 }
 
 static int new_thread(struct chrome *c, const struct model_thread *t, u64 *index)
 {
 	u64 key, track = t->tid;
 
-	if (c->thread_count == c->thread_cap) {
-		u32 cap = c->thread_cap ? c->thread_cap * 2 : 16;
-		struct chrome_thread *p = realloc(c->thread, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		c->thread = p;
-		c->thread_cap = cap;
-	}
+	if (grow(&c->thread, c->thread_count, &c->thread_cap, sizeof(*c->thread)))
+		return -ENOMEM;
 	for (;; track += TRACK_STEP) {
 		key = (u64)t->pid << 32 | (u32)track;
 		if (!map_get(&c->tracks, key))
@@ -144,29 +162,41 @@ static int new_thread(struct chrome *c, const struct model_thread *t, u64 *index
 	*index = c->thread_count;
 	if (map_put(&c->tracks, key, 1) || map_put(&c->threads, t->id, *index))
 		return -ENOMEM;
-	c->thread[c->thread_count++] = (struct chrome_thread){ .track = (u32)track };
-	put_metadata(c, "thread_sort_index", t->pid, (u32)track, NULL,
-		     t->tid == t->pid ? 0 : *index + 1);
+	c->thread[c->thread_count++] =
+		(struct chrome_thread){ .pid = t->pid, .tid = t->tid, .track = (u32)track };
 	return 0;
 }
 
-/* The thread's state; its names are in the file then. */
 static struct chrome_thread *find_thread(struct chrome *c, const struct model_thread *t)
 {
-	u64 *known = map_get(&c->threads, t->id), index = known ? *known : 0, hash;
+	u64 *known = map_get(&c->threads, t->id), index = known ? *known : 0;
 	struct chrome_thread *th;
 
-	if (!known &&
-	    (name_process(c, t->pid, t->process ? t->process : "") || new_thread(c, t, &index)))
+	if (!known && (name_process(c, t->pid, t->process) || new_thread(c, t, &index)))
 		return NULL;
 	th = &c->thread[index];
-	hash = hash_name(t->name ? t->name : "");
-	if (th->name != hash) {
-		th->name = hash;
-		put_metadata(c, "thread_name", t->pid, th->track,
-			     t->name && t->name[0] ? t->name : "thread", 0);
+	return set_name(&th->name, t->name) ? NULL : th;
+}
+
+/* At the end, when the last names are known: viewers keep the first they see. */
+static void put_names(struct chrome *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->process_count; i++) {
+		const struct chrome_process *p = &c->process[i];
+
+		put_metadata(c, "process_name", p->pid, 0, p->name[0] ? p->name : "process", 0);
+		put_metadata(c, "process_sort_index", p->pid, 0, NULL, i);
 	}
-	return th;
+	for (i = 0; i < c->thread_count; i++) {
+		const struct chrome_thread *t = &c->thread[i];
+
+		put_metadata(c, "thread_name", t->pid, t->track, t->name[0] ? t->name : "thread",
+			     0);
+		put_metadata(c, "thread_sort_index", t->pid, t->track, NULL,
+			     t->tid == t->pid ? 0 : i + 1);
+	}
 }
 
 /* Head of an interval: X where it nests, else b with its e written first. */
@@ -208,16 +238,43 @@ static int begin_interval(struct chrome *c, const struct model_thread *t, const 
 	return 0;
 }
 
-static const char *fate_name(enum span_fate fate)
+static void key_if(struct json *j, const char *key, u64 v)
 {
-	static const char *const names[] = {
-		[SPAN_MOVED] = "moved",
-		[SPAN_STALE] = "stale",
-		[SPAN_LOST] = "lost",
-		[SPAN_BAD] = "bad",
-	};
+	if (v)
+		key_exact(j, key, v);
+}
 
-	return fate < ARRAY_SIZE(names) && names[fate] ? names[fate] : "unknown";
+static void put_ledger(struct json *j, const struct ledger *l)
+{
+	key_if(j, "self_ns", l->self_ns);
+	key_if(j, "gc_ns", l->gc_ns);
+	key_if(j, "blocked_ns", l->blocked_ns);
+	key_if(j, "native_ns", l->native_ns);
+	key_if(j, "moved_ns", l->moved_ns);
+	key_if(j, "stale_ns", l->stale_ns);
+	key_if(j, "lost_ns", l->lost_ns);
+	key_if(j, "preempted_ns", l->preempted_ns);
+}
+
+static void put_counter(struct chrome *c, const struct model_thread *t, const char *name, u64 ns,
+			s64 value)
+{
+	struct json *j = &c->json;
+	char text[400];
+
+	/* A counter is its process's; other threads may have one of that name. */
+	if (t->tid != t->pid) {
+		snprintf(text, sizeof(text), "%s (%u)", name, t->tid);
+		name = text;
+	}
+	begin_event(c, "C", t->pid, t->tid);
+	json_key_string(j, "cat", "value");
+	json_key_string(j, "name", name);
+	key_time(j, "ts", file_time(c, ns));
+	json_key_object(j, "args");
+	json_key_i64(j, "value", value);
+	json_end_object(j);
+	json_end_object(j);
 }
 
 static int chrome_span(void *ctx, const struct model_span *s)
@@ -228,8 +285,6 @@ static int chrome_span(void *ctx, const struct model_span *s)
 	char kind[16];
 	int rc;
 
-	if (c->config.glob && !group_matches(s->group ? s->group : "", c->config.glob))
-		return 0;
 	if (s->type == VMSPAN_GC) {
 		cat = "gc";
 		name = name ? name : "collection";
@@ -253,15 +308,24 @@ static int chrome_span(void *ctx, const struct model_span *s)
 		json_key_string(j, "fate", fate_name(s->fate));
 	if (s->repaired)
 		json_key_bool(j, "repaired", true);
+	key_exact(j, "self_ns", s->self_ns);
 	if (s->type == VMSPAN_GC) {
 		key_exact(j, "bytes_before", s->bytes_before);
 		key_exact(j, "bytes_after", s->bytes_after);
 	} else if (s->type == VMSPAN_BLOCK) {
 		key_exact(j, "peer", s->peer);
+	} else {
+		key_if(j, "blocked_ns", s->blocked_ns);
+		key_if(j, "gc_ns", s->gc_ns);
 	}
 	json_end_object(j);
 	json_end_object(j);
-	return j->out->error;
+	if (s->type == VMSPAN_GC && (s->bytes_before || s->bytes_after)) {
+		put_counter(c, s->thread, "gc heap", s->begin_ns, (s64)s->bytes_before);
+		put_counter(c, s->thread, "gc heap", s->end_ns, (s64)s->bytes_after);
+	}
+	rc = flows_span(&c->flows, s);
+	return rc ? rc : j->out->error;
 }
 
 static int chrome_event(void *ctx, const struct model_event *e)
@@ -282,46 +346,84 @@ static int chrome_event(void *ctx, const struct model_event *e)
 		json_key_u64(j, "parent", e->parent);
 	key_exact(j, "wall_ns", e->ledger.event_wall_ns);
 	key_exact(j, "cpu_ns", e->cpu_ns);
+	put_ledger(j, &e->ledger);
 	if (e->incomplete)
 		json_key_bool(j, "incomplete", true);
 	json_end_object(j);
 	json_end_object(j);
-	return j->out->error;
+	rc = flows_event(&c->flows, e);
+	return rc ? rc : j->out->error;
 }
 
 static int chrome_mark(void *ctx, const struct model_mark *m)
 {
-	bool value = m->type == VMSPAN_VALUE, input = m->type == VMSPAN_INPUT;
-	const char *what = value ? "value" : input ? "input" : "frame";
+	bool input = m->type == VMSPAN_INPUT;
+	const char *what = input ? "input" : "frame";
 	struct chrome *c = ctx;
 	struct chrome_thread *th = find_thread(c, m->thread);
 	struct json *j = &c->json;
 
 	if (!th)
 		return -ENOMEM;
-	begin_event(c, value ? "C" : "i", m->thread->pid, th->track);
+	if (m->type == VMSPAN_VALUE) {
+		put_counter(c, m->thread, m->label && m->label[0] ? m->label : "value", m->time_ns,
+			    m->value);
+		return j->out->error;
+	}
+	begin_event(c, "i", m->thread->pid, th->track);
 	json_key_string(j, "cat", what);
 	json_key_string(j, "name", m->label && m->label[0] ? m->label : what);
 	key_time(j, "ts", file_time(c, m->time_ns));
-	if (!value)
-		json_key_string(j, "s", "t");
+	json_key_string(j, "s", "t");
 	json_key_object(j, "args");
-	if (value)
-		json_key_i64(j, "value", m->value);
-	else
-		json_key_u64(j, "iteration", m->iteration);
+	json_key_u64(j, "iteration", m->iteration);
 	json_end_object(j);
 	json_end_object(j);
 	return j->out->error;
+}
+
+static void put_flow_end(struct chrome *c, const char *phase, const struct flow_end *end, u64 ns)
+{
+	u64 *index = map_get(&c->threads, end->thread);
+	struct json *j = &c->json;
+
+	begin_event(c, phase, end->pid, index ? c->thread[*index].track : 0);
+	json_key_string(j, "cat", "flow");
+	json_key_string(j, "name", "waits for");
+	json_key_u64(j, "id", c->flow);
+	key_time(j, "ts", file_time(c, ns));
+	if (phase[0] == 'f')
+		json_key_string(j, "bp", "e");
+	json_end_object(j);
+}
+
+/* From the call to what its peer did meanwhile. */
+static int chrome_flow(void *ctx, const struct flow_end *call, const struct flow_end *event)
+{
+	struct chrome *c = ctx;
+
+	c->flow++;
+	put_flow_end(c, "s", call, call->begin);
+	put_flow_end(c, "f", event, max_u64(event->begin, call->begin));
+	return c->json.out->error;
+}
+
+static int chrome_thread_name(void *ctx, const struct model_thread *t)
+{
+	struct chrome *c = ctx;
+	u64 *known = map_get(&c->threads, t->id);
+
+	return known ? set_name(&c->thread[*known].name, t->name) : 0;
 }
 
 static int chrome_process(void *ctx, const struct item_process *p)
 {
 	struct chrome *c = ctx;
 
-	if (p->change == PROCESS_EXIT || !p->name)
+	/* Only those that show something get a place. */
+	if (p->change == PROCESS_EXIT || !p->name || !map_get(&c->processes, p->pid))
 		return 0;
-	return name_process(c, p->pid, p->name) ? -ENOMEM : c->json.out->error;
+	return name_process(c, p->pid, p->name);
 }
 
 static void *chrome_begin(struct out *out, const struct export_config *config, struct model *m)
@@ -331,12 +433,14 @@ static void *chrome_begin(struct out *out, const struct export_config *config, s
 		.event = chrome_event,
 		.mark = chrome_mark,
 		.process = chrome_process,
+		.thread = chrome_thread_name,
 	};
 	struct chrome *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
 	c->config = *config;
+	flows_init(&c->flows, chrome_flow, c);
 	json_open(&c->json, out);
 	json_object(&c->json);
 	json_key_string(&c->json, "displayTimeUnit", "ns");
@@ -366,6 +470,8 @@ static void put_about(struct chrome *c, const char *key, const struct snapshot *
 	for (i = 0; i < LOSS_CAUSES; i++)
 		json_key_u64(j, loss_name(i), s->losses.records[i]);
 	json_end_object(j);
+	/* CLOCK_REALTIME at the start of the trace, where ts is 1. */
+	key_exact(j, "start_real_ns", c->config.start_real_ns);
 	json_key_u64(j, "intervals_cut", c->cut);
 	json_key_u64(j, "intervals_async", c->refused);
 	json_key_u64(j, "times_clamped", c->clamped);
@@ -374,16 +480,18 @@ static void put_about(struct chrome *c, const char *key, const struct snapshot *
 	json_end_object(j);
 }
 
-static void chrome_end(void *x, const struct snapshot *s, const struct report_source *src)
+static int chrome_end(void *x, const struct snapshot *s, const struct report_source *src)
 {
 	struct chrome *c = x;
 
+	put_names(c);
 	out_write(c->json.out, "\n", 1);
 	json_end_array(&c->json);
 	put_about(c, "otherData", s, src);
 	put_about(c, "metadata", s, src);
 	json_end_object(&c->json);
 	json_line(&c->json);
+	return 0;
 }
 
 static void chrome_free(void *x)
@@ -393,9 +501,15 @@ static void chrome_free(void *x)
 
 	if (!c)
 		return;
-	for (i = 0; i < c->thread_count; i++)
+	for (i = 0; i < c->thread_count; i++) {
 		nesting_release(&c->thread[i].nesting);
+		free(c->thread[i].name);
+	}
+	for (i = 0; i < c->process_count; i++)
+		free(c->process[i].name);
+	free(c->process);
 	free(c->thread);
+	flows_release(&c->flows);
 	map_free(&c->threads);
 	map_free(&c->tracks);
 	map_free(&c->processes);
@@ -404,9 +518,12 @@ static void chrome_free(void *x)
 
 const struct exporter chrome_exporter = {
 	.name = "chrome",
-	.suffix = ".json",
+	.suffix = ".trace.json",
 	.about = "Chrome Trace Event JSON, for Perfetto and chrome://tracing",
 	.begin = chrome_begin,
 	.end = chrome_end,
 	.free = chrome_free,
+	.limit_bytes = 2ull << 30,
+	.limit_why = "ui.perfetto.dev keeps it in the memory of a browser tab, 4 GB at most; "
+		     "-f perfetto is half the size",
 };

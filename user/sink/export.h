@@ -13,7 +13,13 @@ struct html_docs;
 
 struct export_config {
 	u64 start_ns; /* CLOCK_MONOTONIC: no time of the trace lies before */
-	const char *glob; /* groups to keep, or NULL; borrowed for its life */
+	u64 start_real_ns; /* the same moment since the epoch */
+	/* Groups to keep, or NULL; borrowed for its life. What an exporter
+	 * observes is chosen by it already (select.h). */
+	const char *glob;
+	/* Where temporary files may grow as large as the output; NULL:
+	 * /var/tmp. Borrowed for its life. */
+	const char *directory;
 	const struct html_docs *docs; /* links for the page, or NULL; borrowed */
 };
 
@@ -23,10 +29,18 @@ struct exporter {
 	const char *about;
 	/* Begins the output and observes m. NULL without memory. */
 	void *(*begin)(struct out *out, const struct export_config *config, struct model *m);
-	/* Completes the output. s: the totals. Write errors are in `out`. */
-	void (*end)(void *x, const struct snapshot *s, const struct report_source *src);
+	/* Completes the output. s: the totals. Write errors are in `out`; the
+	 * result is 0, or the errno of something else. */
+	int (*end)(void *x, const struct snapshot *s, const struct report_source *src);
 	void (*free)(void *x); /* at any time; NULL is allowed */
+	/* Bytes from which on its viewers are known to fail, before any
+	 * compression, and who fails how. 0: none known. */
+	u64 limit_bytes;
+	const char *limit_why;
 };
+
+/* The group that had most self time in the event; NULL when none had any. */
+const char *event_top(const struct model_event *e, u64 *self_ns);
 
 extern const struct exporter *const exporters[]; /* NULL-terminated */
 const struct exporter *exporter_find(const char *name);

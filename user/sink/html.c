@@ -106,11 +106,12 @@ static void *html_begin(struct out *out, const struct export_config *config, str
 	return h;
 }
 
-static void html_end(void *x, const struct snapshot *s, const struct report_source *src)
+static int html_end(void *x, const struct snapshot *s, const struct report_source *src)
 {
 	struct html_export *h = x;
 
 	html_write(h->page, h->out, s, src, false);
+	return 0;
 }
 
 const struct exporter html_exporter = {

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Recordings with known figures in every export format, compared to the letter
+# with tests/golden/expected (UPDATE=1 writes those anew: read the diff), and
+# what the options of export leave of them.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+expected=tests/golden/expected
+version=$(cat VERSION)
+
+compare() { # NAME FILE
+	[ -z "${UPDATE:-}" ] || cp "$2" "$expected/$1"
+	same "$1" "$2" "$expected/$1"
+}
+
+export_of() { # SCENARIO OPTION...: to standard output
+	local scenario=$1
+	shift
+	(cd "$T" && "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
+}
+
+for scenario in basic hostile empty one peers long some; do
+	check "make $scenario" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan"
+done
+
+for scenario in basic hostile empty peers; do
+	for format in firefox speedscope; do
+		export_of $scenario -f $format | sed "s/vmspan $version/vmspan VERSION/" | jq . >"$T/out"
+		compare "$scenario.$format.json" "$T/out"
+	done
+	for format in collapsed ndjson; do
+		export_of $scenario -f $format | sed "s/vmspan $version/vmspan VERSION/" >"$T/out"
+		compare "$scenario.$format" "$T/out"
+	done
+done
+export_of one -f perfetto | od -An -v -tx1 >"$T/out"
+compare one.perfetto.hex "$T/out"
+
+# Everything ever written is valid text of its kind, whatever the names.
+for scenario in hostile long; do
+	for format in firefox chrome speedscope ndjson collapsed; do
+		export_of $scenario -f $format >"$T/out"
+		check "$scenario: $format is UTF-8" iconv -f UTF-8 -t UTF-8 "$T/out"
+		eq "$scenario: $format has no control bytes" "$(LC_ALL=C tr -d '\n\40-\176\200-\377' <"$T/out" | wc -c)" 0
+		[ $format = collapsed ] ||
+			eq "$scenario: $format has no </script>" "$(grep -c '</script>' "$T/out")" 0
+	done
+	eq "$scenario: a line a stack" "$(export_of $scenario -f collapsed | grep -cvE '^[^;]+(;[^;]+)+ [0-9]+$')" 0
+done
+
+# The ns of all stacks, and of all events, are those of the report.
+"$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
+eq "collapsed: all time of all events" "$(export_of basic -f collapsed | awk '{ s += $NF } END { print s }')" \
+	"$(jq .events.wall_ns "$T/basic.json")"
+export_of basic -f ndjson >"$T/lines"
+eq "ndjson: self time by group" "$(jq -sc '[.[] | select(.type == "event") | .groups[]] | group_by(.group)
+	| map({(.[0].group): (map(.self_ns) | add)}) | add' "$T/lines")" \
+	"$(jq -c '[.groups[] | {(.name): .self_ns}] | sort_by(keys[0]) | add' "$T/basic.json")"
+eq "ndjson: the ledger of every event sums" "$(jq -s '[.[] | select(.type == "event") | .self_ns + .gc_ns +
+	.blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .wall_ns] | unique' -c "$T/lines")" '[0]'
+eq "ndjson: lines" "$(tail -n 1 "$T/lines" | jq .lines)" "$(wc -l <"$T/lines")"
+eq "ndjson: every event" "$(jq -s '[.[] | select(.type == "event")] | length' "$T/lines")" \
+	"$(jq .events.count "$T/basic.json")"
+
+# Selection; what is left is counted in NDJSON, as every format gets the same.
+left() { # SCENARIO OPTION...
+	export_of "$@" -f ndjson | jq -sc '[.[] | select(.pid) | .type] | group_by(.) | map({(.[0]): length}) | add'
+}
+eq "all" "$(left peers)" '{"block":1,"event":6,"gc":1,"span":10,"value":1}'
+eq "--pid" "$(left peers --pid 1001)" '{"event":3,"span":3}'
+eq "--pid, two" "$(left peers -p 1001,1000)" '{"block":1,"event":6,"gc":1,"span":10,"value":1}'
+eq "--thread by id" "$(left peers --thread 1002)" '{"event":1,"gc":1,"span":1,"value":1}'
+eq "--thread by name" "$(left peers -t '*main')" '{"block":1,"event":5,"span":9}'
+eq "--min-duration" "$(left peers --min-duration 1ms)" '{"block":1,"event":4,"span":4,"value":1}'
+eq "--group" "$(left peers --group 'plugin:*')" '{"event":1,"span":1,"value":1}'
+eq "--group: other groups are not in the events" "$(export_of peers -f ndjson --group 'plugin:*' |
+	jq -c 'select(.type == "event") | [.groups[].group]')" '["plugin:video"]'
+eq "--slowest 1" "$(left peers --slowest 1)" '{"block":1,"event":1,"span":1}'
+eq "--slowest 2" "$(left peers --slowest 2)" '{"block":1,"event":2,"span":2}'
+eq "--slowest: the longest" "$(export_of some -f ndjson --slowest 7 | jq -s '[.[] | select(.type == "event")] | length')" 7
+eq "--slowest of a process" "$(left peers --slowest 1 --pid 1001)" '{"event":1,"span":1}'
+eq "--from, --to" "$(left peers --from 1ms --to 3ms)" '{"block":1,"event":3,"span":3}'
+for format in firefox chrome perfetto speedscope collapsed; do
+	check_status "all left out: $format" 0 "$VMSPAN" export "$T/peers.vmspan" -q -f $format -o "$T/none" --pid 7
+done
+check_status "--slowest wants a number" 2 "$VMSPAN" export "$T/peers.vmspan" --slowest 0
+
+# Files.
+(cd "$T" && "$TOP/$VMSPAN" export one.vmspan -q)
+eq "the default is the Firefox Profiler's" "$(jq -r .meta.importedFrom "$T/one.profile.json")" vmspan
+check "a name that ends in .gz" "$VMSPAN" export "$T/some.vmspan" -q -f chrome -o "$T/some.json.gz"
+eq ".gz holds the same" "$(gunzip <"$T/some.json.gz" | cksum)" "$(export_of some -f chrome | cksum)"
+check_status "a full disk is an error" 1 "$VMSPAN" export "$T/some.vmspan" -q -f firefox -o /dev/full
+eq "nothing is left behind" "$(find "$T" -name '*.??????' -name '*json.*' ! -name '*.gz')" ""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# What the viewer tests share: where the viewers are, recordings with known
+# figures, and those figures. Sourced behind tests/lib.sh.
+
+VIEWERS=$TOP/build/viewers
+NODE=$VIEWERS/node/bin/node
+
+# Ends the script, aloud, unless the files are there.
+need() { # WHAT FILE...
+	local what=$1 f
+	shift
+	for f; do
+		[ -e "$f" ] && continue
+		skip "$what" "not here: tools/install-deps --viewers fetches it"
+		exit 0
+	done
+}
+
+# Every kind of recording: $T/NAME.vmspan. `cut` ends in the middle of a chunk.
+recordings="basic lossy hostile long peers one empty cut"
+make_recordings() {
+	local name size
+	for name in basic lossy hostile long peers one empty some big; do
+		"$B/golden/make_recording" "$name" "$T/$name.vmspan" || return 1
+	done
+	size=$(stat -c %s "$T/some.vmspan")
+	head -c $((size * 2 / 3)) "$T/some.vmspan" >"$T/cut.vmspan"
+}
+
+export_to() { # NAME FORMAT OUT [OPTION...]
+	local name=$1 format=$2 out=$3
+	shift 3
+	"$VMSPAN" export "$T/$name.vmspan" -q -f "$format" -o "$out" "$@" 2>"$T/export.err" && return
+	not_ok "$name: export to $format" "$(cat "$T/export.err")"
+	return 1
+}
+
+figures() { # NAME: $T/NAME.json is the report, $T/NAME.ndjson every span and event
+	"$VMSPAN" report "$T/$1.vmspan" --json >"$T/$1.json" 2>/dev/null &&
+		export_to "$1" ndjson "$T/$1.ndjson"
+}

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The Firefox Profiler's own loader reads what -f firefox writes: markers by
+# name with their durations, on every thread, and the counters.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/viewers/common.bash
+. "$(dirname "$0")/common.bash"
+
+need "Firefox Profiler" "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js"
+
+export PROFILER_CLI_SESSION_DIR=$T/pq # holds the socket of the loader's server
+mkdir "$PROFILER_CLI_SESSION_DIR"
+pq() {
+	timeout -k 5 200 "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js" "$@" 2>"$T/viewer.err"
+}
+
+load() { # FILE
+	local f pid
+	pq load "$1" --session test >/dev/null || return 1
+	# Should this script be ended, the server must end too.
+	for f in "$PROFILER_CLI_SESSION_DIR"/*.json; do
+		pid=$(jq -r '.pid // empty' "$f" 2>/dev/null) && [ -n "$pid" ] && lib_pids+=("$pid")
+	done
+}
+
+# Every line of the trace as the marker it must be.
+markers='def markers: .[] | select(.tid) | (
+	if .type == "span" then {n: .group} elif .type == "gc" then {n: "Collection"}
+	elif .type == "block" then {n: "Blocking call"}
+	elif .type == "event" then if .implicit then empty
+		else {n: (if .label == "" then "Event" else .label end)},
+			if .wall_ns > 50000000 then {n: "Jank"} else empty end end
+	elif .type == "value" then empty else {n: {input: "Input", frame: "Frame"}[.type]} end)
+	+ {tid, ns: (.duration_ns // 0)};'
+
+check_threads() { # NAME
+	local name=$1 handle tid
+	pq thread list --session test --json >"$T/threads"
+	jq -sc "$markers [markers] | group_by(.tid) | map({tid: .[0].tid, n: length})" \
+		"$T/$name.ndjson" >"$T/want"
+	eq "$name: markers a thread" "$(jq -c '[.threads[] | select(.tid > 0)
+		| {tid, n: .markerCount}] | sort_by(.tid)' "$T/threads")" "$(cat "$T/want")"
+	while read -r handle tid; do
+		pq thread markers --session test --thread "$handle" --json >"$T/markers"
+		# An average times a count is a sum, within what doubles have of a ns.
+		eq "$name: durations by marker, thread $tid" "$(jq -c '[.byType[] | {n: .markerName,
+			count, ns: ((.durationStats.avg // 0) * .count * 1e6 | round)}] | sort_by(.n)' "$T/markers")" \
+			"$(jq -sc --argjson tid "$tid" "$markers [markers | select(.tid == \$tid)] | group_by(.n)
+			| map({n: .[0].n, count: length, ns: (map(.ns) | add)})" "$T/$name.ndjson")"
+	done < <(jq -r '.threads[] | select(.tid > 0) | "\(.threadHandle) \(.tid)"' "$T/threads")
+}
+
+check_counters() { # NAME
+	# What the loader says is the range over 0, its dummy first sample, and all.
+	eq "$1: counters" "$(pq counter list --session test --json | jq -c '[.counters[] | {name,
+		n: .rangeSampleCount, range: (.stats[] | select(.source == "count-range") | .value)}]
+		| sort_by(.name, .range)')" "$(jq -sc '
+		[.[] | (if .type == "gc" then {n: "gc heap", v: (.bytes_before, .bytes_after)}
+		elif .type == "value" then {n: .label, v: .value} else empty end) + {pid, tid}]
+		| group_by(.pid, .tid, .n) | map({name: (.[0].n + if .[0].tid == .[0].pid then ""
+		else " (\(.[0].tid))" end), n: (length + 1), range: (map(.v) + [0] | max - min)})
+		| sort_by(.name, .range)' "$T/$1.ndjson")"
+}
+
+make_recordings || not_ok "make recordings" "$?"
+for name in $recordings; do
+	[ "$name" != cut ] || continue # below
+	figures "$name" && export_to "$name" firefox "$T/$name.profile.json.gz" || continue
+	if ! load "$T/$name.profile.json.gz"; then
+		not_ok "$name: loads" "$(tail -n 3 "$T/viewer.err")"
+		continue
+	fi
+	# Replaced bytes make names differ from those in the other file.
+	[ "$name" = hostile ] || [ "$name" = long ] || check_threads "$name"
+	[ "$name" != hostile ] && [ "$name" != long ] ||
+		eq "$name: markers" "$(pq thread list --session test --json | jq '[.threads[].markerCount] | add')" \
+			"$(jq -s "$markers [markers] | length" "$T/$name.ndjson")"
+	check_counters "$name"
+	pq stop test >/dev/null
+done
+
+for name in cut big; do
+	export_to $name firefox "$T/$name.profile.json"
+	if load "$T/$name.profile.json"; then
+		eq "$name: markers" "$(pq thread list --session test --json | jq '[.threads[].markerCount] | add')" \
+			"$("$VMSPAN" report "$T/$name.vmspan" --json 2>/dev/null |
+				jq '([.groups[] | select(.kind == "top") | .spans] | add) + .events.count')"
+		pq stop test >/dev/null
+	else
+		not_ok "$name: loads" "$(tail -n 3 "$T/viewer.err")"
+	fi
+	rm "$T/$name.profile.json"
+done
+
+# The checks above can fail: a column that is too short is not seen by loading.
+eq "without a thread it does not load" "$(jq '.threads = []' <(gunzip <"$T/one.profile.json.gz") >"$T/none.json"
+	load "$T/none.json" && echo loaded)" ""

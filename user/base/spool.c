@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A stream is a chain of blocks in the file; its last block is in memory. A
+ * record lies between two copies of its size, for reading both ways. A
+ * block's place is chosen before it is full, so that the block before can name
+ * it.
+ */
+#include "base/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES (32u << 10)
+#define NO_BLOCK UINT64_MAX
+
+struct block_head {
+	u64 prev, next; /* numbers in the file, or NO_BLOCK */
+	u64 used; /* bytes behind this head */
+};
+#define BLOCK_ROOM (BLOCK_BYTES - sizeof(struct block_head))
+
+struct stream {
+	u64 first, prev, at; /* block numbers; at: of the block in memory */
+	u8 *data; /* the block in memory */
+	u32 used, cap;
+	u64 count;
+};
+
+struct spool {
+	char *dir;
+	int fd; /* -1: not needed so far */
+	u64 blocks; /* in the file */
+	u64 free; /* first of the blocks to use again, chained by `next` */
+	struct stream *streams;
+	u32 len, cap;
+};
+
+/* Sizes are written in 8 bytes, records padded to 8, so all is aligned. */
+static u32 padded(size_t size)
+{
+	return (u32)((size + 7) & ~(size_t)7);
+}
+
+struct spool *spool_new(const char *dir)
+{
+	struct spool *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->fd = -1;
+	s->free = NO_BLOCK;
+	s->dir = strdup(dir);
+	if (!s->dir) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void spool_free(struct spool *s)
+{
+	u32 i;
+
+	if (!s)
+		return;
+	for (i = 0; i < s->len; i++)
+		free(s->streams[i].data);
+	free(s->streams);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s->dir);
+	free(s);
+}
+
+s64 spool_stream(struct spool *s)
+{
+	if (s->len == s->cap) {
+		u32 cap = s->cap ? s->cap * 2 : 16;
+		struct stream *p = realloc(s->streams, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->streams = p;
+		s->cap = cap;
+	}
+	s->streams[s->len] = (struct stream){ .first = NO_BLOCK, .prev = NO_BLOCK, .at = NO_BLOCK };
+	return s->len++;
+}
+
+static int open_file(struct spool *s)
+{
+	char path[PATH_MAX];
+
+	s->fd = open(s->dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (s->fd >= 0)
+		return 0;
+	/* Not every file system has O_TMPFILE. */
+	if (snprintf(path, sizeof(path), "%s/.vmspan.XXXXXX", s->dir) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	s->fd = mkostemp(path, O_CLOEXEC);
+	if (s->fd < 0)
+		return -errno;
+	unlink(path);
+	return 0;
+}
+
+static int transfer(int fd, void *p, size_t n, u64 offset, bool writing)
+{
+	u8 *at = p;
+
+	while (n) {
+		ssize_t done = writing ? pwrite(fd, at, n, (off_t)offset)
+				       : pread(fd, at, n, (off_t)offset);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		at += done;
+		n -= (size_t)done;
+		offset += (u64)done;
+	}
+	return 0;
+}
+
+static int take_block(struct spool *s, u64 *number)
+{
+	struct block_head h;
+	int rc;
+
+	if (s->free == NO_BLOCK) {
+		*number = s->blocks++;
+		return 0;
+	}
+	*number = s->free;
+	rc = transfer(s->fd, &h, sizeof(h), *number * BLOCK_BYTES, false);
+	s->free = h.next;
+	return rc;
+}
+
+/* Writes the full block in memory, and begins the next. */
+static int next_block(struct spool *s, struct stream *st)
+{
+	struct block_head h = { .prev = st->prev, .used = st->used };
+	int rc = s->fd < 0 ? open_file(s) : 0;
+
+	if (!rc && st->at == NO_BLOCK) {
+		rc = take_block(s, &st->at);
+		st->first = st->at;
+	}
+	if (!rc)
+		rc = take_block(s, &h.next);
+	if (!rc)
+		rc = transfer(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES, true);
+	if (!rc)
+		rc = transfer(s->fd, st->data, st->used, st->at * BLOCK_BYTES + sizeof(h), true);
+	if (rc)
+		return rc;
+	st->prev = st->at;
+	st->at = h.next;
+	st->used = 0;
+	return 0;
+}
+
+static int make_room(struct stream *st, u32 want)
+{
+	u32 cap = st->cap ? st->cap : 1024;
+	u8 *p;
+
+	while (cap < want)
+		cap *= 2;
+	cap = (u32)min_u64(cap, BLOCK_ROOM);
+	p = realloc(st->data, cap);
+	if (!p)
+		return -ENOMEM;
+	st->data = p;
+	st->cap = cap;
+	return 0;
+}
+
+int spool_put(struct spool *s, u32 stream, const void *record, size_t size)
+{
+	struct stream *st = &s->streams[stream];
+	u32 whole = padded(size) + 16;
+	u64 mark = size;
+	int rc = 0;
+
+	if (size > SPOOL_RECORD_MAX)
+		return -E2BIG;
+	if (st->used + whole > BLOCK_ROOM)
+		rc = next_block(s, st);
+	if (!rc && st->used + whole > st->cap)
+		rc = make_room(st, st->used + whole);
+	if (rc)
+		return rc;
+	memcpy(st->data + st->used, &mark, 8);
+	memcpy(st->data + st->used + 8, record, size);
+	memcpy(st->data + st->used + whole - 8, &mark, 8);
+	st->used += whole;
+	st->count++;
+	return 0;
+}
+
+u64 spool_count(const struct spool *s, u32 stream)
+{
+	return s->streams[stream].count;
+}
+
+static int read_block(const u8 *data, u32 used, bool backwards, spool_fn fn, void *ctx)
+{
+	u32 at = backwards ? used : 0;
+	int rc = 0;
+	u64 size;
+
+	while (!rc && (backwards ? at > 0 : at < used)) {
+		memcpy(&size, data + at - (backwards ? 8 : 0), 8);
+		if (backwards)
+			at -= padded(size) + 16;
+		rc = fn(ctx, data + at + 8, size);
+		if (!backwards)
+			at += padded(size) + 16;
+	}
+	return rc;
+}
+
+int spool_read(struct spool *s, u32 stream, bool backwards, spool_fn fn, void *ctx)
+{
+	/* A copy: fn may put into other streams, which moves `streams`. */
+	const struct stream st = s->streams[stream];
+	u64 at = backwards ? st.prev : st.first;
+	struct block_head h;
+	u8 *space = NULL;
+	int rc = 0;
+
+	if (backwards)
+		rc = read_block(st.data, st.used, true, fn, ctx);
+	if (!rc && st.prev != NO_BLOCK) {
+		space = malloc(BLOCK_BYTES);
+		rc = space ? 0 : -ENOMEM;
+	}
+	while (!rc && st.prev != NO_BLOCK && at != NO_BLOCK && at != st.at) {
+		rc = transfer(s->fd, &h, sizeof(h), at * BLOCK_BYTES, false);
+		if (!rc)
+			rc = transfer(s->fd, space, h.used, at * BLOCK_BYTES + sizeof(h), false);
+		if (!rc)
+			rc = read_block(space, (u32)h.used, backwards, fn, ctx);
+		at = backwards ? h.prev : h.next;
+	}
+	free(space);
+	if (!rc && !backwards)
+		rc = read_block(st.data, st.used, false, fn, ctx);
+	return rc;
+}
+
+void spool_clear(struct spool *s, u32 stream)
+{
+	struct stream *st = &s->streams[stream];
+
+	/* The chain from first to prev ends in `at`, whose head is written now. */
+	if (st->at != NO_BLOCK) {
+		struct block_head h = { .prev = st->prev, .next = s->free };
+
+		if (!transfer(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES, true))
+			s->free = st->first;
+	}
+	free(st->data);
+	*st = (struct stream){ .first = NO_BLOCK, .prev = NO_BLOCK, .at = NO_BLOCK };
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What of a trace an export is to hold: one stage between the model and any
+ * exporter. It observes the model in the exporter's place and passes on what
+ * is wanted. --from and --to are the model's.
+ */
+#ifndef SINK_SELECT_H
+#define SINK_SELECT_H
+
+#include "base/map.h"
+#include "sink/export.h"
+
+struct select_config {
+	const char *glob; /* groups; NULL: all */
+	const u32 *pids; /* borrowed */
+	u32 pid_count; /* 0: all */
+	const char *thread; /* a tid, or a pattern of names; NULL: all */
+	u64 min_duration_ns; /* of spans and events */
+	u32 slowest; /* only the N longest events and what is in them; 0: all */
+};
+
+/* The longest events of a trace, found in a reading of their own. */
+struct slow_event {
+	u64 thread; /* model_thread.id: the same in each reading */
+	u64 begin, end; /* ns */
+};
+
+struct select {
+	struct select_config config;
+	const struct model_observer *inner;
+	void *inner_ctx;
+	struct slow_event *slow; /* a heap while they are sought, then sorted */
+	u32 slow_count, slow_cap;
+	struct model_share *shares; /* scratch */
+	u32 share_cap;
+	u64 passed, left_out; /* spans and events */
+};
+
+void select_init(struct select *s, const struct select_config *config);
+void select_release(struct select *s);
+/* First reading, only with config.slowest: observes m. */
+void select_search(struct select *s, struct model *m);
+/* Before the second reading. */
+void select_found(struct select *s);
+/* Takes the place of what observes m now, which gets what is wanted. */
+void select_attach(struct select *s, struct model *m);
+
+#endif
