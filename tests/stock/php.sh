@@ -103,4 +103,10 @@ check_shares "FPM" "$T/b.json" plugin "$zero" "$(truth "$T/used")" 6
 check_ledger "FPM" "$T/b.json"
 json_eq "FPM: the time is the worker's" "$T/b.json" \
 	"[.groups[] | select(.name == \"plugin:heavy\")][0].pids | index($fpm_pid)" null
+
+# The whole service by its name: master and worker, whichever there are.
+check_status "FPM: by name" 0 "$VMSPAN" record --comm 'php-fpm*' --duration 100ms -o "$T/c" -q
+report "$T/c"
+json_eq "FPM: by name: the master is in it" "$T/c.json" "[.processes[].pid] | index($fpm_pid) != null" true
+check_status "no process by that name" 4 "$VMSPAN" record --comm no-such-name -o "$T/c" -q
 check "FPM: the master lives on" kill -0 "$fpm_pid"

@@ -218,6 +218,12 @@ static const struct option_row table[] = {
 	  IN_EXPORT, set_time, AT(select.min_duration_ns) },
 	{ "slowest", 0, "N", "only the N longest events and what is in them", IN_EXPORT, set_rows,
 	  AT(select.slowest) },
+	{ "all", 0, NULL, "every process that can be traced, as they are now", LIVE, set_flag,
+	  AT(target.all) },
+	{ "comm", 0, "GLOB", "of those, the ones whose name matches, such as 'php-fpm*'", LIVE,
+	  set_text, AT(target.comm) },
+	{ "cgroup", 0, "PATH", "of those, the ones in a control group or below it", LIVE, set_text,
+	  AT(target.cgroup) },
 	{ "output", 'o', "FILE",
 	  "file to write; for export - is standard output, and .gz at its end compresses",
 	  IN_RECORD | IN_EXPORT, set_text, AT(output.file) },
@@ -434,7 +440,7 @@ static int check(const struct command *c, const struct options *o, struct err *e
 	if (c->bit == IN_SERVE && o->target.count && (o->model.from_ns || o->model.to_ns))
 		return usage_error(e, c, "--from and --to are for recordings");
 	if ((c->bit & (IN_TOP | IN_STAT)) && !o->target.count)
-		return usage_error(e, c, "no process given: -p PID");
+		return usage_error(e, c, "no process given: -p PID, or --all, --comm, --cgroup");
 	if ((c->bit & (IN_TOP | IN_STAT)) && o->rest_count)
 		return usage_error(e, c, "unexpected argument '%s'", o->rest[0]);
 	return 0;
@@ -477,7 +483,7 @@ int options_parse(const struct command *c, int argc, char **argv, struct options
 	o->rest = argv + optind;
 	o->rest_count = argc - optind;
 	o->after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
-	if (check(c, o, &e))
+	if (targets_find(o, &e) || check(c, o, &e))
 		return say_error(&e);
 	return OPTIONS_RUN;
 }

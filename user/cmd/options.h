@@ -17,6 +17,8 @@ struct options {
 	struct {
 		u32 pids[OPTION_PIDS_MAX];
 		u32 count;
+		bool all; /* every process that can be traced */
+		const char *comm, *cgroup; /* of those; a pattern, a path */
 		u64 buffer_bytes; /* kernel ring; 0: default */
 		enum live_method method;
 		bool no_children;
@@ -61,6 +63,9 @@ struct options {
  * those of argv.
  */
 int options_parse(const struct command *c, int argc, char **argv, struct options *o);
+/* Adds the processes that --all, --comm and --cgroup mean to the list. 0 or
+ * negative errno. */
+int targets_find(struct options *o, struct err *e);
 /* Prints the command's help. */
 void options_help(const struct command *c, struct out *o);
 /* Fills *e: bad usage. Returns -EINVAL. */
