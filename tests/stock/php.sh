@@ -110,3 +110,5 @@ report "$T/c"
 json_eq "FPM: by name: the master is in it" "$T/c.json" "[.processes[].pid] | index($fpm_pid) != null" true
 check_status "no process by that name" 4 "$VMSPAN" record --comm no-such-name -o "$T/c" -q
 check "FPM: the master lives on" kill -0 "$fpm_pid"
+# Killed, it would leave its workers behind.
+check "FPM: ends" finish fpm TERM

@@ -293,28 +293,39 @@ static int list_pids(struct print *p, const struct options *o, struct err *e)
 	return r;
 }
 
-/* A process on the way is no error: most have no probes, some end. */
-static bool list_one_of_all(struct print *p, u32 pid, struct plan_cache *cache)
+static void put_row(struct print *p, u32 pid, const char *profile, const char *file)
 {
 	char comm[32], name[100], path[1024];
-	struct plan plan;
 
-	if (plan_process(pid, cache, &plan, NULL))
-		return false;
 	process_name(pid, comm);
 	if (p->as_json) {
 		json_object(&p->json);
 		json_key_u64(&p->json, "pid", pid);
 		json_key_string(&p->json, "name", comm);
-		json_key_string(&p->json, "profile", plan.dsos[0].probes.profile->name);
-		json_key_string(&p->json, "path", plan.dsos[0].path);
+		json_key_string(&p->json, "profile", profile);
+		json_key_string(&p->json, "path", file);
 		json_end_object(&p->json);
 	} else {
 		out_printf(&p->out, "%7u  %-16s %-8s %s\n", pid, clean(name, sizeof(name), comm),
-			   plan.dsos[0].probes.profile->name,
-			   clean(path, sizeof(path), plan.dsos[0].path));
+			   profile, clean(path, sizeof(path), file));
 	}
-	plan_free(&plan);
+}
+
+/* A process on the way is no error: most have no probes, some end. */
+static bool list_one_of_all(struct print *p, u32 pid, struct plan_cache *cache)
+{
+	struct vm_target vm;
+	struct plan plan;
+
+	if (!plan_process(pid, cache, &plan, NULL)) {
+		put_row(p, pid, plan.dsos[0].probes.profile->name, plan.dsos[0].path);
+		plan_free(&plan);
+		return true;
+	}
+	if (vm_find(pid, &vm, NULL))
+		return false;
+	put_row(p, pid, vm.profile->name, vm.path);
+	vm_target_free(&vm);
 	return true;
 }
 
