@@ -403,24 +403,23 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 		       const struct wire_sample *w)
 {
-	struct {
-		struct vmspan_sample s;
-		u32 frames[VM_FRAMES];
-	} r = { 0 };
+	u64 room[(sizeof(struct vmspan_sample) + VM_FRAMES * sizeof(u32)) / 8] = { 0 };
+	struct vmspan_sample *r = (void *)room;
+	size_t bytes = sizeof(*r) + w->count * sizeof(u32);
 
 	if (w->count > VM_FRAMES)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	r.s.h.type = VMSPAN_SAMPLE;
-	r.s.h.slots = (u8)((sizeof(r.s) + w->count * sizeof(u32) + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	r.s.h.depth = (u16)w->count;
-	r.s.time = w->time;
-	r.s.weight = w->weight;
-	r.s.cpu = w->cpu;
-	r.s.flags = w->flags;
-	r.s.iteration = w->iteration;
-	memcpy(r.frames, w->frames, w->count * sizeof(u32));
+	r->h.type = VMSPAN_SAMPLE;
+	r->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	r->h.depth = (u16)w->count;
+	r->time = w->time;
+	r->weight = w->weight;
+	r->cpu = w->cpu;
+	r->flags = w->flags;
+	r->iteration = w->iteration;
+	memcpy(r->frames, w->frames, w->count * sizeof(u32));
 	count_record(s, w->iteration);
-	return emit(l, p, s, w->h.tid, 1, &r, r.s.h.slots * (u32)VMSPAN_SLOT);
+	return emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
 }
 
 static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const struct wire_gc *w)
