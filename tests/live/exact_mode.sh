@@ -52,13 +52,23 @@ error_permille() {
 			((($have[.key] // 0) - .value) | fabs) * 1000 / $t[0].cpu_ns] | max | ceil'
 }
 
-exact() { # NAME CASE EVENTS
+exact() { # NAME CASE EVENTS [TRY]
 	if ! run "$1" "$2" "$3" --exact; then
 		not_ok "$1" "did not run"
 		tail -n 5 "$T"/*.err
 		return
 	fi
-	local e
+	local e stolen
+	stolen=$(jq '.repairs.stolen_ns' "$T/report.json")
+	if [ "$stolen" != 0 ]; then
+		# Another machine had our CPU: the tool saw it and said so. Once more.
+		if [ "${4:-0}" -lt 5 ]; then
+			exact "$1" "$2" "$3" $((${4:-0} + 1))
+		else
+			skip "$1" "a hypervisor keeps taking the CPU ($stolen ns of this run)"
+		fi
+		return
+	fi
 	e=$(error_permille)
 	if [ "$e" -le 10 ]; then
 		ok "$1: CPU time within 1 % of the event"

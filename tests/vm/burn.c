@@ -71,7 +71,7 @@ static void stay(int g, unsigned int us)
 	vmspan_enter(comp[g]);
 	begin = cpu_ns();
 	burn_us(us / 2);
-	if (!strcmp(how, "migrate"))
+	if (!strcmp(how, "migrate") && g == GROUP_B)
 		move_on();
 	if (!strcmp(how, "blocked") && g == GROUP_B) {
 		poll(NULL, 0, 2);

@@ -95,6 +95,10 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		m->repairs.discarded_shares++;
 		incomplete = true;
 	}
+	if (s.stolen_ns) {
+		m->repairs.stolen_ns += s.stolen_ns;
+		incomplete = true;
+	}
 	ev->count++;
 	ev->implicit += !t->iteration;
 	ev->wall_ns += s.ledger.event_wall_ns;

@@ -255,6 +255,7 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 		off->cycles[i] -= less;
 		total -= less;
 	}
+	add(&t->off, total);
 	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
 	*self -= total;
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
@@ -389,6 +390,7 @@ void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);
 
+	add(&t->off, total);
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
 	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
 }
@@ -496,6 +498,19 @@ static void share_self(struct share *sh, const struct turn_comp *tc, u64 own, u6
 		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
 }
 
+/* Less than this the two clocks may differ by: their reads, interrupts. */
+#define STOLEN_NS 100000
+
+static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
+{
+	u64 on;
+
+	if (!t->exact || !own || !cpu)
+		return 0;
+	on = wall - scale(min_u64(t->off, own), wall, own);
+	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
+}
+
 int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
 		struct settlement *out)
 {
@@ -512,6 +527,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
+	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		t->shares[i].self_ns = 0;
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));

@@ -77,6 +77,7 @@ struct turn {
 	u32 comp_len, comp_cap;
 	struct map share_of, comp_of; /* row, compartment id -> index */
 	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
+	u64 off; /* cycles off the CPU, whatever they count as */
 	bool exact; /* all of it is covered by the scheduler's record */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */
@@ -99,6 +100,9 @@ struct turn_rules {
 struct settlement {
 	struct ledger ledger;
 	u64 cpu_ns;
+	/* Exact mode: what its CPU clock misses and the scheduler does not explain:
+	 * a hypervisor took the CPU. Nobody can tell from whom. */
+	u64 stolen_ns;
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 

@@ -538,6 +538,13 @@ static VMSPAN__SLOW vmspan_u64 vmspan__cycles_cpu_slow(vmspan_u16 *cpu)
 #endif
 }
 
+/* Both reads take 50 ns; where they took this long something came between. */
+#if defined(__x86_64__)
+#define VMSPAN__READ_CYCLES 4000u
+#else
+#define VMSPAN__READ_CYCLES 100u
+#endif
+
 /* Cycles and CPU number. rdtsc + rseq costs 9-12 ns, rdtscp 15. */
 static inline VMSPAN__UNUSED vmspan_u64 vmspan__now(struct vmspan_thread *t, vmspan_u16 *cpu)
 {
@@ -552,6 +559,25 @@ static inline VMSPAN__UNUSED vmspan_u64 vmspan__clock_ns(clockid_t id)
 	struct timespec ts;
 	clock_gettime(id, &ts);
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
+}
+
+/*
+ * CLOCK_MONOTONIC, cycles and CPU of one moment. An event's cycles are scaled
+ * to its time, so a preemption between the two reads would stretch everything
+ * in it: then they are read again.
+ */
+static VMSPAN__SLOW vmspan_u64 vmspan__now_mono(struct vmspan_thread *t, vmspan_u16 *cpu,
+						vmspan_u64 *mono)
+{
+	vmspan_u64 before, now;
+	int tries = 4;
+
+	do {
+		before = vmspan__cycles();
+		*mono = vmspan__clock_ns(CLOCK_MONOTONIC);
+		now = vmspan__now(t, cpu);
+	} while (now - before > VMSPAN__READ_CYCLES && --tries);
+	return now;
 }
 
 static VMSPAN__SLOW vmspan_u64 vmspan__rseq_cpu(void)
@@ -1042,8 +1068,7 @@ static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
 	e->first = t->batch.seq + (VMSPAN_BATCH_SLOTS - room) - t->extra;
 	/* The order is the same at the end, so the reads' own cost cancels out. */
 	e->cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	e->mono = vmspan__clock_ns(CLOCK_MONOTONIC);
-	e->begin = vmspan__now(t, &e->cpu);
+	e->begin = vmspan__now_mono(t, &e->cpu, &e->mono);
 out:
 	vmspan__done(t, room);
 }
@@ -1069,8 +1094,7 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 	if (!t->turns)
 		goto out;
 	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	mono = vmspan__clock_ns(CLOCK_MONOTONIC);
-	end = vmspan__now(t, &cpu);
+	end = vmspan__now_mono(t, &cpu, &mono);
 	e = &t->turn[t->turns - 1];
 	vmspan__unwind(t, &room, e->base, end, cpu);
 	t->too_deep_open = e->too_deep_open;

@@ -203,6 +203,7 @@ static void put_received(struct json *j, const struct snapshot *s)
 	json_key_u64(j, "repaired", s->repairs.repaired);
 	json_key_u64(j, "before_attach", s->repairs.before_attach);
 	json_key_u64(j, "discarded_shares", s->repairs.discarded_shares);
+	json_key_u64(j, "stolen_ns", s->repairs.stolen_ns);
 	json_end_object(j);
 }
 
