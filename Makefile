@@ -5,6 +5,7 @@
 #   make              program, demo host          build/vmspan, build/demohost
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
+#   make test-vms     the same with stock VMs: tools/install-deps --vms
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
@@ -51,7 +52,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-viewers check clean host vm unit golden fuzz tests bench bench-programs guard
+.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -167,6 +168,9 @@ test-live: all vm
 # watch for long, with processes that come and go: root, about a minute.
 soak: all vm
 	tests/soak
+
+test-vms: all
+	tests/run stock
 
 test-viewers: all golden
 	tests/run viewers

@@ -19,6 +19,11 @@ enum wire_kind {
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
 	WIRE_LOADED = 7, /* struct wire_life: the SDK has been loaded into it */
+	/* Of stock VMs; see vm.h. */
+	WIRE_VM_FRAME = 16, /* struct wire_frame */
+	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
+	WIRE_VM_TURN = 18, /* struct wire_turn */
+	WIRE_VM_GC = 19, /* struct wire_gc */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
 };
 
@@ -73,6 +78,10 @@ enum wire_counter {
 	COUNT_WAKEUPS, /* times the reader was woken */
 	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
 	COUNT_MARK_LOST, /* direct method: marks without state or clock */
+	COUNT_WALKS, /* stacks of stock VMs walked */
+	COUNT_WALK_EMPTY, /* of those: no frame of the interpreter's was there */
+	COUNT_WALK_FAULTS, /* of those: memory that could not be read, or made no sense */
+	COUNT_VM_LOST, /* records of stock VMs without room or state */
 	COUNT_SCHED_LOST, /* scheduler records without room */
 	COUNT_MAX,
 };

@@ -29,6 +29,7 @@ enum {
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
@@ -104,12 +105,17 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct mm_struct {
+	unsigned long arg_start;
+};
+
 struct task_struct {
+	unsigned int __state;
+	struct mm_struct *mm;
 	struct sched_entity se;
 	pid_t pid;
 	pid_t tgid;
 	struct pid *thread_pid;
-	unsigned int __state;
 	unsigned int in_iowait : 1;
 	char comm[16];
 	struct signal_struct *signal;

@@ -113,7 +113,7 @@ static u64 any_number(u64 *seed)
 /* Fills a batch with valid records of any content. Returns how many. */
 static u32 any_records(u64 *seed, struct buf *b)
 {
-	static const u8 types[] = { 1, 1, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 0, 9, 99, 255 };
+	static const u8 types[] = { 1, 1, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 0, 10, 99, 255 };
 	static const u8 size[] = { [1] = 1, [2] = 3, [3] = 2, [4] = 2, [5] = 1, [6] = 1, [7] = 1 };
 	u32 n = (u32)(gen_random(seed) % 60), i, k;
 	static u64 similar[255 * 4];
@@ -146,7 +146,7 @@ static u32 any_records(u64 *seed, struct buf *b)
 		d->h.depth = (u16)any_number(seed);
 		if (alike)
 			d->h.depth &= 3;
-		if (type >= 16 && type <= 18) {
+		if (type >= 16 && type <= VMSPAN_DEF_LAST) {
 			d->count = (u8)(gen_random(seed) % 5);
 			d->name_len = (u8)(gen_random(seed) % 4 ? 0 : (slots - 1) * VMSPAN_SLOT);
 			if (12u + d->count * 4u + d->name_len > slots * 32u)

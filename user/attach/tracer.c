@@ -5,6 +5,7 @@
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
+#include "attach/vm.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -161,6 +162,10 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 		r = bpf_map__set_autocreate(t->skel->maps.scheds, false);
 	if (!r && (config->direct || config->exact))
 		r = configure_clock(t);
+	if (!r && !config->vm_hz)
+		r = vm_leave_out(t);
+	else if (!r)
+		vm_configure(t, config->vm_hz);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
 	if (!r && (config->direct || config->exact))
@@ -209,6 +214,7 @@ void tracer_free(struct tracer *t)
 {
 	if (!t)
 		return;
+	vm_stop(t);
 	vmspan_bpf__destroy(t->skel);
 	tsc_close(&t->tsc);
 	free(t);

@@ -16,6 +16,8 @@ struct tracer {
 	u64 ring_bytes;
 	bool has_life, has_tsc, direct, children, exact;
 	bool multi; /* carrier and armed are loaded for uprobe_multi links */
+	struct bpf_link **vm_links; /* owned; see vm.c */
+	u32 vm_count;
 };
 
 #endif

@@ -12,6 +12,7 @@
 #include "probe/elf_notes.h"
 #include "probe/plan.h"
 #include "probe/target.h"
+#include "probe/vm.h"
 #include "source/replay.h"
 
 #include <errno.h>
@@ -198,6 +199,49 @@ static void process_name(u32 pid, char to[32])
 	kernel_read_line(path, to, 32);
 }
 
+/* A stock VM: 0, or -ENOENT when it runs none. */
+static int list_vm(struct print *p, u32 pid)
+{
+	char comm[32], name[100], path[1024], provider[VM_NAME_MAX];
+	struct vm_target t;
+	int i;
+
+	if (vm_find(pid, &t, NULL))
+		return -ENOENT;
+	process_name(pid, comm);
+	if (p->as_json) {
+		json_object(&p->json);
+		json_key_u64(&p->json, "pid", pid);
+		json_key_string(&p->json, "name", comm);
+		json_key_string(&p->json, "vm", t.profile->name);
+		json_key_string(&p->json, "version", t.version);
+		json_key_string(&p->json, "path", t.path);
+		json_key_string(&p->json, "build_id", t.build_id);
+		json_key_bool(&p->json, "layout", t.layout != NULL);
+		json_key_array(&p->json, "probes");
+	} else {
+		out_printf(&p->out, "%u %s\n  %s: %s %s\n", pid, clean(name, sizeof(name), comm),
+			   clean(path, sizeof(path), t.path), t.profile->name, t.version);
+	}
+	for (i = 0; i < VM_ROLES; i++) {
+		const char *probe = vm_probe(t.profile, (enum vm_role)i, provider);
+
+		if (!t.probes[i] || !probe)
+			continue;
+		snprintf(name, sizeof(name), "%s:%s", provider, probe);
+		if (p->as_json)
+			json_string(&p->json, name);
+		else
+			out_printf(&p->out, "    %s\n", name);
+	}
+	if (p->as_json) {
+		json_end_array(&p->json);
+		json_end_object(&p->json);
+	}
+	vm_target_free(&t);
+	return 0;
+}
+
 static int list_process(struct print *p, u32 pid, struct err *e)
 {
 	struct known_names names = { 0 };
@@ -207,6 +251,10 @@ static int list_process(struct print *p, u32 pid, struct err *e)
 	int r;
 
 	r = plan_process(pid, NULL, &plan, e);
+	if (r == -ENOENT && !list_vm(p, pid)) {
+		*e = (struct err){ 0 };
+		return 0;
+	}
 	if (r)
 		return r;
 	process_name(pid, comm);

@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 #include "base/text.h"
 #include "cmd/config.h"
+#include "probe/vm.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -92,6 +93,35 @@ static int set_rows(void *at, const struct option_row *row, const char *arg, str
 		return bad_value(e, row, arg, "a number of 1 or more");
 	*(u32 *)at = (u32)v;
 	return 0;
+}
+
+static int set_hz(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	u64 v;
+
+	if (text_parse_u64(arg, 10000, &v) || !v)
+		return bad_value(e, row, arg, "a number from 1 to 10000");
+	*(u32 *)at = (u32)v;
+	return 0;
+}
+
+static int set_attribute(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	if (strcmp(arg, "innermost") && strcmp(arg, "outermost"))
+		return bad_value(e, row, arg, "innermost or outermost");
+	*(bool *)at = arg[0] == 'o';
+	return 0;
+}
+
+/* Profiles are read where they are named: all commands then know them. */
+static int add_profile(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	(void)at;
+	(void)row;
+	if (!vm_profile_add(arg, e))
+		return 0;
+	e->status = EXIT_USAGE;
+	return -EINVAL;
 }
 
 static int add_pid(struct options *o, u32 pid)
@@ -359,6 +389,14 @@ static const struct option_row table[] = {
 	{ "method", 0, "auto|flush|direct",
 	  "auto (default), flush (batches made in the process) or direct (a trap a mark)", LIVE,
 	  set_method, AT(target.method) },
+	{ "hz", 0, "N", "looks a second at the stacks of a stock VM (default 99)", LIVE, set_hz,
+	  AT(target.hz) },
+	{ "profile", 0, "FILE", "a profile of a stock VM, tried before those built in",
+	  LIVE | IN_LIST | IN_DOCTOR, add_profile, 0 },
+	{ "attribute", 0, "END",
+	  "of a sampled stack, who gets the self time: innermost (default, who ran) or outermost "
+	  "(the outermost group that is one by name: who called)",
+	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_attribute, AT(model.outermost) },
 	{ "exact", 'x', NULL,
 	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
 	  "have the CPU",

@@ -26,6 +26,7 @@ struct options {
 		u64 alert_ns; /* no option: set by watch; see struct live_config */
 		enum live_method method;
 		bool no_children;
+		u32 hz; /* looks a second at stacks; 0: default */
 		bool exact;
 	} target;
 	struct model_config model;

@@ -3,6 +3,7 @@
 #include "attach/kernel.h"
 #include "base/text.h"
 #include "probe/plan.h"
+#include "probe/vm.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,17 +16,25 @@ static bool look_at(u32 pid, struct plan_cache *cache,
 		    void (*fn)(void *ctx, const struct scan_process *p), void *ctx)
 {
 	struct scan_process found = { .pid = pid };
+	struct vm_target vm;
 	struct plan plan;
 	char path[40];
 
-	if (plan_process(pid, cache, &plan, NULL))
-		return false;
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	kernel_read_line(path, found.name, sizeof(found.name));
-	found.profile = plan.dsos[0].probes.profile->name;
-	found.path = plan.dsos[0].path;
+	if (!plan_process(pid, cache, &plan, NULL)) {
+		found.profile = plan.dsos[0].probes.profile->name;
+		found.path = plan.dsos[0].path;
+		fn(ctx, &found);
+		plan_free(&plan);
+		return true;
+	}
+	if (vm_find(pid, &vm, NULL))
+		return false;
+	found.profile = vm.profile->name;
+	found.path = vm.path;
 	fn(ctx, &found);
-	plan_free(&plan);
+	vm_target_free(&vm);
 	return true;
 }
 

@@ -36,6 +36,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.alert_ns = o->target.alert_ns,
 		.method = o->target.method,
 		.no_children = o->target.no_children,
+		.hz = o->target.hz,
 		.exact = o->target.exact,
 	};
 	int rc;

@@ -34,6 +34,12 @@ static bool def_fits(const struct vmspan_def *d)
 		       (size_t)d->h.slots * VMSPAN_SLOT;
 }
 
+static bool sample_fits(const struct vmspan_sample *s)
+{
+	return sizeof(*s) + (s->h.depth & VMSPAN_DEPTH_MASK) * sizeof(s->frames[0]) <=
+	       (size_t)s->h.slots * VMSPAN_SLOT;
+}
+
 int batch_check(const void *data, u32 bytes, u32 records)
 {
 	const u8 *p = data;
@@ -47,8 +53,10 @@ int batch_check(const void *data, u32 bytes, u32 records)
 			return -EBADMSG;
 		if (fixed_slots[h->type] && h->slots != fixed_slots[h->type])
 			return -EBADMSG;
-		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LABEL &&
+		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LAST &&
 		    !def_fits((const void *)h))
+			return -EBADMSG;
+		if (h->type == VMSPAN_SAMPLE && !sample_fits((const void *)h))
 			return -EBADMSG;
 		at += h->slots * (u32)VMSPAN_SLOT;
 		n++;

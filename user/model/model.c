@@ -177,7 +177,7 @@ static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc 
 
 	if (!model_in_range(m, begin))
 		return;
-	g->count++;
+	g->count += !(gc->h.depth & VMSPAN_F_PART);
 	g->total_ns += ns;
 	g->max_ns = max_u64(g->max_ns, ns);
 	if (gc->bytes_before > gc->bytes_after)
@@ -295,7 +295,10 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		return -ENOMEM;
 	take_native_off(st, t, e);
 	whole = whole && (t->exact || !m->config.exact);
-	rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
+	if (e->h.depth & VMSPAN_F_SAMPLED)
+		rc = sample_event(m, st, t, e, !whole || st->flawed);
+	else
+		rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
 	if (rc)
 		return rc;
 	st->flawed = st->flawed && e->parent;
@@ -343,6 +346,8 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 		return take_stay(m, st, (const void *)h);
 	case VMSPAN_EVENT:
 		return take_event(m, st, (const void *)h, seq);
+	case VMSPAN_SAMPLE:
+		return sample_take(m, st, (const void *)h);
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
 	case VMSPAN_VALUE:
@@ -350,6 +355,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_DEF_GROUP:
 	case VMSPAN_DEF_COMPARTMENT:
 	case VMSPAN_DEF_LABEL:
+	case VMSPAN_DEF_FRAME:
 		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
 	}
 	return 0; /* of a newer target */
@@ -502,6 +508,9 @@ static int item_clock(struct model *m, const struct item_clock *c)
 static int stream_end(struct model *m, struct registry *r, u64 key, struct stream *st)
 {
 	int rc = stream_drain(st, take_batch, m, &m->missing);
+
+	if (!rc)
+		rc = sample_flush(m, st);
 	map_del(&r->threads, key);
 	stream_free(st);
 	return rc;
@@ -667,8 +676,11 @@ int model_finish(struct model *m)
 			const struct map *threads = &m->set.procs[i]->registries[k]->threads;
 
 			for (at = 0; map_next(threads, &at, &key, &value);) {
-				rc = stream_drain((struct stream *)(uintptr_t)value, take_batch, m,
-						  &m->missing);
+				struct stream *st = (struct stream *)(uintptr_t)value;
+
+				rc = stream_drain(st, take_batch, m, &m->missing);
+				if (!rc)
+					rc = sample_flush(m, st);
 				if (rc)
 					return rc;
 			}

@@ -16,6 +16,7 @@ enum nested_mode {
 
 struct model_config {
 	enum nested_mode nested;
+	bool outermost; /* of sampled stacks, the outermost named group is charged */
 	bool own_groups; /* measure the compartments' own groups too */
 	/* Only events that begin in [from, to) ns after the stream's first
 	 * clock item count; to = 0: no end. */
@@ -102,6 +103,20 @@ struct model_mark {
 	u32 iteration;
 };
 
+/* A stack that was looked at, innermost frame first. */
+struct model_sample {
+	const struct model_thread *thread;
+	const char *const *frames; /* "function (file)" */
+	const char *const *groups; /* "kind:name" of each */
+	u32 count;
+	u64 time_ns;
+	u64 weight_ns; /* that it stands for */
+	bool off; /* the thread waited; else it ran */
+	bool gc; /* in a collection */
+	bool cut; /* outer frames are left out */
+	u32 iteration;
+};
+
 /* Any may be NULL. A negative return ends model_item() with it. Pointers are
  * borrowed for the call. Spans of an event come before the event. */
 struct model_observer {
@@ -109,6 +124,7 @@ struct model_observer {
 	int (*event)(void *ctx, const struct model_event *e);
 	int (*mark)(void *ctx, const struct model_mark *mk);
 	int (*process)(void *ctx, const struct item_process *p);
+	int (*sample)(void *ctx, const struct model_sample *s);
 	/* A thread that has been shown has another name now. */
 	int (*thread)(void *ctx, const struct model_thread *t);
 };

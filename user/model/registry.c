@@ -40,6 +40,8 @@ static void registry_one_free(struct registry *r, void (*free_stream)(void *))
 	free(r->comps);
 	free(r->groups);
 	free(r->labels);
+	map_free(&r->frame_of);
+	free(r->frames);
 	free(r);
 }
 
@@ -385,6 +387,40 @@ static struct comp *comp_cover(struct registry *r, u32 id)
 	return r->comps[id];
 }
 
+const struct frame_def *registry_frame(const struct registry *r, u32 id)
+{
+	u64 *at = map_get(&r->frame_of, id);
+
+	return at ? &r->frames[*at] : NULL;
+}
+
+static int define_frame(struct registry_set *s, struct registry *r, const struct vmspan_def *d)
+{
+	s64 name = intern_put(s->names, (const char *)(d->groups + d->count), d->name_len);
+	u64 *at = map_get(&r->frame_of, d->h.id), index = at ? *at : r->frame_len;
+
+	if (name < 0)
+		return (int)name;
+	if (d->count != 1 || (!at && r->frame_len >= REGISTRY_ID_MAX))
+		return 0;
+	if (index == r->frame_cap) {
+		u32 cap = r->frame_cap ? 2 * r->frame_cap : 64;
+		struct frame_def *f = realloc(r->frames, cap * sizeof(*f));
+
+		if (!f)
+			return -ENOMEM;
+		r->frames = f;
+		r->frame_cap = cap;
+	}
+	if (!at && map_put(&r->frame_of, d->h.id, index))
+		return -ENOMEM;
+	r->frame_len += !at;
+	r->frames[index] = (struct frame_def){ .comp = d->groups[0],
+					       .name = (u32)name,
+					       .named = d->flags & VMSPAN_FRAME_NAMED };
+	return 0;
+}
+
 int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d)
 {
@@ -393,6 +429,8 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 	s64 id;
 
 	switch (d->h.type) {
+	case VMSPAN_DEF_FRAME:
+		return define_frame(s, r, d);
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:

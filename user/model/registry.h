@@ -46,6 +46,13 @@ struct group_def {
 	bool inactive;
 };
 
+/* A frame of stacks that were looked at. */
+struct frame_def {
+	u32 comp; /* compartment id */
+	u32 name; /* intern id */
+	bool named; /* its group is one by name, no fallback */
+};
+
 struct registry {
 	u64 address;
 	u32 generation; /* grows with every definition of a group */
@@ -53,6 +60,9 @@ struct registry {
 	struct comp **comps;
 	u32 *labels; /* intern id + 1; 0: not defined */
 	u32 group_len, comp_len, label_len;
+	struct map frame_of; /* frame id -> index in frames */
+	struct frame_def *frames; /* owned */
+	u32 frame_len, frame_cap;
 	struct map threads; /* thread number -> struct stream * */
 };
 
@@ -109,6 +119,8 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
 /* A label's text, "" for 0 and for ids never defined. */
 const char *registry_label(const struct registry_set *s, const struct registry *r, u32 id);
+/* A frame; NULL for one that was never defined. */
+const struct frame_def *registry_frame(const struct registry *r, u32 id);
 const char *registry_name(const struct registry_set *s, u32 intern_id);
 
 #endif

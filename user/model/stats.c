@@ -22,13 +22,16 @@
 	X(op, stayed)                             \
 	X(op, moved)                              \
 	X(op, stale)                              \
-	X(op, incomplete)
+	X(op, incomplete)                         \
+	X(op, samples)                            \
+	X(op, self_samples)
 #define EVENT_FIELDS(X, op) \
 	X(op, count)        \
 	X(op, implicit)     \
 	X(op, wall_ns)      \
 	X(op, cpu_ns)       \
-	X(op, incomplete)
+	X(op, incomplete)   \
+	X(op, samples)
 #define GC_FIELDS(X, op) \
 	X(op, count)     \
 	X(op, total_ns)  \

@@ -28,6 +28,7 @@ struct group_stats {
 	u64 durations[JANK_BUCKETS]; /* of wall by event, cumulative */
 	u64 stayed, moved, stale; /* spans: kept, changed CPU, nested loop */
 	u64 incomplete; /* of events: those that lack data */
+	u64 samples, self_samples; /* on the stack, innermost; sampled events */
 	struct hist hist; /* of wall by event */
 };
 
@@ -46,6 +47,7 @@ struct event_stats {
 	u64 implicit; /* spans outside any event: each root is one */
 	u64 wall_ns, cpu_ns;
 	u64 incomplete;
+	u64 samples; /* of sampled events */
 	u64 max_ns;
 	u64 durations[JANK_BUCKETS];
 };

@@ -92,6 +92,7 @@ void stream_free(void *stream)
 		turn_free(st->turns[i]);
 		free(st->turns[i]);
 	}
+	sampler_free(st->sampler);
 	free((char *)st->pub.name);
 	free(st);
 }

@@ -6,6 +6,7 @@
 #ifndef MODEL_STREAM_H
 #define MODEL_STREAM_H
 
+#include "model/sample.h"
 #include "model/turn.h"
 
 /* A batch that came early waits until this many more have come. */
@@ -35,6 +36,7 @@ struct stream {
 	u32 held_len;
 	struct turn *turns[STREAM_TURNS]; /* open, in order of opening */
 	u32 turn_len;
+	struct sampler *sampler; /* owned; NULL: no samples came */
 };
 
 typedef int (*batch_fn)(void *ctx, struct stream *st, const struct item_batch *b);

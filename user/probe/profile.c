@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/profile.h"
 
-#include "profiles.inc"
+#include "probe/embedded.h"
+#include "probe/vm.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -137,19 +138,26 @@ int profile_parse(const char *text, const char *where, struct profile *p, struct
 	return 0;
 }
 
+#define BUILTIN_MAX 16
+
 int profile_builtin(const struct profile **list, struct err *err)
 {
-	static struct profile parsed[ARRAY_SIZE(embedded)];
+	static struct profile parsed[BUILTIN_MAX];
+	static int parsed_count;
 	static bool done;
-	size_t i;
+	const struct embedded *e;
+	size_t count = profiles_embedded(&e), i;
 	int r;
 
-	for (i = 0; i < ARRAY_SIZE(embedded) && !done; i++) {
-		r = profile_parse(embedded[i].text, embedded[i].name, &parsed[i], err);
+	for (i = 0; i < count && !done; i++) {
+		if (vm_profile_is(e[i].text) || parsed_count == BUILTIN_MAX)
+			continue;
+		r = profile_parse(e[i].text, e[i].name, &parsed[parsed_count], err);
 		if (r)
 			return r;
+		parsed_count++;
 	}
 	done = true;
 	*list = parsed;
-	return (int)ARRAY_SIZE(embedded);
+	return parsed_count;
 }

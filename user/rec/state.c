@@ -323,7 +323,7 @@ static int note_records(struct state *s, u32 pid, u64 registry, const void *data
 	while (!rc && p < end) {
 		const struct vmspan_head *h = (const void *)p;
 
-		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LABEL)
+		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LAST)
 			rc = note_def(s, pid, registry, (const void *)h);
 		p += h->slots * VMSPAN_SLOT;
 	}

@@ -72,10 +72,13 @@ enum vmspan_type {
 	VMSPAN_INPUT = 5, /* struct vmspan_mark */
 	VMSPAN_FRAME = 6, /* struct vmspan_mark */
 	VMSPAN_VALUE = 7, /* struct vmspan_mark */
+	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
 	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
 	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
+	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
+	VMSPAN_DEF_LAST = VMSPAN_DEF_FRAME,
 };
 
 /*
@@ -92,6 +95,8 @@ struct vmspan_head {
 
 #define VMSPAN_DEPTH_MASK 0x0fffu
 #define VMSPAN_F_REPAIRED 0x8000u /* closed by the SDK: its leave never came */
+#define VMSPAN_F_PART 0x2000u /* of a collection that was told of before */
+#define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
 
 /* One stay in a compartment. id: compartment. */
 struct vmspan_span {
@@ -162,12 +167,33 @@ struct vmspan_mark {
 };
 
 /*
+ * A thread's stack, found by looking (VMSPAN_SAMPLE): h.depth frames, innermost
+ * first, by the ids of VMSPAN_DEF_FRAME. The weight is the time it stands for:
+ * of VMSPAN_SAMPLE_OFF the time the thread then spent off the CPU, else that
+ * between two looks.
+ */
+#define VMSPAN_SAMPLE_OFF 1u /* it waited; else it ran */
+#define VMSPAN_SAMPLE_GC 2u /* in a collection */
+#define VMSPAN_SAMPLE_CUT 4u /* outer frames are left out */
+#define VMSPAN_SAMPLE_FAULT 8u /* frames further out could not be read */
+struct vmspan_sample {
+	struct vmspan_head h;
+	vmspan_u64 time; /* cycles */
+	vmspan_u64 weight; /* ns */
+	vmspan_u16 cpu, flags;
+	vmspan_u32 iteration; /* of the event it lies in; 0: outside any */
+	vmspan_u32 frames[];
+};
+
+/*
  * A definition; the last one of an id holds. id: what is defined. Group:
- * `kind`, flags. Compartment: `count` group ids, then the name. In all, the
+ * `kind`, flags. Compartment: `count` group ids, then the name. Frame: the id of
+ * its compartment in the place of a group's, flags, then the name. In all, the
  * name begins at groups[count] and is `name_len` bytes long; the slot is
  * zero-filled behind it.
  */
 #define VMSPAN_GROUP_INACTIVE 1u /* measured only when asked for */
+#define VMSPAN_FRAME_NAMED 1u /* its group is one by name, no fallback */
 struct vmspan_def {
 	struct vmspan_head h;
 	vmspan_u8 kind; /* enum vmspan_kind */

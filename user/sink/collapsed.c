@@ -19,8 +19,9 @@ struct node {
 };
 
 struct collapsed {
-	struct slices slices;
+	struct slices slices; /* first: its observer's ctx is ours */
 	struct out *out;
+	struct model_observer observer;
 	struct node *nodes;
 	u32 count, cap;
 	struct map node_of; /* parent << 32 | name */
@@ -33,6 +34,7 @@ struct collapsed {
 		u64 waits; /* event: blocked time that no call has shown yet */
 	} stack[DEPTH_MAX];
 	u32 depth;
+	bool sampled; /* stacks were looked at: they tell the events' time */
 	bool exact; /* the scheduler says when a thread waits */
 	int rc;
 };
@@ -91,6 +93,8 @@ static u32 begin_event(struct collapsed *c, u32 parent, const struct slice *s)
 	const char *label = slices_name(&c->slices, s->name);
 	u32 node = find_node(c, parent, label[0] ? s->name : name_id(c, "event"));
 
+	if (c->sampled)
+		return node;
 	/* Which stack lost it is not known. */
 	add(c, node, "(native)", s->event.ledger.native_ns);
 	add(c, node, "(lost)", s->event.ledger.lost_ns);
@@ -153,17 +157,41 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	return c->rc;
 }
 
-static int walk_thread(struct collapsed *c, u32 thread)
+static u32 thread_node(struct collapsed *c, const char *process, u32 pid, const char *thread)
 {
-	const struct slice_thread *t = &c->slices.threads[thread];
-	const char *process = slices_name(&c->slices, c->slices.processes[t->process].name);
-	const char *name = slices_name(&c->slices, t->name);
 	char text[400];
 	u32 node;
 
-	snprintf(text, sizeof(text), "%s (%u)", process[0] ? process : "process", t->pid);
+	snprintf(text, sizeof(text), "%s (%u)", process[0] ? process : "process", pid);
 	node = find_node(c, 0, name_id(c, text));
-	c->thread_node = find_node(c, node, name_id(c, name[0] ? name : "thread"));
+	return find_node(c, node, name_id(c, thread[0] ? thread : "thread"));
+}
+
+/* A whole stack of functions, for the time it stands for. */
+static int take_sample(void *ctx, const struct model_sample *s)
+{
+	struct collapsed *c = ctx;
+	u32 node = thread_node(c, s->thread->process, s->thread->pid, s->thread->name), i;
+
+	c->sampled = true;
+	for (i = s->count; i-- > 0 && !c->rc;)
+		node = find_node(c, node, name_id(c, s->frames[i]));
+	if (c->rc)
+		return c->rc;
+	if (s->off || s->gc || !s->count)
+		add(c, node, s->off ? "(waiting)" : s->gc ? "(gc)" : "(native)", s->weight_ns);
+	else
+		c->nodes[node].ns += s->weight_ns;
+	return c->rc;
+}
+
+static int walk_thread(struct collapsed *c, u32 thread)
+{
+	const struct slice_thread *t = &c->slices.threads[thread];
+
+	c->thread_node =
+		thread_node(c, slices_name(&c->slices, c->slices.processes[t->process].name),
+			    t->pid, slices_name(&c->slices, t->name));
 	c->depth = 0;
 	return c->rc ? c->rc : slices_walk(&c->slices, thread, walk_edge, c);
 }
@@ -218,7 +246,9 @@ static void *collapsed_begin(struct out *out, const struct export_config *config
 		return NULL;
 	}
 	find_node(c, 0, 0);
-	model_observe(m, &slices_observer, &c->slices);
+	c->observer = slices_observer;
+	c->observer.sample = take_sample;
+	model_observe(m, &c->observer, &c->slices);
 	return c;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report as JSON, schema 1. SCHEMA.md describes every key. */
+#include "model/sample.h"
 #include "sink/complete.h"
 #include "sink/sink.h"
 
@@ -69,6 +70,8 @@ static void put_events(struct json *j, const struct event_stats *e)
 	json_key_u64(j, "implicit", e->implicit);
 	json_key_u64(j, "max_ns", e->max_ns);
 	put_durations(j, e->durations);
+	if (e->samples)
+		json_key_u64(j, "samples", e->samples);
 	json_end_object(j);
 }
 
@@ -88,6 +91,24 @@ static void put_children(struct json *j, const struct snapshot *s, const struct 
 		json_end_object(j);
 	}
 	json_end_array(j);
+}
+
+/* How many looks the figures of a sampled group rest on, and how sure its share
+ * of the time spent running is. */
+static void put_samples(struct json *j, const struct snapshot *s, const struct group_stats *t)
+{
+	u32 low, high;
+
+	if (!s->events.samples)
+		return;
+	sample_interval(t->self_samples, s->events.samples, &low, &high);
+	json_key_u64(j, "samples", t->samples);
+	json_key_u64(j, "self_samples", t->self_samples);
+	json_key_object(j, "self_share");
+	json_key_u64(j, "ppm", t->self_samples * 1000000 / s->events.samples);
+	json_key_u64(j, "low_ppm", low);
+	json_key_u64(j, "high_ppm", high);
+	json_end_object(j);
 }
 
 /* Exact mode: where the group's own time went while it had no CPU. */
@@ -132,6 +153,7 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	json_key_bool(j, "complete", group_complete(s, t));
 	put_children(j, s, g);
 	json_key_u64(j, "incomplete", t->incomplete);
+	put_samples(j, s, t);
 	put_off(j, t);
 	json_end_object(j);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The report for people. */
+#include "model/sample.h"
 #include "sink/complete.h"
 #include "sink/sink.h"
 #include "sink/summary.h"
@@ -67,6 +68,20 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 		page_line(p, SGR_YELLOW);
 	}
 	summary_worst(l, s, false);
+	page_line(p, NULL);
+}
+
+/* A share of one half is the least sure: no other is further off. */
+static void put_sampled(struct page *p, u64 samples)
+{
+	char count[COUNT_MAX];
+	u32 low, high;
+
+	if (!samples)
+		return;
+	sample_interval(samples / 2, samples, &low, &high);
+	out_printf(&p->line, "sampled: %s sample%s; shares are within %.1f points (95 %%)",
+		   count_text(count, samples), plural(samples), (high - low) / 20000.0);
 	page_line(p, NULL);
 }
 
@@ -198,6 +213,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 
 	out_open_memory(&p.line);
 	put_head(&p, s, src);
+	put_sampled(&p, s->events.samples);
 	put_table(&p, s, v);
 	put_ledger(&p, &s->ledger);
 	put_gc(&p, &s->gc);

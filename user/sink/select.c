@@ -233,6 +233,23 @@ static int take_mark(void *ctx, const struct model_mark *m)
 	return s->inner->mark(s->inner_ctx, m);
 }
 
+/* With a choice of groups: stacks that one of them is on. */
+static int take_sample(void *ctx, const struct model_sample *m)
+{
+	struct select *s = ctx;
+	u32 i;
+
+	if (!s->inner->sample || !wants_thread(s, m->thread) ||
+	    !wants_time(s, m->thread->id, m->time_ns, m->time_ns))
+		return 0;
+	for (i = 0; s->config.glob && i < m->count; i++)
+		if (wants_group(s, m->groups[i]))
+			break;
+	if (s->config.glob && i == m->count)
+		return 0;
+	return s->inner->sample(s->inner_ctx, m);
+}
+
 static int take_process(void *ctx, const struct item_process *p)
 {
 	struct select *s = ctx;
@@ -253,6 +270,7 @@ void select_attach(struct select *s, struct model *m)
 		.span = take_span,
 		.event = take_event,
 		.mark = take_mark,
+		.sample = take_sample,
 		.process = take_process,
 		.thread = take_thread,
 	};

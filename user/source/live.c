@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_int.h"
 
+#include "attach/vm.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +268,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	if (!l->started)
 		r = start(l);
 	process_disarm_all(l);
+	live_vm_detach(l);
 	tracer_tail(l->t);
 	if (!r)
 		r = drain_all(l, err);
@@ -292,6 +295,7 @@ static void live_free(struct source *s)
 	l->fn = NULL;
 	if (l->t) {
 		process_disarm_all(l);
+		live_vm_detach(l);
 		process_detach_all(l);
 	}
 	while (map_next(&l->processes, &at, &key, &value))
@@ -368,6 +372,8 @@ static int check_pid(u32 pid, struct err *err)
  */
 static int look(struct live *l, const struct live_config *c, bool *direct, struct err *err)
 {
+	const struct vm_profile *command;
+	struct vm_target vm = { 0 };
 	struct plan plan;
 	u32 i, j;
 	int r;
@@ -377,11 +383,25 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
+		if (r == -ENOENT && !vm_find(c->pids[i], &vm, err)) {
+			l->loops |= vm.profile->loop;
+			l->walk |= vm_walks(vm.profile);
+			vm_target_free(&vm);
+			l->vm_hz = c->hz ? c->hz : VM_HZ;
+			*err = (struct err){ 0 };
+			continue;
+		}
 		if (r)
 			return r;
 		for (j = 0; j < plan.count; j++)
 			*direct |= c->method == METHOD_AUTO && !plan_has_flush(&plan.dsos[j]);
 		plan_free(&plan);
+	}
+	command = c->command ? vm_of_command(c->command[0]) : NULL;
+	if (command) {
+		l->loops |= command->loop;
+		l->walk |= vm_walks(command);
+		l->vm_hz = c->hz ? c->hz : VM_HZ;
 	}
 	return 0;
 }
@@ -394,13 +414,22 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.direct = direct,
 		.children = !c->no_children,
 		.sweep = sweep_wanted(&c->sweep),
+		.vm_hz = l->vm_hz,
 		.exact = c->exact,
 	};
 
+	if (c->exact && l->vm_hz) {
+		err_set_status(
+			err, -EINVAL, EXIT_USAGE,
+			"--exact is for programs with vmspan.h: a stock VM's events always know "
+			"when they had no CPU");
+		return -EINVAL;
+	}
 	l->t = tracer_open(&tc, err);
 	if (!l->t)
 		return err->code;
-	l->s.info.clock = direct && !tracer_has_tsc(l->t) ? CLOCK_MONO : CLOCK_TSC;
+	l->s.info.clock = l->vm_hz || (direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
+	l->s.info.sampled = l->walk;
 	l->s.info.exact = tracer_has_sched(l->t);
 	return ring_open(&l->ring, l, err);
 }
@@ -493,6 +522,11 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	if (!r) {
 		/* Spans that began before this reading are not of this trace. */
 		fill_info(l);
+		/* Their last records before the news of their ends. */
+		if (l->vm_hz)
+			r = vm_start(l->t, l->vm_hz, l->loops, l->walk, err);
+	}
+	if (!r) {
 		r = tracer_watch_life(l->t, err);
 	}
 	if (!r)

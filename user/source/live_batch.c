@@ -153,6 +153,7 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	/* One that never handed a batch over is nobody's concern. */
 	if (!p || !map_del(&p->threads, w->h.tid))
 		return 0;
+	live_vm_thread_end(p, w->h.tid);
 	memcpy(name, w->comm, sizeof(name));
 	name[sizeof(name) - 1] = 0;
 	it.thread = (struct item_thread){
@@ -175,6 +176,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return 0;
 	if (h->kind == WIRE_BATCH)
 		return batch(l, h, size);
+	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_GC)
+		return live_vm_record(l, h, size);
 	if (h->kind == WIRE_SCHED)
 		return sched_batch(l, h, size);
 	if (size < sizeof(*w))
@@ -206,6 +209,8 @@ int live_losses(struct live *l)
 		{ LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES },
 		{ LOSS_TRUNCATED, -1, COUNT_MALFORMED },
 		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
+		{ LOSS_RING_FULL, COUNT_VM_LOST, -1 },
+		{ LOSS_READ_FAULT, COUNT_WALK_FAULTS, -1 },
 		{ LOSS_SCHED, COUNT_SCHED_LOST, -1 },
 	};
 	u64 now[COUNT_MAX];

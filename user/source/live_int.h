@@ -11,6 +11,7 @@
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
+ *   live_vm.c        stock VMs
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -23,6 +24,9 @@
 #include "source/live.h"
 
 struct ring_buffer;
+struct vm_profile;
+struct vm_state;
+struct vm_file;
 
 /* ---- live_registry.c ---- */
 
@@ -93,6 +97,8 @@ struct process {
 	struct registry *registries; /* owned */
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
+	const struct vm_profile *vm_profile; /* NULL: no stock VM */
+	struct vm_state *vm_state; /* owned, or NULL */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
@@ -132,6 +138,10 @@ struct live {
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
 	struct attachment *buried; /* of ended processes, not yet detached */
+	struct vm_file **vm_files; /* owned */
+	u32 vm_file_count;
+	u32 vm_hz; /* 0: no stock VM is traced */
+	bool loops, walk; /* event loops are watched; stacks are looked at */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	struct buf held; /* items from before the first poll; behind defs, their data */
@@ -222,6 +232,19 @@ bool sweep_wanted(const struct live_sweep *s);
 int sweep_open(struct live *l, struct err *err);
 /* News of a process that is not known: a candidate, or nobody. 0 or l->failed. */
 int sweep_new(struct live *l, const struct wire_life *w);
+
+/* ---- live_vm.c ---- */
+
+/* The registry of streams that are made here; no target's lies there. */
+#define VM_REGISTRY 2
+/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
+int live_vm_attach(struct live *l, struct process *p, struct err *err);
+/* Timers, scheduler, loops and the probes of whole files. */
+void live_vm_detach(struct live *l);
+/* A WIRE_VM_* record. 0, or l->failed. */
+int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
+void live_vm_thread_end(struct process *p, u32 tid);
+void live_vm_free(struct process *p);
 
 /* ---- live_registry.c ---- */
 

@@ -304,6 +304,16 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 
 	p->looked_ns = clock_mono_ns();
 	r = plan_process(p->pid, &l->cache, &plan, err);
+	if (r == -ENOENT && l->vm_hz) {
+		struct err vm_err = { 0 };
+		int v = live_vm_attach(l, p, &vm_err);
+
+		if (v != -ENOENT) {
+			plan_free(&plan);
+			*err = vm_err;
+			return v;
+		}
+	}
 	if (!r || r == -ENOENT)
 		drop_unmapped(l, p, &plan);
 	if (!r)
@@ -365,6 +375,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	}
 	if (parent) {
 		p->vm = parent->vm;
+		p->vm_profile = parent->vm_profile;
 		for (i = 0; i < parent->registry_count; i++) {
 			struct registry *r = live_registry_at(p, parent->registries[i].address);
 
@@ -391,6 +402,8 @@ static void forget_memory(struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->threads);
+	live_vm_free(p);
+	p->vm_profile = NULL;
 }
 
 /* The loader maps libraries after the exec; ours may be among them. The first

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stock VMs: what user space tells the walker, and what the walker's records
+ * in the ring buffer hold. Included by both sides.
+ */
+#ifndef BPF_VM_H
+#define BPF_VM_H
+
+#include "wire.h"
+
+enum vm_kind {
+	VM_NONE,
+	VM_CPYTHON,
+	VM_PHP,
+	VM_RUBY,
+	VM_JVM,
+	VM_POSTGRES,
+	VM_KINDS,
+};
+
+/*
+ * Offsets a walker needs, by VM; in bytes. [layout] sections of the profiles
+ * use these names, tools/gen-offsets prints them.
+ */
+#define VM_CPYTHON_OFFSETS(X)                                                           \
+	X(runtime_interpreters) /* _PyRuntime: first interpreter */                     \
+	X(interp_threads) /* its first thread */                                        \
+	X(thread_next)                                                                  \
+	X(thread_native_id) /* gettid() as the process sees it */                       \
+	X(thread_cframe) /* 0: the thread has its frame at thread_frame */              \
+	X(thread_frame) /* or: the cframe has it here */                                \
+	X(frame_code)                                                                   \
+	X(frame_previous)                                                               \
+	X(frame_owner) /* 0: frames do not say; else a byte, 3: no frame of Python's */ \
+	X(code_filename)                                                                \
+	X(code_qualname)                                                                \
+	X(text_length)                                                                  \
+	X(text_state)                                                                   \
+	X(text_ascii) /* characters of a compact ASCII string */                        \
+	X(text_compact) /* of another compact string */
+#define VM_PHP_OFFSETS(X)       \
+	X(globals_execute_data) \
+	X(execute_func)         \
+	X(execute_prev)         \
+	X(func_type)            \
+	X(func_name)            \
+	X(func_filename)        \
+	X(zstring_hash)         \
+	X(zstring_length)       \
+	X(zstring_text)
+#define VM_RUBY_OFFSETS(X)     \
+	X(vm_main_ractor)      \
+	X(ractor_ec)           \
+	X(ec_stack)            \
+	X(ec_stack_size)       \
+	X(ec_cfp)              \
+	X(cfp_size)            \
+	X(cfp_iseq)            \
+	X(iseq_body)           \
+	X(body_path)           \
+	X(body_label)          \
+	X(rstring_heap_length) \
+	X(rstring_heap_text)   \
+	X(rstring_embedded)    \
+	X(rarray_heap)         \
+	X(rarray_embedded)
+
+#define VM_OFFSET_ID(name) OFF_##name,
+enum vm_offset {
+	VM_CPYTHON_OFFSETS(VM_OFFSET_ID)
+	VM_PHP_OFFSETS(VM_OFFSET_ID) VM_RUBY_OFFSETS(VM_OFFSET_ID) OFF_COUNT
+};
+
+/* How a thread's events are told apart, the surest last: it never goes back. */
+enum loop_rank {
+	LOOP_NONE, /* no loop seen: stays on the CPU */
+	LOOP_POLL, /* poll, select: handlers call them too */
+	LOOP_EPOLL,
+	LOOP_PROBES, /* requests, statements */
+};
+
+/* System calls have numbers below this. */
+#define CALLS 512
+
+enum vm_flag {
+	VM_WALK = 1, /* its frames can be walked */
+	VM_LOOPS = 2, /* waits of an event loop end its events */
+	VM_BURSTS = 4, /* of a thread without a loop, stays on the CPU are events */
+};
+
+/* How a VM's processes are walked: value of the map vm_procs, by tgid. */
+struct vm_proc {
+	vmspan_u32 kind; /* enum vm_kind */
+	vmspan_u32 flags; /* VM_* */
+	vmspan_u64 root; /* run-time address of the VM's root symbol */
+	vmspan_u16 off[OFF_COUNT];
+	vmspan_u16 pad[4 - OFF_COUNT % 4];
+};
+
+enum {
+	VM_FRAMES = 64, /* of a stack; the outermost are cut off */
+	VM_FILE = 240, /* bytes of a file's name; of a longer one the end */
+	VM_FUNCTION = 112,
+	VM_TEXT = 240, /* bytes of a request's or statement's text */
+	VM_TITLE = 112, /* bytes of a process's title */
+};
+
+/* A frame's code, told once before the first sample that has it. */
+struct wire_frame {
+	struct wire_head h;
+	vmspan_u32 id;
+	vmspan_u16 file_len, function_len; /* bytes */
+	/* Bytes a character; 0: bytes as they are (ASCII or UTF-8). */
+	vmspan_u8 file_unit, function_unit, pad[6];
+	char file[VM_FILE];
+	char function[VM_FUNCTION];
+};
+
+enum sample_flag {
+	SAMPLE_OFF = VMSPAN_SAMPLE_OFF,
+	SAMPLE_GC = VMSPAN_SAMPLE_GC,
+	SAMPLE_CUT = VMSPAN_SAMPLE_CUT,
+	SAMPLE_FAULT = VMSPAN_SAMPLE_FAULT,
+};
+
+struct wire_sample {
+	struct wire_head h;
+	vmspan_u64 time; /* CLOCK_MONOTONIC, ns */
+	vmspan_u64 weight; /* ns it stands for */
+	vmspan_u32 iteration;
+	vmspan_u16 cpu, flags;
+	vmspan_u32 count, pad;
+	vmspan_u32 frames[VM_FRAMES]; /* innermost first */
+};
+
+enum turn_kind {
+	TURN_LOOP, /* between two waits of an event loop */
+	TURN_BURST, /* on a CPU, of a thread without a loop */
+	TURN_REQUEST, /* has a text */
+	TURN_STATEMENT, /* has a text and a title */
+	TURN_SAFEPOINT,
+};
+
+/* An event has ended. The texts are there for kinds that have them. */
+struct wire_turn {
+	struct wire_head h;
+	vmspan_u64 begin, end; /* CLOCK_MONOTONIC, ns */
+	vmspan_u64 off_ns; /* of it, not on a CPU */
+	vmspan_u32 iteration;
+	vmspan_u16 cpu_begin, cpu_end;
+	vmspan_u16 kind, text_len, title_len, pad;
+	char text[VM_TEXT];
+	char title[VM_TITLE];
+};
+#define WIRE_TURN_BARE __builtin_offsetof(struct wire_turn, text)
+
+struct wire_gc {
+	struct wire_head h;
+	vmspan_u64 begin, end;
+	vmspan_u32 iteration;
+	vmspan_u16 cpu_begin, cpu_end;
+	vmspan_u32 part; /* of a collection told of before */
+	vmspan_u32 pad;
+};
+
+#endif

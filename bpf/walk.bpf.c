@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stock VMs: which event a thread is in, and which code of the VM's it runs.
+ * The VM knows nothing of it.
+ *
+ *   events       between two waits of an event loop; a request, a statement, a
+ *                safepoint by probes; else a stay on the CPU between two waits
+ *   stacks       read on a timer of each CPU, and when a thread that is in an
+ *                event begins to wait
+ *   collections  by probes
+ *
+ * All are optional ("?").
+ */
+#include "bpf/walk_vm.bpf.h"
+#include <bpf/usdt.bpf.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Between two looks of the timer. */
+const volatile __u64 period_ns = 10101010;
+/* A stay on the CPU is handed over in pieces of this. */
+const volatile __u64 burst_ns = 100000000;
+
+static __always_inline struct vm_thread *thread_make(struct task_struct *task)
+{
+	struct vm_thread *t =
+		bpf_task_storage_get(&vm_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		count(COUNT_VM_LOST, 1);
+	return t;
+}
+
+/* The current thread, if it is one of a traced VM. */
+static __always_inline struct vm_thread *thread_of(struct ids *ids, const struct vm_proc **p)
+{
+	*ids = current_ids();
+	*p = bpf_map_lookup_elem(&vm_procs, &ids->tgid);
+	if (!*p)
+		return NULL;
+	return thread_make(bpf_get_current_task_btf());
+}
+
+/* ---- Events ---- */
+
+static __always_inline void turn_open(struct vm_thread *t, __u16 kind, __u64 now)
+{
+	t->iteration++;
+	t->turn_kind = kind;
+	t->turn_cpu = bpf_get_smp_processor_id();
+	t->turn_begin = now;
+	t->off_before = t->off_total;
+	t->text_len = t->title_len = 0;
+	t->off.count = 0;
+	t->open = 1;
+}
+
+static __always_inline void turn_head(struct wire_turn *r, const struct vm_thread *t,
+				      struct ids ids, __u64 now)
+{
+	r->h.kind = WIRE_VM_TURN;
+	r->h.pid = ids.tgid;
+	r->h.tid = ids.tid;
+	r->begin = t->turn_begin;
+	r->end = now;
+	r->off_ns = t->off_total - t->off_before;
+	r->iteration = t->iteration;
+	r->cpu_begin = t->turn_cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->kind = t->turn_kind;
+	r->pad = 0;
+}
+
+static __always_inline void turn_close(struct vm_thread *t, struct ids ids, __u64 now)
+{
+	struct wire_turn *r;
+
+	t->open = 0;
+	if (t->text_len) {
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+		if (!r)
+			goto lost;
+		turn_head(r, t, ids, now);
+		r->h.bytes = sizeof(*r) - sizeof(r->h);
+		r->text_len = t->text_len;
+		r->title_len = t->title_len;
+		__builtin_memcpy(r->text, t->text, sizeof(r->text));
+		__builtin_memcpy(r->title, t->title, sizeof(r->title));
+	} else {
+		r = bpf_ringbuf_reserve(&ring, WIRE_TURN_BARE, 0);
+		if (!r)
+			goto lost;
+		turn_head(r, t, ids, now);
+		r->h.bytes = WIRE_TURN_BARE - sizeof(r->h);
+		r->text_len = r->title_len = 0;
+	}
+	bpf_ringbuf_submit(r, wake_flags(false));
+	return;
+lost:
+	count(COUNT_VM_LOST, 1);
+}
+
+/* ---- Stacks ---- */
+
+static __always_inline void sample_emit(const struct stack *s, struct ids ids, __u32 iteration,
+					__u64 time, __u64 weight, __u32 flags)
+{
+	struct wire_sample *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		count(COUNT_VM_LOST, 1);
+		return;
+	}
+	r->h.kind = WIRE_VM_SAMPLE;
+	r->h.bytes = sizeof(*r) - sizeof(r->h);
+	r->h.pid = ids.tgid;
+	r->h.tid = ids.tid;
+	r->time = time;
+	r->weight = weight;
+	r->iteration = iteration;
+	r->cpu = bpf_get_smp_processor_id();
+	r->flags = s->flags | flags;
+	r->count = s->count;
+	r->pad = 0;
+	__builtin_memcpy(r->frames, s->frames, sizeof(r->frames));
+	bpf_ringbuf_submit(r, wake_flags(false));
+}
+
+static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_thread *t)
+{
+	return p->flags & VM_BURSTS && t->loop == LOOP_NONE;
+}
+
+SEC("?perf_event")
+int walk_tick(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+	__u64 now;
+
+	t = thread_of(&ids, &p);
+	if (!t || !(p->flags & VM_WALK))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!t->open && has_bursts(p, t))
+		turn_open(t, TURN_BURST, now);
+	if (!t->open)
+		return 0;
+	walk_stack(p, t, &t->run, task, ids);
+	sample_emit(&t->run, ids, t->iteration, now, period_ns, 0);
+	if (t->turn_kind == TURN_BURST && now - t->turn_begin > burst_ns) {
+		turn_close(t, ids, now);
+		turn_open(t, TURN_BURST, now);
+	}
+	return 0;
+}
+
+/* The current task leaves its CPU. */
+static __always_inline void leaves(struct task_struct *task, bool runnable, __u64 now)
+{
+	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+	const struct vm_proc *p;
+	struct ids ids;
+
+	if (!t)
+		return;
+	t->off_at = now;
+	t->preempted = runnable;
+	t->off.count = 0;
+	if (!t->open || runnable)
+		return;
+	ids = task_ids(task);
+	if (t->turn_kind == TURN_BURST) {
+		turn_close(t, ids, now);
+		return;
+	}
+	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
+	if (p && p->flags & VM_WALK)
+		walk_stack(p, t, &t->off, task, ids);
+}
+
+static __always_inline void comes(struct task_struct *task, __u64 now)
+{
+	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+	const struct vm_proc *p = NULL;
+	struct ids ids;
+	__u64 away;
+
+	if (!t) {
+		ids = task_ids(task);
+		p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
+		if (!p)
+			return;
+		t = thread_make(task);
+		if (!t)
+			return;
+	} else {
+		ids = task_ids(task);
+		p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
+	}
+	away = t->off_at ? now - t->off_at : 0;
+	t->off_at = 0;
+	t->off_total += away;
+	if (t->open && away && !t->preempted && p && p->flags & VM_WALK)
+		sample_emit(&t->off, ids, t->iteration, now, away, SAMPLE_OFF);
+	if (!t->open && p && has_bursts(p, t))
+		turn_open(t, TURN_BURST, now);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(walk_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	leaves(prev, preempt || !prev->__state, now);
+	comes(next, now);
+	return 0;
+}
+
+/* ---- Loops: a thread waits for events ---- */
+
+/* By the number of a system call: enum loop_rank of those that wait. */
+const volatile __u8 call_ranks[CALLS] = {};
+
+/*
+ * Runs at every system call of the machine, so what is no wait is sorted out
+ * before anything is looked up. There is no cheaper place that every kernel
+ * has: one that traces single functions does not exist everywhere.
+ */
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(loop_waits, struct pt_regs *regs, long id)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+	__u32 rank;
+
+	if (id < 0 || id >= CALLS || !call_ranks[id])
+		return 0;
+	rank = call_ranks[id];
+	t = thread_of(&ids, &p);
+	if (!t || !(p->flags & VM_LOOPS) || rank < t->loop)
+		return 0;
+	t->loop = rank;
+	t->waits = 1;
+	if (t->open)
+		turn_close(t, ids, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("?tp_btf/sys_exit")
+int loop_goes_on(void *ctx)
+{
+	struct vm_thread *t =
+		bpf_task_storage_get(&vm_threads, bpf_get_current_task_btf(), NULL, 0);
+
+	if (!t || !t->waits)
+		return 0;
+	t->waits = 0;
+	if (!t->open)
+		turn_open(t, TURN_LOOP, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* ---- Probes ---- */
+
+/* PHP: request__startup(file, uri, method). */
+SEC("?usdt")
+int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+	__u64 now;
+	long n;
+
+	t = thread_of(&ids, &p);
+	if (!t)
+		return 0;
+	now = bpf_ktime_get_ns();
+	t->loop = LOOP_PROBES;
+	/* One that never ended, or a stay on the CPU. */
+	if (t->open)
+		turn_close(t, ids, now);
+	turn_open(t, TURN_REQUEST, now);
+	n = uri ? bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)uri) : 0;
+	if (n <= 1 && file)
+		n = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)file);
+	t->text_len = n > 1 ? n - 1 : 0;
+	return 0;
+}
+
+SEC("?usdt")
+int vm_req_end(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = thread_of(&ids, &p);
+	if (t && t->open && t->turn_kind == TURN_REQUEST)
+		turn_close(t, ids, bpf_ktime_get_ns());
+	return 0;
+}
+
+/*
+ * PostgreSQL: statement__status(text or NULL). A prepared query says its text
+ * for each of its messages, and NULL once, when the client may go on.
+ */
+SEC("?usdt")
+int BPF_USDT(vm_status, __u64 text)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+	long n;
+
+	t = thread_of(&ids, &p);
+	if (!t)
+		return 0;
+	if (!text) {
+		if (t->open && t->turn_kind == TURN_STATEMENT)
+			turn_close(t, ids, bpf_ktime_get_ns());
+		return 0;
+	}
+	if (t->open)
+		return 0;
+	t->loop = LOOP_PROBES;
+	turn_open(t, TURN_STATEMENT, bpf_ktime_get_ns());
+	n = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)text);
+	/* An empty statement is one too. */
+	if (n <= 1) {
+		t->text[0] = ';';
+		n = 2;
+	}
+	t->text_len = n - 1;
+	/* The server writes a title over its arguments: user, database, peer. */
+	n = bpf_probe_read_user_str(
+		t->title, sizeof(t->title),
+		(void *)BPF_CORE_READ(bpf_get_current_task_btf(), mm, arg_start));
+	t->title_len = n > 1 ? n - 1 : 0;
+	return 0;
+}
+
+SEC("?usdt")
+int vm_stall_begin(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = thread_of(&ids, &p);
+	if (!t)
+		return 0;
+	t->loop = LOOP_PROBES;
+	turn_open(t, TURN_SAFEPOINT, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("?usdt")
+int vm_stall_end(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = thread_of(&ids, &p);
+	if (t && t->open && t->turn_kind == TURN_SAFEPOINT)
+		turn_close(t, ids, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("?usdt")
+int vm_gc_begin(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = thread_of(&ids, &p);
+	if (!t || t->gc_depth++)
+		return 0;
+	t->gc_begin = bpf_ktime_get_ns();
+	t->gc_cpu = bpf_get_smp_processor_id();
+	return 0;
+}
+
+static __always_inline int gc_end(__u32 part)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct wire_gc *r;
+	struct ids ids;
+
+	t = thread_of(&ids, &p);
+	/* One that began before the trace. */
+	if (!t || !t->gc_depth || --t->gc_depth)
+		return 0;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		count(COUNT_VM_LOST, 1);
+		return 0;
+	}
+	r->h.kind = WIRE_VM_GC;
+	r->h.bytes = sizeof(*r) - sizeof(r->h);
+	r->h.pid = ids.tgid;
+	r->h.tid = ids.tid;
+	r->begin = t->gc_begin;
+	r->end = bpf_ktime_get_ns();
+	r->iteration = t->open ? t->iteration : 0;
+	r->cpu_begin = t->gc_cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->part = part;
+	r->pad = 0;
+	bpf_ringbuf_submit(r, wake_flags(false));
+	return 0;
+}
+
+SEC("?usdt")
+int vm_gc_end(struct pt_regs *ctx)
+{
+	return gc_end(0);
+}
+
+/* A collection's sweeping goes on long after it, piece by piece. */
+SEC("?usdt")
+int vm_sweep_end(struct pt_regs *ctx)
+{
+	return gc_end(1);
+}
+
+/* ---- Children ---- */
+
+/* A child's memory is its parent's. Attached before the programs of
+ * life.bpf.c, so that the child is known here first. */
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(vm_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct ids ids = task_ids(parent), born;
+	struct vm_proc *p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
+	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid);
+
+	if (!p || !flags || !(*flags & TRACED_CHILDREN) || child->pid != child->tgid)
+		return 0;
+	born = task_ids(child);
+	if (bpf_map_update_elem(&vm_procs, &born.tgid, p, BPF_ANY))
+		count(COUNT_LIFE_LOST, 1);
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(vm_exec, struct task_struct *task)
+{
+	struct ids ids = task_ids(task);
+	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+
+	bpf_map_delete_elem(&vm_procs, &ids.tgid);
+	if (t)
+		t->open = t->gc_depth = 0;
+	return 0;
+}
+
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(vm_exit, struct task_struct *task)
+{
+	struct ids ids = task_ids(task);
+	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+
+	if (t && t->open)
+		turn_close(t, ids, bpf_ktime_get_ns());
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&vm_procs, &ids.tgid);
+	return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* State of stock VMs' processes and threads, and their stacks' frames. */
+#ifndef BPF_WALK_H
+#define BPF_WALK_H
+
+#include "bpf/emit.bpf.h"
+#include "bpf/vm.h"
+
+struct stack {
+	__u32 count, flags; /* SAMPLE_* */
+	__u32 frames[VM_FRAMES];
+};
+
+struct vm_thread {
+	__u32 iteration; /* of the open event, or of the last one */
+	__u32 open; /* an event is open */
+	__u16 turn_kind, turn_cpu;
+	__u16 loop, waits; /* enum loop_rank; in such a call */
+	__u16 gc_depth, gc_cpu, preempted, pad;
+	__u32 misses; /* walks that found no interpreter thread, in a row */
+	__u64 turn_begin, off_before; /* off_before: off_total then */
+	__u64 gc_begin;
+	__u64 off_at, off_total; /* off_at: 0 while on a CPU */
+	__u64 root; /* CPython: the thread's PyThreadState, to be checked */
+	__u32 text_len, title_len;
+	char text[VM_TEXT], title[VM_TITLE];
+	/* The timer may interrupt anything but the scheduler: one for each. */
+	struct stack run, off;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct vm_thread);
+} vm_threads SEC(".maps") __weak;
+
+/* tgid -> what it runs */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACED_MAX);
+	__type(key, __u32);
+	__type(value, struct vm_proc);
+} vm_procs SEC(".maps") __weak;
+
+/*
+ * What makes a frame's code the same as one seen before. Addresses of code
+ * are used again when it is freed, so its names' addresses are in it too, or
+ * their hashes where the VM frees those with every request (PHP).
+ */
+struct frame_key {
+	__u64 code, file, function;
+	__u32 tgid, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct frame_key);
+	__type(value, __u32);
+} frame_ids SEC(".maps") __weak;
+
+/* A text of the target: where, how long (bytes), bytes a character or 0. */
+struct text {
+	__u64 at;
+	__u32 len, unit;
+};
+
+/* One walk. Pointers are to map values. */
+struct walk {
+	const struct vm_proc *p;
+	struct stack *to;
+	__u64 at, end; /* of the frames: where the walk is, where they end */
+	__u32 tgid, tid;
+	__u64 found;
+};
+
+static __always_inline int user_read(void *to, __u32 size, __u64 at)
+{
+	return at ? bpf_probe_read_user(to, size, (const void *)at) : -1;
+}
+
+static __always_inline __u64 user_u64(__u64 at)
+{
+	__u64 v = 0;
+
+	return user_read(&v, sizeof(v), at) ? 0 : v;
+}
+
+/* Of a text longer than `cap` the end: that is what tells paths apart. */
+static __always_inline __u32 copy_text(char *to, const __u32 cap, const struct text *from)
+{
+	__u32 len = from->len;
+	__u64 at = from->at;
+
+	if (len > cap) {
+		at += len - cap;
+		len = cap;
+	}
+	barrier_var(len);
+	if (!len || len > cap || user_read(to, len, at))
+		return 0;
+	return len;
+}
+
+/* Tells user space what the frame `id` is. False: no room. */
+static __always_inline bool tell_frame(struct walk *w, __u32 id, const struct text *file,
+				       const struct text *function)
+{
+	struct wire_frame *f = bpf_ringbuf_reserve(&ring, sizeof(*f), 0);
+
+	if (!f) {
+		count(COUNT_VM_LOST, 1);
+		return false;
+	}
+	f->h.kind = WIRE_VM_FRAME;
+	f->h.bytes = sizeof(*f) - sizeof(f->h);
+	f->h.pid = w->tgid;
+	f->h.tid = w->tid;
+	f->id = id;
+	f->file_unit = file->unit;
+	f->function_unit = function->unit;
+	f->file_len = copy_text(f->file, VM_FILE, file);
+	f->function_len = copy_text(f->function, VM_FUNCTION, function);
+	bpf_ringbuf_submit(f, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* Adds a frame to the stack. False: the stack is full. */
+static __always_inline bool add_frame(struct walk *w, __u32 id)
+{
+	struct stack *s = w->to;
+	__u32 n = s->count;
+
+	if (n >= VM_FRAMES) {
+		s->flags |= SAMPLE_CUT;
+		return false;
+	}
+	s->frames[n] = id;
+	s->count = n + 1;
+	return true;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The interpreters' frames, one step function a VM. Everything read belongs to
+ * the target: it may be unmapped, stale or forged. A read that fails ends the
+ * walk and marks the stack.
+ */
+#ifndef BPF_WALK_VM_H
+#define BPF_WALK_VM_H
+
+#include "bpf/walk.bpf.h"
+
+__u32 frame_last = 0;
+
+static __always_inline __u32 known_frame(struct walk *w, const struct frame_key *key)
+{
+	__u32 *id = bpf_map_lookup_elem(&frame_ids, key);
+
+	return id ? *id : 0;
+}
+
+static __always_inline __u32 new_frame(struct walk *w, const struct frame_key *key,
+				       const struct text *file, const struct text *function)
+{
+	__u32 id = __sync_fetch_and_add(&frame_last, 1) + 1;
+
+	if (!tell_frame(w, id, file, function))
+		return 0;
+	bpf_map_update_elem(&frame_ids, key, &id, BPF_ANY);
+	return id;
+}
+
+static __always_inline long fault(struct walk *w)
+{
+	w->to->flags |= SAMPLE_FAULT;
+	return 1;
+}
+
+/* ---- CPython ---- */
+
+/* A compact str; anything else has no text here. */
+static __always_inline struct text py_text(const struct vm_proc *p, __u64 at)
+{
+	struct text t = {};
+	__u32 state = 0, unit;
+	__u64 length = 0;
+
+	if (user_read(&length, sizeof(length), at + p->off[OFF_text_length]) ||
+	    user_read(&state, sizeof(state), at + p->off[OFF_text_state]))
+		return t;
+	unit = state >> 2 & 7;
+	if (!(state & 0x20) || length > 1 << 20 || (unit != 1 && unit != 2 && unit != 4))
+		return t;
+	if (state & 0x40) {
+		t.at = at + p->off[OFF_text_ascii];
+	} else {
+		t.at = at + p->off[OFF_text_compact];
+		t.unit = unit;
+	}
+	t.len = length * unit;
+	return t;
+}
+
+static long py_step(__u64 i, void *ctx)
+{
+	struct walk *w = ctx;
+	const struct vm_proc *p = w->p;
+	struct frame_key key = { .tgid = w->tgid };
+	__u64 at = w->at;
+	__u8 owner = 0;
+	__u32 id;
+
+	if (!at)
+		return 1;
+	key.code = user_u64(at + p->off[OFF_frame_code]);
+	if (!key.code || user_read(&w->at, sizeof(w->at), at + p->off[OFF_frame_previous]))
+		return fault(w);
+	/* A C function's entry into the interpreter is no frame of anybody's. */
+	if (p->off[OFF_frame_owner] &&
+	    (user_read(&owner, sizeof(owner), at + p->off[OFF_frame_owner]) || owner == 3))
+		return 0;
+	key.file = user_u64(key.code + p->off[OFF_code_filename]);
+	key.function = user_u64(key.code + p->off[OFF_code_qualname]);
+	if (!key.file || !key.function)
+		return fault(w);
+	id = known_frame(w, &key);
+	if (!id) {
+		struct text file = py_text(p, key.file), function = py_text(p, key.function);
+
+		id = file.len ? new_frame(w, &key, &file, &function) : 0;
+	}
+	return add_frame(w, id) ? 0 : 1;
+}
+
+/* Threads looked at for the one that is on the CPU. */
+#define PY_THREADS 8192
+
+static long py_find(__u64 i, void *ctx)
+{
+	struct walk *w = ctx;
+	__u64 id;
+
+	if (!w->at)
+		return 1;
+	id = user_u64(w->at + w->p->off[OFF_thread_native_id]);
+	if (id == w->tid) {
+		w->found = w->at;
+		return 1;
+	}
+	w->at = user_u64(w->at + w->p->off[OFF_thread_next]);
+	return 0;
+}
+
+/* A task's number as its own process sees it. */
+static __always_inline __u32 own_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
+	__u32 nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      numbers +
+				      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid));
+	return nr;
+}
+
+/* A thread that is none of the interpreter's is looked for this rarely. */
+#define MISS_SHIFT 6
+
+static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct task_struct *task)
+{
+	const struct vm_proc *p = w->p;
+	__u32 tid = w->tid;
+	__u64 at;
+
+	w->tid = own_tid(task);
+	w->found = 0;
+	if (t->root && user_u64(t->root + p->off[OFF_thread_native_id]) == w->tid) {
+		w->found = t->root;
+	} else if (!t->misses || !(t->misses & ((1 << MISS_SHIFT) - 1))) {
+		at = user_u64(p->root + p->off[OFF_runtime_interpreters]);
+		w->at = at ? user_u64(at + p->off[OFF_interp_threads]) : 0;
+		bpf_loop(PY_THREADS, py_find, w, 0);
+	}
+	w->tid = tid;
+	t->root = w->found;
+	t->misses = w->found ? 0 : t->misses + 1;
+	if (!w->found)
+		return false;
+	at = w->found;
+	if (p->off[OFF_thread_cframe])
+		at = user_u64(at + p->off[OFF_thread_cframe]);
+	w->at = at ? user_u64(at + p->off[OFF_thread_frame]) : 0;
+	return w->at;
+}
+
+/* ---- PHP ---- */
+
+static __always_inline struct text php_text(const struct vm_proc *p, __u64 at)
+{
+	struct text t = { .at = at + p->off[OFF_zstring_text] };
+	__u64 length = 0;
+
+	if (!at || user_read(&length, sizeof(length), at + p->off[OFF_zstring_length]) ||
+	    length > 1 << 20)
+		return t;
+	t.len = length;
+	return t;
+}
+
+/* A string's hash, which PHP works out when it first needs it; else where it
+ * is. */
+static __always_inline __u64 php_same(const struct vm_proc *p, __u64 at)
+{
+	__u64 hash = at ? user_u64(at + p->off[OFF_zstring_hash]) : 0;
+
+	return hash ? hash : at;
+}
+
+static long php_step(__u64 i, void *ctx)
+{
+	struct walk *w = ctx;
+	const struct vm_proc *p = w->p;
+	struct frame_key key = { .tgid = w->tgid };
+	__u64 at = w->at, func, file, name;
+	__u8 type = 0;
+	__u32 id;
+
+	if (!at)
+		return 1;
+	if (user_read(&func, sizeof(func), at + p->off[OFF_execute_func]) ||
+	    user_read(&w->at, sizeof(w->at), at + p->off[OFF_execute_prev]))
+		return fault(w);
+	/* No function yet: a call that is being made. */
+	if (!func)
+		return 0;
+	if (user_read(&type, sizeof(type), func + p->off[OFF_func_type]))
+		return fault(w);
+	/* Functions of PHP's own (1) are their caller's doing. */
+	if (!(type == 2 || type == 4))
+		return 0;
+	file = user_u64(func + p->off[OFF_func_filename]);
+	name = user_u64(func + p->off[OFF_func_name]);
+	if (!file)
+		return fault(w);
+	key.file = php_same(p, file);
+	key.function = php_same(p, name);
+	id = known_frame(w, &key);
+	if (!id) {
+		struct text f = php_text(p, file), n = php_text(p, name);
+
+		id = f.len ? new_frame(w, &key, &f, &n) : 0;
+	}
+	return add_frame(w, id) ? 0 : 1;
+}
+
+static __always_inline bool php_start(struct walk *w)
+{
+	w->at = user_u64(w->p->root + w->p->off[OFF_globals_execute_data]);
+	return w->at;
+}
+
+/* ---- Ruby ---- */
+
+enum {
+	RB_TYPE = 0x1f,
+	RB_STRING = 5,
+	RB_ARRAY = 7,
+	RB_USER1 = 1 << 13, /* a string is on the heap; an array is not */
+};
+
+static __always_inline struct text rb_text(const struct vm_proc *p, __u64 at)
+{
+	struct text t = {};
+	__u64 flags = user_u64(at), length;
+
+	if (at && (flags & RB_TYPE) == RB_ARRAY) {
+		/* Of a path: as it was asked for, then as it is. */
+		if (flags & RB_USER1)
+			at = user_u64(at + p->off[OFF_rarray_embedded]);
+		else
+			at = user_u64(user_u64(at + p->off[OFF_rarray_heap]));
+		flags = user_u64(at);
+	}
+	if (!at || (flags & RB_TYPE) != RB_STRING)
+		return t;
+	if (flags & RB_USER1) {
+		length = user_u64(at + p->off[OFF_rstring_heap_length]);
+		t.at = user_u64(at + p->off[OFF_rstring_heap_text]);
+		t.len = length > 1 << 20 ? 0 : length;
+	} else {
+		t.len = flags >> 14 & 0x1f;
+		t.at = at + p->off[OFF_rstring_embedded];
+	}
+	return t;
+}
+
+static long rb_step(__u64 i, void *ctx)
+{
+	struct walk *w = ctx;
+	const struct vm_proc *p = w->p;
+	struct frame_key key = { .tgid = w->tgid };
+	__u64 at = w->at, iseq, body;
+	__u32 id;
+
+	if (at + p->off[OFF_cfp_size] > w->end)
+		return 1;
+	w->at = at + p->off[OFF_cfp_size];
+	if (user_read(&iseq, sizeof(iseq), at + p->off[OFF_cfp_iseq]))
+		return fault(w);
+	/* Functions of Ruby's own are their caller's doing. */
+	if (!iseq)
+		return 0;
+	body = user_u64(iseq + p->off[OFF_iseq_body]);
+	if (!body)
+		return fault(w);
+	key.code = iseq;
+	key.file = user_u64(body + p->off[OFF_body_path]);
+	key.function = user_u64(body + p->off[OFF_body_label]);
+	/* The outermost frame has an iseq without code or file. */
+	if (!key.file)
+		return 0;
+	id = known_frame(w, &key);
+	if (!id) {
+		struct text f = rb_text(p, key.file), n = rb_text(p, key.function);
+
+		id = f.len ? new_frame(w, &key, &f, &n) : 0;
+	}
+	return add_frame(w, id) ? 0 : 1;
+}
+
+static __always_inline bool rb_start(struct walk *w)
+{
+	const struct vm_proc *p = w->p;
+	__u64 vm = user_u64(p->root), ractor, ec, base, size;
+
+	ractor = vm ? user_u64(vm + p->off[OFF_vm_main_ractor]) : 0;
+	ec = ractor ? user_u64(ractor + p->off[OFF_ractor_ec]) : 0;
+	if (!ec)
+		return false;
+	base = user_u64(ec + p->off[OFF_ec_stack]);
+	size = user_u64(ec + p->off[OFF_ec_stack_size]);
+	w->at = user_u64(ec + p->off[OFF_ec_cfp]);
+	w->end = base + size * 8;
+	return w->at && w->at >= base && w->at < w->end;
+}
+
+/* ---- All ---- */
+
+/* Frames stepped over, those of native functions included. */
+#define STEPS 256
+
+/*
+ * Fills `to` with the stack of `task`, which is the current one. Not inlined:
+ * two programs need it.
+ */
+static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread *t,
+				       struct stack *to, struct task_struct *task, struct ids ids)
+{
+	struct walk w = { .p = p, .to = to, .tgid = ids.tgid, .tid = ids.tid };
+	bool started = false;
+
+	to->count = to->flags = 0;
+	if (t->gc_depth)
+		to->flags = SAMPLE_GC;
+	if (p->kind == VM_CPYTHON) {
+		started = py_start(&w, t, task);
+		if (started)
+			bpf_loop(STEPS, py_step, &w, 0);
+	} else if (p->kind == VM_PHP) {
+		started = php_start(&w);
+		if (started)
+			bpf_loop(STEPS, php_step, &w, 0);
+	} else if (p->kind == VM_RUBY) {
+		started = rb_start(&w);
+		if (started)
+			bpf_loop(STEPS, rb_step, &w, 0);
+	}
+	count(COUNT_WALKS, 1);
+	if (!to->count)
+		count(COUNT_WALK_EMPTY, 1);
+	if (to->flags & SAMPLE_FAULT)
+		count(COUNT_WALK_FAULTS, 1);
+}
+
+#endif

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# As app.py, in Ruby: three gems, and commands on stdin.
+require "heavy"
+require "middle"
+require "light"
+require "json"
+
+GC.disable
+used = Hash.new(0)
+clock = -> { Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :nanosecond) }
+puts "ready #{$$}"
+$stdout.flush
+loop do
+  { "heavy" => [Heavy, 60000], "middle" => [Middle, 30000], "light" => [Light, 10000] }.each do |name, (mod, n)|
+    begin_ns = clock.call
+    mod.work(n)
+    used[name] += clock.call - begin_ns
+  end
+  next unless IO.select([$stdin], nil, nil, 0.001)
+  words = $stdin.gets.split
+  words[1].to_i.times { GC.start } if words[0] == "gc"
+  puts "answer #{JSON.generate({ used: used, gc: GC.count })}"
+  $stdout.flush
+end

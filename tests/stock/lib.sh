@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # variables are for the scripts that source this
+# Helpers of the tests with stock VMs: programs that take commands, and what
+# every VM must hold to.
+# shellcheck source=tests/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+APPS=$TOP/tests/stock/apps
+
+# Starts a program that prints "ready PID", with a pipe for its commands; app_pid.
+start_app() { # COMMAND...
+	mkfifo "$T/in"
+	exec {app_in}<>"$T/in"
+	# shellcheck disable=SC2016 # expanded by the shell that is started
+	start app bash -c 'exec "$@" <"$0"' "$T/in" "$@"
+	wait_line app '^ready ' >/dev/null
+}
+
+# Sends a command; prints the answer.
+ask() { # COMMAND...
+	local answers
+	answers=$(grep -c '^answer' "$T/app.out")
+	echo "$*" >&"$app_in"
+	wait_answer $((answers + 1))
+}
+
+wait_answer() { # NUMBER
+	local fd line n=0
+	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="$app_pid" "$T/app.out")
+	while read -r line <&"$fd"; do
+		case $line in
+		answer*)
+			n=$((n + 1))
+			[ $n -lt "$1" ] || break
+			;;
+		esac
+	done
+	exec {fd}<&-
+	printf '%s\n' "${line#answer }"
+}
+
+# Starts a recording; returns when it has attached.
+start_record() { # FILE PID ARGUMENT...
+	local file=$1 pid=$2
+	shift 2
+	start rec "$VMSPAN" record -p "$pid" -o "$file" "$@"
+	wait_line rec '^recording ' err >/dev/null
+}
+
+report() { # FILE ARGUMENT... -> FILE.json
+	local file=$1
+	shift
+	"$VMSPAN" report "$file" --json "$@" >"$file.json"
+}
+
+near() { # NAME ACTUAL EXPECTED TOLERANCE
+	if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { exit !(a >= b - t && a <= b + t) }'; then
+		ok "$1"
+	else
+		not_ok "$1" "got $2, expected $3 +- $4"
+	fi
+}
+
+# A group's share of the CPU time of some groups, in percent. Not of the time
+# that passed: on a busy machine others have the CPU for a part of that.
+share() { # FILE.json GROUP GROUP...
+	local file=$1
+	shift
+	jq -r --args '.groups as $g | [$ARGS.positional[] as $n | [$g[] | select(.name == $n) |
+		.cpu_ns][0] // 0] | if add > 0 then 100 * .[0] / add else 0 end' <"$file" "$@"
+}
+
+check_ledger() { # NAME FILE.json
+	json_eq "$1: the ledger sums" "$2" '.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns
+		+ .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
+	json_eq "$1: the ledger has every event" "$2" '.ledger.event_wall_ns - .events.wall_ns' 0
+}
+
+# Compares the shares of three plugins with what the program measured itself
+# between two answers, as {"heavy": ns, ...}.
+check_shares() { # NAME FILE.json KIND BEFORE AFTER TOLERANCE
+	local n g=() all truth
+	for n in heavy middle light; do
+		g+=("$3:$n")
+	done
+	for n in heavy middle light; do
+		truth=$(jq -nr --argjson a "$4" --argjson b "$5" --arg n $n \
+			'($b | to_entries | map({key, value: (.value - ($a[.key] // 0))}) |
+			from_entries) as $d | 100 * $d[$n] / ($d.heavy + $d.middle + $d.light)')
+		# share() takes the first group's share of all that are named.
+		mapfile -t all < <(printf '%s\n' "$3:$n" "${g[@]}" | awk '!seen[$0]++')
+		near "$1: share of $n" "$(share "$2" "${all[@]}")" "$truth" "$6"
+	done
+	json_eq "$1: heavy is on top of the plugins" "$2" \
+		"[.groups[] | select(.name | IN(\"$3:heavy\", \"$3:middle\", \"$3:light\"))] |
+		sort_by(-.self_ns)[0].name" "\"$3:heavy\""
+}
+
+# A tracer that is killed leaves the program as it was.
+check_kill() { # NAME PID
+	start_record "$T/killed" "$2"
+	kill -s KILL "$rec_pid"
+	wait "$rec_pid" 2>/dev/null
+	check "$1: lives on when the tracer is killed" kill -0 "$2"
+}

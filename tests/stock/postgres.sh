@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# PostgreSQL as Debian builds it: every statement of every backend, those that
+# are forked later included, counted as the clients count them.
+# shellcheck source=tests/stock/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+PG=/usr/lib/postgresql/15/bin
+if [ ! -x $PG/postgres ] || [ ! -x $PG/pgbench ]; then
+	skip "PostgreSQL" "no $PG: tools/install-deps --vms"
+	exit 0
+fi
+# The server refuses to run as root.
+chmod 711 "$T"
+mkdir "$T/pg"
+chown postgres "$T/pg"
+as() {
+	setpriv --reuid=postgres --regid=postgres --clear-groups env -C "$T/pg" "$@"
+}
+as $PG/initdb -D "$T/pg/data" -A trust >"$T/initdb" 2>&1
+start server setpriv --reuid=postgres --regid=postgres --clear-groups $PG/postgres -D "$T/pg/data" \
+	-c listen_addresses= -k "$T/pg" -c autovacuum=off
+wait_line server 'ready to accept connections' err >/dev/null
+export PGHOST=$T/pg PGUSER=postgres
+psql -q postgres -c 'create database bench'
+$PG/pgbench -i -q bench 2>"$T/init"
+
+# shellcheck disable=SC2154 # start sets server_pid
+start_record "$T/a" "$server_pid"
+$PG/pgbench -n -c 4 -j 2 -t 50 bench >"$T/bench" 2>&1
+$PG/pgbench -n -c 2 -t 50 -S -M prepared bench >>"$T/bench" 2>&1
+psql -q bench -c 'delete from nothing_of_this_name' 2>"$T/sql.err"
+# Two statements in one message are one event.
+psql -q postgres -c '/* a comment */ select 1; select 2' >"$T/sql"
+finish rec INT
+report "$T/a"
+check "the clients were served" grep -q "number of transactions actually processed: 200/200" "$T/bench"
+json_eq "the VM is known, and nothing is sampled" "$T/a.json" \
+	'[.source.method, .processes[0].vm]' '["exact","postgres"]'
+count() { # GROUP
+	jq --arg g "$1" '[.groups[] | select(.name == $g) | .events] | add // 0' "$T/a.json"
+}
+eq "statements: UPDATE" "$(count 'tenant:bench UPDATE')" 600
+eq "statements: INSERT" "$(count 'tenant:bench INSERT')" 200
+eq "statements: BEGIN" "$(count 'tenant:bench BEGIN')" 200
+eq "statements: END" "$(count 'tenant:bench END')" 200
+eq "one that fails counts" "$(count 'tenant:bench DELETE')" 1
+eq "databases are told apart" "$(count 'tenant:postgres SELECT')" 1
+# pgbench itself asks for the tables' layout before each run.
+json_eq "statements: SELECT, simple and prepared" "$T/a.json" \
+	'[.groups[] | select(.name == "tenant:bench SELECT") | .events][0] | . >= 300 and . <= 310' true
+check_ledger "PostgreSQL" "$T/a.json"
+json_eq "nothing is lost" "$T/a.json" '[.losses[]] | add' 0
+json_eq "every backend is a process" "$T/a.json" '[.groups[] | select(.name ==
+	"tenant:bench UPDATE")][0].processes | length' 4
+check_kill "PostgreSQL" "$server_pid"
+eq "and serves" "$(psql -At bench -c 'select 40 + 2')" 42
+finish server INT

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# CPython as Debian builds it, under load, attached to by PID.
+# shellcheck disable=SC2154 # start_app sets app_pid
+# shellcheck source=tests/stock/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+PYTHON=/usr/bin/python3.11
+if [ ! -x $PYTHON ]; then
+	skip "CPython" "no $PYTHON: tools/install-deps --vms"
+	exit 0
+fi
+mkdir -p "$T/app/site-packages"
+for n in heavy middle light; do
+	cp "$APPS/plugin.py" "$T/app/site-packages/$n.py"
+done
+cp "$APPS/app.py" "$T/app"
+start_app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/app.py"
+
+start_record "$T/a" "$app_pid" --hz 999 --duration 6s
+before=$(ask truth)
+ask gc 7 >"$T/gc"
+finish rec
+after=$(ask truth)
+report "$T/a"
+json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","cpython"]'
+check_shares "999 Hz" "$T/a.json" package "$(jq .used <<<"$before")" "$(jq .used <<<"$after")" 6
+check_ledger "999 Hz" "$T/a.json"
+json_eq "collections are as many as the VM counts" "$T/a.json" .gc.count \
+	"$(($(jq .gc <"$T/gc") - $(jq .gc <<<"$before")))"
+json_eq "each group says how sure its share is" "$T/a.json" \
+	'[.groups[].self_share | .low_ppm <= .ppm and .ppm <= .high_ppm] | unique' '[true]'
+json_eq "events are turns of the loop" "$T/a.json" '.events.count > 100 and .events.max_ns < 2e9' true
+json_eq "no event was lost" "$T/a.json" '[.losses[]] | add' 0
+check_kill "CPython" "$app_pid"
+answer=$(ask gc 1)
+json_eq "and answers" <(echo "$answer") '.gc > 0' true
+
+# Who called: the standard library's time is that of the package that uses it.
+report "$T/a" --attribute outermost
+json_eq "--attribute outermost: sums too" "$T/a.json" \
+	'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .lost_ns - .event_wall_ns' 0
+
+# A build nobody knows is refused, in words.
+printf '[profile]\nname = cpython\nvm = cpython\nprovider = python\nfile = ^python3\nsymbol = _PyRuntime\nversion = Py_Version\n[layout 3.99]\n' >"$T/empty.ini"
+check_status "a build without a table is refused" 1 "$VMSPAN" record -p "$app_pid" -o "$T/b" --profile "$T/empty.ini"
+check "it says how to make one" grep -q "tools/gen-offsets cpython" "$T/err"
+printf '[profile]\nname = x\nvm = cobol\n' >"$T/bad.ini"
+check_status "a profile with an error" 2 "$VMSPAN" record -p "$app_pid" -o "$T/b" --profile "$T/bad.ini"
+check "is shown with a caret" grep -q '\^' "$T/err"

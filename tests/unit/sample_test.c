@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* LEDGER.md, "Sampled events": shares by samples, sums to the nanosecond. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/sample.h"
+#include "sim.h"
+
+#define MS NSEC_PER_MSEC
+#define PERIOD (10 * MS)
+
+enum {
+	HEAVY = 1,
+	LIGHT = 2,
+	STDLIB = 3,
+};
+
+/* Frames have the numbers of their compartments; the first two are named. */
+static struct model *start(bool outermost)
+{
+	static const char *const names[] = { "", "heavy", "light", "(stdlib)" };
+	struct model_config config = { .outermost = outermost };
+	struct model *m = model_new(&config);
+	u32 i;
+
+	assert_non_null(m);
+	sim_start(m, "test");
+	for (i = HEAVY; i <= STDLIB; i++) {
+		u64 space[8] = { 0 };
+		struct vmspan_def *d = (void *)space;
+		struct item it = { .type = ITEM_DEFS };
+
+		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, i, VMSPAN_PACKAGE, names[i], NULL, 0);
+		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, i, 0, names[i], &i, 1);
+		d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, i };
+		d->flags = i == STDLIB ? 0 : VMSPAN_FRAME_NAMED;
+		d->count = 1;
+		d->groups[0] = i;
+		it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
+		assert_int_equal(model_item(m, &it), 0);
+	}
+	return m;
+}
+
+/* A stack of up to two frames; 0: none. */
+static void look(struct sim *s, u64 time, u64 weight, u16 flags, u32 iteration, u32 inner,
+		 u32 outer)
+{
+	struct vmspan_sample *r = sim_record(s, VMSPAN_SAMPLE, 2, !inner ? 0 : outer ? 2 : 1, 0);
+
+	r->time = time;
+	r->weight = weight;
+	r->flags = flags;
+	r->iteration = iteration;
+	r->frames[0] = inner;
+	r->frames[1] = outer;
+}
+
+static void event(struct sim *s, u64 begin, u64 end, u32 iteration)
+{
+	struct vmspan_event *e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, iteration);
+
+	e->begin = e->mono_begin = begin;
+	e->end = e->mono_end = end;
+	e->cpu_ns_end = end - begin;
+}
+
+static struct snapshot *finish(struct model *m, struct sim *s)
+{
+	struct snapshot *snap;
+
+	sim_feed(s, m, 64);
+	assert_int_equal(model_finish(m), 0);
+	snap = snapshot_take(m);
+	assert_non_null(snap);
+	assert_int_equal(ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+	assert_int_equal(snap->events.wall_ns, snap->ledger.event_wall_ns);
+	free(s);
+	model_free(m);
+	return snap;
+}
+
+static const struct group_stats *group(const struct snapshot *s, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < s->group_count; i++)
+		if (!strcmp(s->groups[i].name, name))
+			return &s->groups[i].stats;
+	fail_msg("no group %s", name);
+	return NULL;
+}
+
+/* Rule: a long event is shared by its own samples. */
+static void test_long_event(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		look(s, MS + i * PERIOD, PERIOD, 0, 1, i < 7 ? HEAVY : LIGHT, 0);
+	event(s, MS, MS + 100 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(group(snap, "package:heavy")->self_ns, 70 * MS);
+	assert_int_equal(group(snap, "package:light")->self_ns, 30 * MS);
+	assert_int_equal(group(snap, "package:heavy")->max_ns, 70 * MS);
+	assert_int_equal(group(snap, "package:heavy")->cpu_ns, 70 * MS);
+	assert_int_equal(group(snap, "package:heavy")->self_samples, 7);
+	assert_int_equal(snap->events.samples, 10);
+	snapshot_free(snap);
+}
+
+/* Rule: short events share the samples of all of them, so none of their time
+ * is missing and long ones among them are not favoured. */
+static void test_short_events(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 1; i <= 1000; i++) {
+		u64 begin = i * MS;
+
+		if (i % 10 == 0)
+			look(s, begin + 1, PERIOD, 0, i, i % 40 ? HEAVY : LIGHT, 0);
+		event(s, begin, begin + MS, i);
+	}
+	snap = finish(m, s);
+	assert_int_equal(snap->events.count, 1000);
+	assert_int_equal(snap->ledger.event_wall_ns, 1000 * MS);
+	assert_int_equal(snap->ledger.self_ns, 1000 * MS);
+	assert_in_range(group(snap, "package:heavy")->self_ns, 745 * MS, 755 * MS);
+	assert_int_equal(group(snap, "package:heavy")->self_ns +
+				 group(snap, "package:light")->self_ns,
+			 1000 * MS);
+	assert_int_equal(group(snap, "package:heavy")->max_ns, 0);
+	snapshot_free(snap);
+}
+
+/* Rule: time off the CPU is measured, not sampled; it is blocked time of every
+ * group on the stack, and nobody's self. */
+static void test_waiting(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+
+	(void)state;
+	look(s, 2 * MS, PERIOD, 0, 1, HEAVY, 0);
+	look(s, 70 * MS, 60 * MS, VMSPAN_SAMPLE_OFF, 1, STDLIB, LIGHT);
+	event(s, MS, 101 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->wall_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->self_ns, 0);
+	assert_int_equal(group(snap, "package:heavy")->self_ns, 40 * MS);
+	snapshot_free(snap);
+}
+
+/* Rule: so it is in a short event, whose running is shared by others' samples. */
+static void test_short_wait(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct vmspan_event *e;
+	struct snapshot *snap;
+
+	(void)state;
+	look(s, 70 * MS, 60 * MS, VMSPAN_SAMPLE_OFF, 1, LIGHT, 0);
+	e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 1);
+	e->begin = e->mono_begin = MS;
+	e->end = e->mono_end = 72 * MS;
+	e->cpu_ns_end = 11 * MS;
+	look(s, 73 * MS, PERIOD, 0, 2, HEAVY, 0);
+	event(s, 72 * MS, 81 * MS, 2);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->blocked_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->max_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:heavy")->self_ns, 20 * MS);
+	assert_int_equal(snap->events.count, 2);
+	snapshot_free(snap);
+}
+
+/* Rule: what no sample represents is lost, what has no frame is native. */
+static void test_unknown(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+
+	(void)state;
+	event(s, MS, 3 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.lost_ns, 2 * MS);
+	snapshot_free(snap);
+
+	m = start(false);
+	s = sim_new(1);
+	look(s, 2 * MS, PERIOD, 0, 1, 0, 0);
+	look(s, 3 * MS, PERIOD, 0, 1, HEAVY, 0);
+	event(s, MS, 41 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.native_ns, 20 * MS);
+	assert_int_equal(snap->ledger.self_ns, 20 * MS);
+	snapshot_free(snap);
+}
+
+/* Rule: a collection's time is its own; a sample in it tells whose wall it is. */
+static void test_collection(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct vmspan_gc *gc;
+	struct snapshot *snap;
+
+	(void)state;
+	look(s, 2 * MS, PERIOD, 0, 1, HEAVY, 0);
+	look(s, 20 * MS, PERIOD, VMSPAN_SAMPLE_GC, 1, LIGHT, 0);
+	gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
+	gc->begin = 10 * MS;
+	gc->end = 40 * MS;
+	gc->iteration = 1;
+	gc = sim_record(s, VMSPAN_GC, 2, VMSPAN_F_PART, 0);
+	gc->begin = 50 * MS;
+	gc->end = 60 * MS;
+	gc->iteration = 1;
+	event(s, MS, 101 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->gc.count, 1);
+	assert_int_equal(snap->gc.total_ns, 40 * MS);
+	assert_int_equal(snap->ledger.gc_ns, 40 * MS);
+	assert_int_equal(group(snap, "package:light")->gc_ns, 40 * MS);
+	assert_int_equal(group(snap, "package:heavy")->self_ns, 60 * MS);
+	snapshot_free(snap);
+}
+
+/* Rule: innermost is who ran; outermost the outermost group that has a name. */
+static void test_attribute(void **state)
+{
+	int outermost;
+
+	(void)state;
+	for (outermost = 0; outermost < 2; outermost++) {
+		struct model *m = start(outermost);
+		struct sim *s = sim_new(1);
+		struct snapshot *snap;
+
+		look(s, 2 * MS, PERIOD, 0, 1, STDLIB, HEAVY);
+		look(s, 3 * MS, PERIOD, 0, 1, STDLIB, 0);
+		event(s, MS, 41 * MS, 1);
+		snap = finish(m, s);
+		assert_int_equal(group(snap, "package:heavy")->self_ns, outermost ? 20 * MS : 0);
+		assert_int_equal(group(snap, "package:heavy")->wall_ns, 20 * MS);
+		assert_int_equal(group(snap, "package:(stdlib)")->self_ns,
+				 (outermost ? 20 : 40) * MS);
+		assert_int_equal(group(snap, "package:(stdlib)")->wall_ns, 40 * MS);
+		snapshot_free(snap);
+	}
+}
+
+/* Rule: Wilson's interval, 95 %. The values are those of the formula. */
+static void test_interval(void **state)
+{
+	static const struct {
+		u64 k, n;
+		u32 low, high;
+	} cases[] = {
+		{ 50, 100, 403830, 596170 },   { 0, 100, 0, 36995 },
+		{ 100, 100, 963005, 1000000 }, { 600, 1000, 569285, 629924 },
+		{ 1, 2, 94529, 905471 },
+	};
+	u32 low, high;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		sample_interval(cases[i].k, cases[i].n, &low, &high);
+		assert_in_range(low + 400, cases[i].low, cases[i].low + 800);
+		assert_in_range(high + 400, cases[i].high, cases[i].high + 800);
+	}
+	sample_interval(0, 0, &low, &high);
+	assert_int_equal(low, 0);
+	assert_int_equal(high, 1000000);
+}
+
+/* Rule: a sample whose frames do not fit its slots is no sample. */
+static void test_check(void **state)
+{
+	u64 room[8] = { 0 };
+	struct vmspan_sample *r = (void *)room;
+
+	(void)state;
+	r->h = (struct vmspan_head){ VMSPAN_SAMPLE, 2, 8, 0 };
+	assert_int_equal(batch_check(r, sizeof(room), 1), 0);
+	r->h.depth = 9;
+	assert_int_not_equal(batch_check(r, sizeof(room), 1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_long_event), cmocka_unit_test(test_short_events),
+		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_short_wait),
+		cmocka_unit_test(test_unknown),    cmocka_unit_test(test_collection),
+		cmocka_unit_test(test_attribute),  cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_check),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Profiles of stock VMs: those built in, what files they group, what is wrong
+ * with a bad one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "probe/profile.h"
+#include "probe/vm.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct vm_profile *find(const char *name)
+{
+	const struct vm_profile *const *list;
+	int n = vm_profiles(&list, NULL), i;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(list[i]->name, name))
+			return list[i];
+	fail_msg("no profile %s", name);
+	return NULL;
+}
+
+static void test_built_in(void **state)
+{
+	static const char *const names[] = { "cpython", "php", "ruby", "jvm", "postgres" };
+	const struct vm_profile *const *list;
+	const struct profile *others;
+	struct err e = { 0 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(vm_profiles(&list, &e), ARRAY_SIZE(names));
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		assert_int_equal(find(names[i])->layout_count, i < 3);
+	/* And they are not taken for profiles of instrumented programs. */
+	assert_int_equal(profile_builtin(&others, &e), 1);
+}
+
+static void test_groups(void **state)
+{
+	static const struct {
+		const char *profile, *file, *name;
+		u8 kind;
+		bool named;
+	} cases[] = {
+		{ "cpython", "/usr/lib/python3/dist-packages/requests/api.py", "requests",
+		  VMSPAN_PACKAGE, true },
+		{ "cpython", "/v/lib/python3.11/site-packages/six.py", "six", VMSPAN_PACKAGE,
+		  true },
+		{ "cpython", "/usr/lib/python3.11/asyncio/events.py", "(stdlib)", VMSPAN_PACKAGE,
+		  false },
+		{ "cpython", "<frozen importlib._bootstrap>", "(stdlib)", VMSPAN_PACKAGE, false },
+		{ "cpython", "/srv/shop/views.py", "shop", VMSPAN_PACKAGE, false },
+		{ "cpython", "app.py", "(main)", VMSPAN_PACKAGE, false },
+		{ "ruby", "/var/lib/gems/3.1.0/gems/rack-test-2.0.1/lib/rack.rb", "rack-test",
+		  VMSPAN_PACKAGE, true },
+		{ "ruby", "<internal:kernel>", "(core)", VMSPAN_PACKAGE, false },
+		{ "ruby", "/usr/lib/ruby/3.1.0/json.rb", "(stdlib)", VMSPAN_PACKAGE, false },
+		{ "php", "/w/wp-content/plugins/akismet/class.php", "akismet", VMSPAN_PLUGIN,
+		  true },
+		{ "php", "/w/wp-content/themes/dark/index.php", "dark", VMSPAN_ADDON, true },
+		{ "php", "/w/vendor/symfony/http/a.php", "symfony/http", VMSPAN_PACKAGE, true },
+	};
+	char name[VM_NAME_MAX];
+	bool named;
+	size_t i;
+	u8 kind;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_true(vm_group(find(cases[i].profile), cases[i].file, &kind, &named, name,
+				     sizeof(name)));
+		assert_string_equal(name, cases[i].name);
+		assert_int_equal(kind, cases[i].kind);
+		assert_int_equal(named, cases[i].named);
+	}
+	/* A name that is too long is cut, not dropped. */
+	assert_true(vm_group(find("cpython"), "/x/site-packages/abcdefgh/a.py", &kind, &named, name,
+			     5));
+	assert_string_equal(name, "abcd");
+}
+
+static void test_probe(void **state)
+{
+	char provider[VM_NAME_MAX];
+
+	(void)state;
+	assert_string_equal(vm_probe(find("jvm"), VM_GC_BEGIN, provider), "gc__begin");
+	assert_string_equal(provider, "hotspot");
+	assert_string_equal(vm_probe(find("jvm"), VM_STALL_BEGIN, provider), "safepoint__begin");
+	assert_string_equal(provider, "hs_private");
+	assert_null(vm_probe(find("jvm"), VM_STATUS, provider));
+}
+
+#define HEAD "[profile]\nname = x\nvm = php\nfile = ^x$\n"
+
+/* Rule: an error shows the line, and a caret below the word that is wrong. */
+static void test_errors(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} cases[] = {
+		{ "[profile]\nvm = cobol\n", "x:2: no such VM" },
+		{ "[profile]\nvm = php\n", "needs name, vm and file" },
+		{ "[profile]\nvm = php\nfile = (\n", "x:3: " },
+		{ HEAD "[groups]\nboss = a b\n", "x:6: no such kind" },
+		{ HEAD "[groups]\npackage = a\n", "a name and a regular expression" },
+		{ HEAD "[groups]\npackage = a [b\n", "x:6: " },
+		{ HEAD "[probes]\nenter = a\n", "no such role" },
+		{ HEAD "[layout 1]\nnothing = 1\n", "no such offset" },
+		{ HEAD "[layout 1]\nfunc_type = 70000\n", "below 65536" },
+		{ HEAD "[layout 1]\nfunc_type = 1\n", "[layout 1] lacks" },
+		{ HEAD "[colours]\na = b\n", "no such section" },
+	};
+	struct vm_profile p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = { 0 };
+
+		assert_int_equal(vm_profile_parse(cases[i].text, "x", &p, &e), -EINVAL);
+		if (!strstr(e.what, cases[i].words))
+			fail_msg("'%s' is not in: %s", cases[i].words, e.what);
+		if (!strncmp(cases[i].words, "x:", 2))
+			assert_non_null(strstr(e.what, "^"));
+		vm_profile_free(&p);
+	}
+}
+
+/* Rule: a process that runs no VM is none. */
+static void test_none(void **state)
+{
+	struct vm_target t;
+
+	(void)state;
+	assert_int_equal(vm_find((u32)getpid(), &t, NULL), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_built_in), cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_probe),    cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "attach/vm.h"
+
+#include "attach/kernel.h"
+#include "attach/tracer_int.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[16])
+{
+	size_t n = 0;
+
+	list[n++] = s->progs.walk_tick;
+	list[n++] = s->progs.walk_switch;
+	list[n++] = s->progs.loop_waits;
+	list[n++] = s->progs.loop_goes_on;
+	list[n++] = s->progs.vm_fork;
+	list[n++] = s->progs.vm_exec;
+	list[n++] = s->progs.vm_exit;
+	list[n++] = s->progs.vm_req_begin;
+	list[n++] = s->progs.vm_req_end;
+	list[n++] = s->progs.vm_status;
+	list[n++] = s->progs.vm_stall_begin;
+	list[n++] = s->progs.vm_stall_end;
+	list[n++] = s->progs.vm_gc_begin;
+	list[n++] = s->progs.vm_gc_end;
+	list[n++] = s->progs.vm_sweep_end;
+	list[n] = NULL;
+}
+
+/* The calls in which event loops wait. */
+static void fill_calls(volatile u8 ranks[CALLS])
+{
+#ifdef SYS_epoll_wait
+	ranks[SYS_epoll_wait] = LOOP_EPOLL;
+#endif
+	ranks[SYS_epoll_pwait] = LOOP_EPOLL;
+#ifdef SYS_epoll_pwait2
+	ranks[SYS_epoll_pwait2] = LOOP_EPOLL;
+#endif
+#ifdef SYS_poll
+	ranks[SYS_poll] = LOOP_POLL;
+#endif
+#ifdef SYS_select
+	ranks[SYS_select] = LOOP_POLL;
+#endif
+	ranks[SYS_ppoll] = LOOP_POLL;
+	ranks[SYS_pselect6] = LOOP_POLL;
+}
+
+int vm_leave_out(struct tracer *t)
+{
+	int r = bpf_map__set_autocreate(t->skel->maps.vm_threads, false);
+
+	if (!r)
+		r = bpf_map__set_autocreate(t->skel->maps.vm_procs, false);
+	return r ? r : bpf_map__set_autocreate(t->skel->maps.frame_ids, false);
+}
+
+void vm_configure(struct tracer *t, u32 hz)
+{
+	struct bpf_program *list[16];
+	size_t i;
+
+	vm_programs(t->skel, list);
+	for (i = 0; list[i]; i++)
+		bpf_program__set_autoload(list[i], true);
+	fill_calls(t->skel->rodata->call_ranks);
+	t->skel->rodata->period_ns = NSEC_PER_SEC / hz;
+}
+
+static int keep(struct tracer *t, struct bpf_link *link)
+{
+	struct bpf_link **grown = realloc(t->vm_links, (t->vm_count + 1) * sizeof(*grown));
+
+	if (!grown) {
+		bpf_link__destroy(link);
+		return -ENOMEM;
+	}
+	t->vm_links = grown;
+	t->vm_links[t->vm_count++] = link;
+	return 0;
+}
+
+static int attach_one(struct tracer *t, struct bpf_program *p, const char *what, struct err *err)
+{
+	struct bpf_link *link = bpf_program__attach(p);
+
+	if (!link)
+		return kernel_error(err, -errno, what);
+	return keep(t, link);
+}
+
+/* A CPU that is not there has no timer. */
+static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(attr),
+		.sample_period = NSEC_PER_SEC / hz,
+		.exclude_idle = 1,
+	};
+	struct bpf_link *link;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENODEV || errno == ENXIO
+			       ? 0
+			       : kernel_error(err, -errno, "starting a timer for looks at stacks");
+	link = bpf_program__attach_perf_event(t->skel->progs.walk_tick, fd);
+	if (!link) {
+		int r = -errno;
+
+		close(fd);
+		return kernel_error(err, r, "starting a timer for looks at stacks");
+	}
+	/* The link owns the event now. */
+	return keep(t, link);
+}
+
+int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
+{
+	const struct vmspan_bpf *s = t->skel;
+	int cpu, cpus = libbpf_num_possible_cpus(), r;
+
+	r = attach_one(t, s->progs.vm_exit, "watching processes end", err);
+	if (!r)
+		r = attach_one(t, s->progs.vm_exec, "watching processes start", err);
+	if (!r && t->children)
+		r = attach_one(t, s->progs.vm_fork, "watching processes start", err);
+	if (!r)
+		r = attach_one(t, s->progs.walk_switch, "watching the scheduler", err);
+	/* The end of a wait first: the program at its begin sets it up. */
+	if (!r && loops)
+		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
+	if (!r && loops)
+		r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
+	for (cpu = 0; cpu < cpus && !r && walk; cpu++)
+		r = start_timer(t, cpu, hz, err);
+	return r;
+}
+
+void vm_stop(struct tracer *t)
+{
+	while (t->vm_count)
+		bpf_link__destroy(t->vm_links[--t->vm_count]);
+	free(t->vm_links);
+	t->vm_links = NULL;
+}
+
+int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)
+{
+	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid, p, BPF_ANY))
+		return 0;
+	return err_set(err, -errno, "process %u: %s", pid,
+		       errno == E2BIG ? "too many processes are traced already" : strerror(errno));
+}
+
+void vm_untrace(struct tracer *t, u32 pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid);
+}
+
+struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
+			 struct err *err)
+{
+	struct bpf_program *const by_role[VM_ROLES] = {
+		[VM_GC_BEGIN] = t->skel->progs.vm_gc_begin,
+		[VM_GC_END] = t->skel->progs.vm_gc_end,
+		[VM_SWEEP_BEGIN] = t->skel->progs.vm_gc_begin,
+		[VM_SWEEP_END] = t->skel->progs.vm_sweep_end,
+		[VM_REQUEST_BEGIN] = t->skel->progs.vm_req_begin,
+		[VM_REQUEST_END] = t->skel->progs.vm_req_end,
+		[VM_STATUS] = t->skel->progs.vm_status,
+		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
+		[VM_STALL_END] = t->skel->progs.vm_stall_end,
+	};
+	char name[32], what[256], provider[VM_NAME_MAX];
+	const char *probe = vm_probe(v->profile, role, provider);
+	struct bpf_link *link;
+
+	/* Kernels from 6.18 to 7.1 break programs there. */
+	if (v->nop5[role] && kernel_nops() == NOPS_UNSAFE) {
+		err_set(err, -ENOTSUP,
+			"%s: probe %s:%s is a 5-byte nop, which this kernel (6.18 to 7.1) breaks "
+			"programs at when it is traced",
+			v->path, provider, probe);
+		return NULL;
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
+	link = bpf_program__attach_usdt(by_role[role], pid ? (pid_t)pid : -1, name, provider, probe,
+					NULL);
+	if (link)
+		return link;
+	snprintf(what, sizeof(what), "attaching to probe %s:%s", provider, probe);
+	kernel_error(err, -errno, what);
+	return NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The programs of stock VMs: timer, scheduler, event loops, probes. */
+#ifndef ATTACH_VM_H
+#define ATTACH_VM_H
+
+#include "attach/tracer.h"
+#include "probe/vm.h"
+
+#define VM_HZ 99
+#define VM_HZ_MAX 10000
+
+/* Before the load: nothing of it is wanted. 0 or negative errno. */
+int vm_leave_out(struct tracer *t);
+/* Before the load: which programs are wanted. */
+void vm_configure(struct tracer *t, u32 hz);
+/* Watches the scheduler; with `walk` starts the timers of all CPUs, with `loops` the
+ * system calls in which event loops wait are watched. 0 or negative errno. */
+int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
+/* Nothing of it runs any more. */
+void vm_stop(struct tracer *t);
+
+/* Adds a process to those that are walked. 0 or negative errno. */
+int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);
+void vm_untrace(struct tracer *t, u32 pid);
+/* The probe of a role: in one process, or (pid 0) in all that run the file.
+ * NULL with *err filled. */
+struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
+			 struct err *err);
+
+#endif

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/sample.h"
+#include "model/model_priv.h"
+#include "model/scale.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An event that ran for this many periods is settled by its own samples. Chosen
+ * by its CPU time, never by the number of its samples: that would favour events
+ * whose groups happened to be seen. Not by its length either: a short one that
+ * was preempted would give all of that time to the one group that was seen. */
+#define OWN_PERIODS 4
+/* Short events wait so long for samples of others to share. */
+#define POOL_NS (250 * NSEC_PER_MSEC)
+
+static void samples_clear(struct samples *s)
+{
+	map_clear(&s->row_of);
+	map_clear(&s->self_of);
+	s->row_len = 0;
+	s->hits = s->gc_hits = s->unknown = s->off_ns = 0;
+}
+
+static void samples_free(struct samples *s)
+{
+	map_free(&s->row_of);
+	map_free(&s->self_of);
+	free(s->rows);
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	samples_free(&s->now);
+	samples_free(&s->pool);
+	free(s);
+}
+
+static struct sample_row *row_of(struct samples *s, u32 row)
+{
+	u64 *at = map_get(&s->row_of, row);
+
+	if (at)
+		return &s->rows[*at];
+	if (s->row_len == s->row_cap) {
+		u32 cap = s->row_cap ? 2 * s->row_cap : 8;
+		struct sample_row *p = realloc(s->rows, cap * sizeof(*p));
+
+		if (!p)
+			return NULL;
+		s->rows = p;
+		s->row_cap = cap;
+	}
+	if (map_put(&s->row_of, row, s->row_len))
+		return NULL;
+	s->rows[s->row_len] = (struct sample_row){ .row = row };
+	return &s->rows[s->row_len++];
+}
+
+static int self_add(struct samples *s, u32 comp, u64 hits)
+{
+	u64 *at = map_get(&s->self_of, comp);
+
+	if (!at)
+		return map_put(&s->self_of, comp, hits);
+	*at += hits;
+	return 0;
+}
+
+static struct sampler *sampler_of(struct stream *st)
+{
+	if (!st->sampler)
+		st->sampler = calloc(1, sizeof(*st->sampler));
+	return st->sampler;
+}
+
+/* ---- A sample ---- */
+
+enum sample_what {
+	WHAT_RUNS,
+	WHAT_COLLECTS,
+	WHAT_WAITS
+};
+
+static int charge_rows(struct samples *s, const struct comp *c, enum sample_what what, u64 weight)
+{
+	u32 i;
+
+	for (i = 0; i < c->row_count; i++) {
+		struct sample_row *r = row_of(s, c->rows[i]);
+
+		if (!r)
+			return -ENOMEM;
+		/* However often it is on the stack, once a sample. */
+		if (r->stamp == s->stamp)
+			continue;
+		r->stamp = s->stamp;
+		if (what == WHAT_RUNS)
+			r->hits++;
+		else if (what == WHAT_COLLECTS)
+			r->gc_hits++;
+		else
+			r->off_ns += weight;
+	}
+	return 0;
+}
+
+/* The frame whose compartment the self time goes to, or UINT32_MAX. */
+static u32 choose_self(const struct model *m, const struct registry *r,
+		       const struct vmspan_sample *s)
+{
+	u32 n = s->h.depth & VMSPAN_DEPTH_MASK, inner = UINT32_MAX, outer = UINT32_MAX, i;
+
+	for (i = 0; i < n; i++) {
+		const struct frame_def *f = registry_frame(r, s->frames[i]);
+
+		if (!f)
+			continue;
+		if (inner == UINT32_MAX)
+			inner = i;
+		if (f->named)
+			outer = i;
+	}
+	return m->config.outermost && outer != UINT32_MAX ? outer : inner;
+}
+
+static int charge(struct model *m, struct stream *st, struct samples *s,
+		  const struct vmspan_sample *r, enum sample_what what)
+{
+	u32 n = r->h.depth & VMSPAN_DEPTH_MASK, self = choose_self(m, st->registry, r), i;
+	int rc = 0;
+
+	s->stamp++;
+	for (i = 0; i < n && !rc; i++) {
+		const struct frame_def *f = registry_frame(st->registry, r->frames[i]);
+		struct comp *c;
+
+		if (!f)
+			continue;
+		c = registry_comp(&m->set, st->proc, st->registry, f->comp);
+		if (!c)
+			return -ENOMEM;
+		rc = charge_rows(s, c, what, r->weight);
+		if (!rc && i == self && what == WHAT_RUNS)
+			rc = self_add(s, f->comp, 1);
+	}
+	if (what == WHAT_RUNS) {
+		s->hits++;
+		s->unknown += self == UINT32_MAX;
+	} else if (what == WHAT_COLLECTS) {
+		s->gc_hits++;
+	} else {
+		s->off_ns += r->weight;
+	}
+	return rc;
+}
+
+static int show_sample(struct model *m, struct stream *st, const struct vmspan_sample *s)
+{
+	const char *frames[VMSPAN_DEPTH_MAX], *groups[VMSPAN_DEPTH_MAX];
+	u32 n = s->h.depth & VMSPAN_DEPTH_MASK, i, count = 0;
+	struct model_sample out;
+
+	if (!m->observer || !m->observer->sample)
+		return 0;
+	for (i = 0; i < n && count < VMSPAN_DEPTH_MAX; i++) {
+		const struct frame_def *f = registry_frame(st->registry, s->frames[i]);
+		struct comp *c = f ? registry_comp(&m->set, st->proc, st->registry, f->comp) : NULL;
+
+		frames[count] = f ? registry_name(&m->set, f->name) : "(unknown)";
+		groups[count++] = c ? registry_name(&m->set, st->proc->rows[c->rows[0]].name) : "";
+	}
+	out = (struct model_sample){
+		.thread = &st->pub,
+		.frames = frames,
+		.groups = groups,
+		.count = count,
+		.time_ns = clock_ns(&m->clock, s->time),
+		.weight_ns = s->weight,
+		.off = s->flags & VMSPAN_SAMPLE_OFF,
+		.gc = s->flags & VMSPAN_SAMPLE_GC,
+		.cut = s->flags & VMSPAN_SAMPLE_CUT,
+		.iteration = s->iteration,
+	};
+	return m->observer->sample(m->observer_ctx, &out);
+}
+
+int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *s)
+{
+	enum sample_what what = s->flags & VMSPAN_SAMPLE_OFF  ? WHAT_WAITS
+				: s->flags & VMSPAN_SAMPLE_GC ? WHAT_COLLECTS
+							      : WHAT_RUNS;
+	struct sampler *sp = sampler_of(st);
+	int rc;
+
+	if (!sp)
+		return -ENOMEM;
+	if (s->time < m->attach_cycles || !model_in_range(m, clock_ns(&m->clock, s->time)))
+		return 0;
+	if (sp->iteration != s->iteration) {
+		samples_clear(&sp->now);
+		sp->iteration = s->iteration;
+	}
+	if (what != WHAT_WAITS)
+		sp->period_ns = s->weight;
+	rc = charge(m, st, &sp->now, s, what);
+	return rc ? rc : show_sample(m, st, s);
+}
+
+/* ---- Settling ---- */
+
+/* What is shared: the times of one event, or of all that are pooled. */
+struct measured {
+	u64 wall, cpu, gc, off;
+	u64 events; /* pooled ones; 0: one event by itself */
+};
+
+/* The ledger, and each compartment's self time into its rows. */
+static int share_self(struct model *m, struct stream *st, const struct samples *s,
+		      const struct measured *t, u64 active, struct ledger *l)
+{
+	u32 n = (u32)s->self_of.len + 1, i = 0, k;
+	u64 *part = calloc(3 * (size_t)n, sizeof(*part)), *out, key, hits;
+	size_t at = 0;
+
+	if (!part)
+		return -ENOMEM;
+	out = part + n;
+	*l = (struct ledger){ .gc_ns = t->gc, .blocked_ns = t->off, .event_wall_ns = t->wall };
+	while (map_next(&s->self_of, &at, &key, &hits))
+		part[i++] = hits;
+	part[i] = s->unknown;
+	if (s->hits)
+		apportion(part, n, s->hits, active, out, out + n);
+	else
+		l->lost_ns = active;
+	for (i = 0, at = 0; map_next(&s->self_of, &at, &key, &hits); i++) {
+		struct comp *c = registry_comp(&m->set, st->proc, st->registry, (u32)key);
+
+		l->self_ns += out[i];
+		for (k = 0; c && k < c->row_count; k++) {
+			struct group_stats *g = &st->proc->rows[c->rows[k]].stats;
+
+			g->self_ns += out[i];
+			g->self_samples += hits;
+		}
+	}
+	l->native_ns = out[n - 1];
+	free(part);
+	return 0;
+}
+
+static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < JANK_BUCKETS && ns > NSEC_PER_MSEC << i; i++)
+		durations[i]++;
+}
+
+/* The other figures of a group. */
+static int share_row(struct stream *st, const struct samples *s, const struct sample_row *r,
+		     const struct measured *t, u64 active, u64 self, bool incomplete)
+{
+	struct group_stats *g = &st->proc->rows[r->row].stats;
+	u64 off = s->off_ns ? scale(min_u64(r->off_ns, s->off_ns), t->off, s->off_ns) : 0;
+	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
+	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
+	u64 wall = max_u64(runs, self) + off + gc;
+
+	/* Rows that only ran are settled with the pool. */
+	if (s->waits_only && !off)
+		return 0;
+	if (!s->waits_only) {
+		g->samples += r->hits;
+		g->ticks += r->hits;
+	}
+	g->wall_ns += wall;
+	g->blocked_ns += off;
+	g->gc_ns += gc;
+	g->cpu_ns += s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : 0;
+	g->incomplete += incomplete;
+	g->events += t->events ? min_u64(t->events, r->hits + r->gc_hits + (r->off_ns != 0)) : 1;
+	if (t->events)
+		return 0;
+	/* Of one event by itself its length is known. */
+	g->max_ns = max_u64(g->max_ns, wall);
+	count_duration(g->durations, wall);
+	return hist_add(&g->hist, wall);
+}
+
+static int settle(struct model *m, struct stream *st, const struct samples *s, struct measured t,
+		  bool incomplete, struct ledger *l)
+{
+	u64 active, *before;
+	int rc;
+	u32 i;
+
+	t.gc = min_u64(t.gc, t.wall);
+	t.off = min_u64(s->off_ns, t.wall - t.gc);
+	active = t.wall - t.gc - t.off;
+	before = calloc(s->row_len + 1u, sizeof(*before));
+	if (!before)
+		return -ENOMEM;
+	for (i = 0; i < s->row_len; i++)
+		before[i] = st->proc->rows[s->rows[i].row].stats.self_ns;
+	rc = share_self(m, st, s, &t, active, l);
+	for (i = 0; i < s->row_len && !rc; i++)
+		rc = share_row(st, s, &s->rows[i], &t, active,
+			       st->proc->rows[s->rows[i].row].stats.self_ns - before[i],
+			       incomplete);
+	ledger_add(&st->proc->ledger, l);
+	free(before);
+	return rc;
+}
+
+static int pool_add(struct sampler *sp)
+{
+	struct samples *from = &sp->now, *to = &sp->pool;
+	u64 key, hits;
+	size_t at = 0;
+	u32 i;
+
+	for (i = 0; i < from->row_len; i++) {
+		const struct sample_row *f = &from->rows[i];
+		struct sample_row *r = row_of(to, f->row);
+
+		if (!r)
+			return -ENOMEM;
+		r->hits += f->hits;
+		r->gc_hits += f->gc_hits;
+		r->off_ns += f->off_ns;
+	}
+	while (map_next(&from->self_of, &at, &key, &hits))
+		if (self_add(to, (u32)key, hits))
+			return -ENOMEM;
+	to->hits += from->hits;
+	to->gc_hits += from->gc_hits;
+	to->unknown += from->unknown;
+	to->off_ns += from->off_ns;
+	return 0;
+}
+
+/* What a short event waited is known by itself: only its running is pooled. */
+static int settle_waits(struct model *m, struct stream *st, u64 most)
+{
+	struct sampler *sp = st->sampler;
+	struct samples *s = &sp->now;
+	struct measured t = { .wall = min_u64(s->off_ns, most) };
+	struct samples waits = *s;
+	struct ledger l;
+	int rc;
+	u32 i;
+
+	if (!t.wall)
+		return 0;
+	/* Without hits: its rows are charged for nothing but waiting. */
+	waits.hits = waits.gc_hits = waits.unknown = 0;
+	waits.self_of = (struct map){ 0 };
+	waits.waits_only = true;
+	rc = settle(m, st, &waits, t, false, &l);
+	sp->pool_off_ns += t.wall;
+	for (i = 0; i < s->row_len; i++)
+		s->rows[i].off_ns = 0;
+	s->off_ns = 0;
+	return rc;
+}
+
+int sample_flush(struct model *m, struct stream *st)
+{
+	struct sampler *sp = st->sampler;
+	struct measured t;
+	struct ledger l;
+	int rc;
+
+	if (!sp || !sp->held.count)
+		return 0;
+	t = (struct measured){ .wall = sp->held.wall_ns - sp->pool_off_ns,
+			       .cpu = sp->held.cpu_ns,
+			       .gc = sp->pool_gc_ns,
+			       .events = sp->held.count };
+	rc = settle(m, st, &sp->pool, t, false, &l);
+	sp->held.samples = sp->pool.hits;
+	event_stats_add(&st->proc->events, &sp->held);
+	sp->held = (struct event_stats){ 0 };
+	sp->pool_gc_ns = sp->pool_off_ns = 0;
+	samples_clear(&sp->pool);
+	return rc;
+}
+
+static int show_event(struct model *m, struct stream *st, const struct vmspan_event *e,
+		      bool incomplete, const struct measured *t, const struct ledger *l)
+{
+	struct model_event out = {
+		.thread = &st->pub,
+		.label = registry_label(&m->set, st->registry, e->label),
+		.iteration = e->h.id,
+		.incomplete = incomplete,
+		.begin_ns = clock_ns(&m->clock, e->begin),
+		.end_ns = clock_ns(&m->clock, e->end),
+		.cpu_ns = t->cpu,
+		.cpu_begin = e->cpu_begin,
+		.cpu_end = e->cpu_end,
+	};
+
+	if (!m->observer || !m->observer->event)
+		return 0;
+	if (l)
+		out.ledger = *l;
+	else
+		/* Whose the time was is known of many such events, not of one. */
+		out.ledger = (struct ledger){ .gc_ns = t->gc,
+					      .native_ns = t->wall - min_u64(t->wall, t->gc),
+					      .event_wall_ns = t->wall };
+	return m->observer->event(m->observer_ctx, &out);
+}
+
+int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
+		 bool incomplete)
+{
+	struct sampler *sp = sampler_of(st);
+	u64 begin_ns = clock_ns(&m->clock, e->begin);
+	struct measured x = { .wall = e->mono_end - e->mono_begin, .gc = t->gc + t->unsure_gc };
+	struct event_stats one;
+	struct ledger l;
+	bool own;
+	int rc;
+
+	if (!sp)
+		return -ENOMEM;
+	if (sp->iteration != e->h.id)
+		samples_clear(&sp->now);
+	sp->iteration = 0;
+	if (!model_in_range(m, begin_ns))
+		return 0;
+	x.gc = min_u64(x.gc, x.wall);
+	x.cpu = e->cpu_ns_end > e->cpu_ns_begin ? e->cpu_ns_end - e->cpu_ns_begin : 0;
+	x.cpu = min_u64(x.cpu, x.wall);
+	one = (struct event_stats){ .count = 1,
+				    .wall_ns = x.wall,
+				    .cpu_ns = x.cpu,
+				    .incomplete = incomplete,
+				    .max_ns = x.wall };
+	count_duration(one.durations, x.wall);
+	own = sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits;
+	if (own) {
+		rc = settle(m, st, &sp->now, x, incomplete, &l);
+		one.samples = sp->now.hits;
+		event_stats_add(&st->proc->events, &one);
+		samples_clear(&sp->now);
+		return rc ? rc : show_event(m, st, e, incomplete, &x, &l);
+	}
+	if (!sp->held.count)
+		sp->pool_begin_ns = begin_ns;
+	rc = settle_waits(m, st, x.wall - x.gc);
+	if (!rc)
+		rc = pool_add(sp);
+	samples_clear(&sp->now);
+	event_stats_add(&sp->held, &one);
+	sp->pool_gc_ns += x.gc;
+	if (!rc)
+		rc = show_event(m, st, e, incomplete, &x, NULL);
+	if (!rc && sp->pool.hits && begin_ns - sp->pool_begin_ns >= POOL_NS)
+		rc = sample_flush(m, st);
+	return rc;
+}
+
+/* ---- How sure ---- */
+
+static u64 square_root(unsigned __int128 v)
+{
+	unsigned __int128 low = 0, high = (unsigned __int128)1 << 63;
+
+	while (low < high) {
+		unsigned __int128 mid = (low + high + 1) / 2;
+
+		if (mid * mid <= v)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return (u64)low;
+}
+
+/*
+ * (k + z2/2 +- z sqrt(k (n - k) / n + z2/4)) / (n + z2), z = 1.96, in
+ * thousandths: integers, because the model's answers are the same everywhere.
+ */
+void sample_interval(u64 k, u64 n, u32 *low, u32 *high)
+{
+	const u64 z2 = 3842; /* z squared, thousandths */
+	u64 root, mid, all;
+
+	*low = 0;
+	*high = 1000000;
+	if (!n)
+		return;
+	n = min_u64(n, 1ull << 40);
+	k = min_u64(k, n);
+	/* Thousandths under the root: times 1000 for a root in thousandths. */
+	root = square_root(((unsigned __int128)k * (n - k) * 1000 / n + z2 / 4) * 1000);
+	root = (u64)((unsigned __int128)root * 1960 / 1000);
+	mid = k * 1000 + z2 / 2;
+	all = n * 1000 + z2;
+	*low = mid > root ? (u32)((unsigned __int128)(mid - root) * 1000000 / all) : 0;
+	*high = (u32)((unsigned __int128)(mid + root) * 1000000 / all);
+	/* Rounding must not leave the share itself outside. */
+	*low = (u32)min_u64(*low, k * 1000000 / n);
+	*high = (u32)min_u64(1000000, max_u64(*high, k * 1000000 / n + 1));
+}

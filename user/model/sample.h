@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events whose groups are known by samples: looks at the thread's stack at
+ * regular times. Rules: LEDGER.md, "Sampled events".
+ */
+#ifndef MODEL_SAMPLE_H
+#define MODEL_SAMPLE_H
+
+#include "base/map.h"
+#include "model/stats.h"
+
+struct model;
+struct stream;
+struct turn;
+
+/* A group, in samples. */
+struct sample_row {
+	u32 row;
+	u32 stamp; /* of the sample that last charged it */
+	u64 hits, gc_hits; /* samples with it on the stack: running, collecting */
+	u64 self_hits; /* it was the innermost */
+	u64 off_ns; /* it was on the stack of a thread that waited */
+};
+
+/* Samples that belong together: of one event, or of several short ones. */
+struct samples {
+	struct sample_row *rows; /* owned */
+	u32 row_len, row_cap;
+	struct map row_of; /* row -> index */
+	struct map self_of; /* compartment id -> samples with it innermost */
+	u32 stamp;
+	u64 hits, gc_hits; /* all of them */
+	u64 unknown; /* of hits: without a frame */
+	u64 off_ns;
+	bool waits_only; /* settled for its waiting; what ran is settled later */
+};
+
+/* A stream's. */
+struct sampler {
+	struct samples now; /* of the event under way */
+	u32 iteration; /* that event */
+	u64 period_ns; /* between two samples */
+	struct samples pool; /* of short events */
+	struct event_stats held; /* those events, not yet in the figures */
+	u64 pool_gc_ns, pool_begin_ns;
+	u64 pool_off_ns; /* of the held events, settled already */
+};
+
+/* Takes a sample in. 0 or -ENOMEM, or what the observer returned. */
+int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *s);
+/* An event marked VMSPAN_F_SAMPLED has ended. */
+int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
+		 bool incomplete);
+/* Short events that still wait for more samples are settled with what is
+ * there: at the end of a thread or of the stream. */
+int sample_flush(struct model *m, struct stream *st);
+void sampler_free(struct sampler *s);
+
+/*
+ * The 95 % interval (Wilson) of a share of which k of n samples are known, in
+ * millionths. n = 0: 0 ... 1000000.
+ */
+void sample_interval(u64 k, u64 n, u32 *low, u32 *high);
+
+#endif

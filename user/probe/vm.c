@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which VM a process runs, and whether its frames can be walked. */
+#include "probe/vm.h"
+
+#include "probe/elf_notes.h"
+#include "probe/maps.h"
+#include "probe/plan.h"
+#include "probe/target.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- What the file says ---- */
+
+struct notes {
+	struct vm_target *t;
+};
+
+static int take_note(void *ctx, const struct elf_note *n)
+{
+	struct vm_target *t = ((struct notes *)ctx)->t;
+	char provider[VM_NAME_MAX];
+	int i;
+
+	for (i = 0; i < VM_ROLES; i++) {
+		const char *name = vm_probe(t->profile, (enum vm_role)i, provider);
+
+		if (!name || strcmp(n->name, name) || strcmp(n->provider, provider))
+			continue;
+		t->probes[i] = true;
+		t->nop5[i] |= site_kind_at(t->fd, n->offset) == SITE_NOP5;
+	}
+	return 0;
+}
+
+struct symbols {
+	const char *names[2];
+	u64 values[2]; /* addresses as linked; 0: not there */
+};
+
+/* Symbols of a binary without debug information: .dynsym. */
+static void read_symbols(Elf *elf, struct symbols *s)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+	size_t i, n;
+	int k;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize)
+			continue;
+		data = elf_getdata(scn, NULL);
+		n = data ? sh.sh_size / sh.sh_entsize : 0;
+		for (i = 0; i < n && gelf_getsym(data, (int)i, &sym); i++) {
+			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
+
+			for (k = 0; k < 2 && name && sym.st_shndx != SHN_UNDEF; k++)
+				if (s->names[k] && !strcmp(name, s->names[k]))
+					s->values[k] = sym.st_value;
+		}
+	}
+}
+
+/* Run-time minus linked addresses, by the segment that a mapping shows. */
+static bool find_bias(Elf *elf, const struct map_entry *e, u64 *bias)
+{
+	u64 page = (u64)sysconf(_SC_PAGESIZE) - 1;
+	GElf_Phdr ph;
+	size_t n, i;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (i = 0; i < n; i++) {
+		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
+		    !(ph.p_flags & PF_X) || (ph.p_offset & ~page) != e->pgoff)
+			continue;
+		*bias = e->start - (ph.p_vaddr & ~page);
+		return true;
+	}
+	return false;
+}
+
+static int read_file(struct vm_target *t, const struct map_entry *e, struct symbols *s, u64 *bias)
+{
+	struct notes notes = { t };
+	struct elf_summary sum;
+	int r = elf_notes_read(t->fd, take_note, &notes, &sum);
+	Elf *elf;
+
+	if (r < 0)
+		return r;
+	snprintf(t->build_id, sizeof(t->build_id), "%s", sum.build_id);
+	elf = elf_begin(t->fd, ELF_C_READ, NULL);
+	if (!elf)
+		return -ENOEXEC;
+	r = find_bias(elf, e, bias) ? 0 : -ENOEXEC;
+	if (!r)
+		read_symbols(elf, s);
+	elf_end(elf);
+	return r;
+}
+
+/* ---- Which version ---- */
+
+/* CPython's Py_Version is a number, others' a text. */
+static void read_version(u32 pid, struct vm_target *t, u64 at)
+{
+	char text[16] = "";
+	u64 number;
+
+	if (t->profile->kind == VM_CPYTHON) {
+		if (!target_read(pid, at, &number, sizeof(number)))
+			snprintf(t->version, sizeof(t->version), "%u.%u",
+				 (unsigned int)(number >> 24 & 0xff),
+				 (unsigned int)(number >> 16 & 0xff));
+		return;
+	}
+	if (target_read(pid, at, text, sizeof(text) - 1))
+		return;
+	/* Layouts are of minor versions. */
+	text[strspn(text, "0123456789.")] = 0;
+	if (strchr(text, '.') && strchr(strchr(text, '.') + 1, '.'))
+		*strchr(strchr(text, '.') + 1, '.') = 0;
+	snprintf(t->version, sizeof(t->version), "%s", text);
+}
+
+/* "8.2" of php-fpm8.2. */
+static void version_of_name(struct vm_target *t, const char *base)
+{
+	const char *s = strpbrk(base, "0123456789");
+	size_t n = s ? strspn(s, "0123456789.") : 0;
+
+	if (n && n < sizeof(t->version)) {
+		memcpy(t->version, s, n);
+		t->version[n] = 0;
+		if (t->version[n - 1] == '.')
+			t->version[n - 1] = 0;
+	}
+}
+
+static const struct vm_layout *choose_layout(const struct vm_target *t)
+{
+	const struct vm_layout *best = NULL;
+	u32 i;
+
+	for (i = 0; i < t->profile->layout_count; i++) {
+		const struct vm_layout *l = &t->profile->layouts[i];
+
+		if (l->build_id[0] ? !strcmp(l->build_id, t->build_id)
+				   : !best && !strcmp(l->version, t->version))
+			best = l;
+	}
+	return best;
+}
+
+/* ---- Finding it ---- */
+
+/* 1: it is the VM's; 0: not. */
+static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile *p,
+		    struct vm_target *t)
+{
+	struct symbols s = { .names = { p->symbol[0] ? p->symbol : NULL,
+					p->version[0] ? p->version : NULL } };
+	const char *base = strrchr(e->path, '/');
+	struct stat st;
+	char name[256];
+	u64 bias;
+
+	snprintf(name, sizeof(name), "%s", base ? base + 1 : e->path);
+	if (strstr(name, " (deleted)"))
+		*strstr(name, " (deleted)") = 0;
+	if (regexec(&p->file, name, 0, NULL, 0))
+		return 0;
+	memset(t, 0, sizeof(*t));
+	t->profile = p;
+	t->fd = maps_open(pid, e);
+	if (t->fd < 0)
+		return t->fd;
+	if (fstat(t->fd, &st) || read_file(t, e, &s, &bias) || (s.names[0] && !s.values[0])) {
+		close(t->fd);
+		return 0;
+	}
+	t->path = strdup(e->path);
+	if (!t->path) {
+		close(t->fd);
+		return -ENOMEM;
+	}
+	t->dev = st.st_dev;
+	t->inode = st.st_ino;
+	t->root = s.values[0] ? s.values[0] + bias : 0;
+	if (s.values[1])
+		read_version(pid, t, s.values[1] + bias);
+	else
+		version_of_name(t, name);
+	t->layout = choose_layout(t);
+	return 1;
+}
+
+int vm_find(u32 pid, struct vm_target *t, struct err *err)
+{
+	const struct vm_profile *const *list;
+	int count = vm_profiles(&list, err), i, r;
+	struct maps m;
+	u32 k;
+
+	if (count < 0)
+		return count;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOENT;
+	r = maps_read(pid, &m);
+	if (r)
+		return r;
+	for (k = 0, r = 0; k < m.count && !r; k++)
+		for (i = 0; i < count && !r; i++)
+			r = try_file(pid, &m.entries[k], list[i], t);
+	maps_free(&m);
+	if (r < 0)
+		return err_set(err, r, "process %u: its VM cannot be looked into: %s", pid,
+			       strerror(-r));
+	return r ? 0 : -ENOENT;
+}
+
+static const struct vm_profile *profile_of_file(const char *path)
+{
+	const struct vm_profile *const *list;
+	int count = vm_profiles(&list, NULL), i;
+	char real[PATH_MAX];
+	const char *base;
+
+	if (!realpath(path, real) || access(real, X_OK))
+		return NULL;
+	base = strrchr(real, '/') + 1;
+	for (i = 0; i < count; i++)
+		if (!regexec(&list[i]->file, base, 0, NULL, 0))
+			return list[i];
+	return NULL;
+}
+
+const struct vm_profile *vm_of_command(const char *command)
+{
+	const char *path = getenv("PATH"), *at;
+	const struct vm_profile *p = NULL;
+	char file[PATH_MAX];
+
+	if (strchr(command, '/'))
+		return profile_of_file(command);
+	for (at = path; at && *at && !p; at += strcspn(at, ":"), at += *at == ':') {
+		snprintf(file, sizeof(file), "%.*s/%s", (int)strcspn(at, ":"), at, command);
+		if (!access(file, X_OK))
+			return profile_of_file(file);
+	}
+	return p;
+}
+
+void vm_target_free(struct vm_target *t)
+{
+	if (!t->profile)
+		return;
+	close(t->fd);
+	free(t->path);
+	memset(t, 0, sizeof(*t));
+}
+
+/* ---- Are the offsets true here? ---- */
+
+static u64 read_u64(u32 pid, u64 at)
+{
+	u64 v = 0;
+
+	return at && !target_read(pid, at, &v, sizeof(v)) ? v : 0;
+}
+
+/* Some thread of the interpreter must be one of the process. */
+static const char *check_cpython(u32 pid, const struct vm_proc *p)
+{
+	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), id;
+	char path[64];
+	int i;
+
+	if (!at)
+		return "there is no interpreter where its list should begin";
+	at = read_u64(pid, at + p->off[OFF_interp_threads]);
+	for (i = 0; i < 4096 && at; i++) {
+		id = read_u64(pid, at + p->off[OFF_thread_native_id]);
+		/* In a PID namespace of its own it has other numbers here. */
+		snprintf(path, sizeof(path), "/proc/%u/root/proc/%" PRIu64, pid, id);
+		if (id && id < 1 << 22 && !access(path, F_OK))
+			return NULL;
+		snprintf(path, sizeof(path), "/proc/%u/task/%" PRIu64, pid, id);
+		if (id && id < 1 << 22 && !access(path, F_OK))
+			return NULL;
+		at = read_u64(pid, at + p->off[OFF_thread_next]);
+	}
+	return "none of its interpreter's threads is a thread of the process";
+}
+
+/* Between requests there is no frame; a frame's function must be of a type. */
+static const char *check_php(u32 pid, const struct vm_proc *p)
+{
+	u64 at, func = 0;
+	u8 type = 0;
+	int i;
+
+	if (target_read(pid, p->root + p->off[OFF_globals_execute_data], &at, sizeof(at)))
+		return "its globals cannot be read";
+	for (i = 0; i < 64 && at; i++) {
+		func = read_u64(pid, at + p->off[OFF_execute_func]);
+		if (func &&
+		    (target_read(pid, func + p->off[OFF_func_type], &type, 1) || !type || type > 4))
+			return "what should be a function is none";
+		at = read_u64(pid, at + p->off[OFF_execute_prev]);
+	}
+	return NULL;
+}
+
+static const char *check_ruby(u32 pid, const struct vm_proc *p)
+{
+	u64 vm = read_u64(pid, p->root), ractor, ec, base, size, cfp;
+
+	if (!vm)
+		return "there is no VM where its address should be";
+	ractor = read_u64(pid, vm + p->off[OFF_vm_main_ractor]);
+	ec = read_u64(pid, ractor ? ractor + p->off[OFF_ractor_ec] : 0);
+	if (!ractor)
+		return "it has no main ractor";
+	if (!ec)
+		return NULL; /* all of its threads wait */
+	base = read_u64(pid, ec + p->off[OFF_ec_stack]);
+	size = read_u64(pid, ec + p->off[OFF_ec_stack_size]);
+	cfp = read_u64(pid, ec + p->off[OFF_ec_cfp]);
+	if (!base || size > 1ull << 32 || cfp < base || cfp > base + 8 * size)
+		return "its frames do not lie on its stack";
+	return NULL;
+}
+
+static int refuse(u32 pid, const struct vm_target *t, const char *why, struct err *err)
+{
+	err_set(err, -ENOTSUP, "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
+		t->profile->name, t->version[0] ? t->version : "of an unknown version",
+		t->build_id[0] ? t->build_id : "unknown", why);
+	err_hint(err,
+		 "Make its table with `tools/gen-offsets %s` where the headers of that very build "
+		 "are installed, append it to user/profiles/%s.ini, and give that by --profile.",
+		 t->profile->name, t->profile->name);
+	return -ENOTSUP;
+}
+
+int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err)
+{
+	const struct vm_profile *p = t->profile;
+	const char *why = NULL;
+
+	memset(to, 0, sizeof(*to));
+	to->kind = p->kind;
+	to->root = t->root;
+	to->flags = (p->loop ? VM_LOOPS : 0) | (p->bursts ? VM_BURSTS : 0);
+	if (!vm_walks(p))
+		return 0;
+	if (!t->layout)
+		return refuse(pid, t, "no table of its offsets is known", err);
+	memcpy(to->off, t->layout->off, sizeof(to->off));
+	to->flags |= VM_WALK;
+	if (p->kind == VM_CPYTHON)
+		why = check_cpython(pid, to);
+	else if (p->kind == VM_PHP)
+		why = check_php(pid, to);
+	else if (p->kind == VM_RUBY)
+		why = check_ruby(pid, to);
+	return why ? refuse(pid, t, why, err) : 0;
+}

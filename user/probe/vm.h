@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stock VMs: which one a process runs, where its roots are, how its frames
+ * are laid out, and which group a file of code belongs to. Profiles are data:
+ * user/profiles.
+ */
+#ifndef PROBE_VM_H
+#define PROBE_VM_H
+
+#include "base/err.h"
+#include "base/wire.h"
+#include "bpf/vm.h"
+
+#include <regex.h>
+
+enum vm_role {
+	VM_GC_BEGIN,
+	VM_GC_END,
+	VM_SWEEP_BEGIN,
+	VM_SWEEP_END,
+	VM_REQUEST_BEGIN,
+	VM_REQUEST_END,
+	VM_STATUS,
+	VM_STALL_BEGIN,
+	VM_STALL_END,
+	VM_ROLES,
+};
+
+#define VM_NAME_MAX 64
+#define VM_RULES_MAX 32
+#define VM_LAYOUTS_MAX 16
+
+struct vm_rule {
+	u8 kind; /* enum vmspan_kind */
+	bool named; /* [groups]; else [fallback] */
+	char name[VM_NAME_MAX]; /* with \1 ... \9 */
+	regex_t regex;
+};
+
+struct vm_layout {
+	char version[VM_NAME_MAX];
+	char build_id[65]; /* "": any of the version */
+	bool set[OFF_COUNT];
+	u16 off[OFF_COUNT];
+};
+
+struct vm_profile {
+	char name[VM_NAME_MAX], provider[VM_NAME_MAX], symbol[VM_NAME_MAX], version[VM_NAME_MAX];
+	enum vm_kind kind;
+	bool has_file, loop, bursts, scope_file;
+	regex_t file;
+	char probes[VM_ROLES][VM_NAME_MAX]; /* "": none */
+	struct vm_rule rules[VM_RULES_MAX];
+	u32 rule_count;
+	struct vm_layout layouts[VM_LAYOUTS_MAX];
+	u32 layout_count;
+};
+
+/* Reads a profile; `where` names it in errors. 0, -EINVAL, -ENOMEM. What was
+ * read is freed by vm_profile_free() in any case. */
+int vm_profile_parse(const char *text, const char *where, struct vm_profile *p, struct err *err);
+void vm_profile_free(struct vm_profile *p);
+/* Is this the text of such a profile, and not of one of profile.h? */
+bool vm_profile_is(const char *text);
+/* A profile of the user's, tried before those built in. Borrowed file name. */
+int vm_profile_add(const char *path, struct err *err);
+/* Those there are: *list is owned by the module. The count or negative errno. */
+int vm_profiles(const struct vm_profile *const **list, struct err *err);
+const char *vm_role_name(enum vm_role role);
+/* Provider and name of a role's probe: `provider` is a buffer of VM_NAME_MAX.
+ * NULL: it has none. */
+const char *vm_probe(const struct vm_profile *p, enum vm_role role, char *provider);
+
+/* Are stacks of this VM looked at? */
+static inline bool vm_walks(const struct vm_profile *p)
+{
+	return p->kind == VM_CPYTHON || p->kind == VM_PHP || p->kind == VM_RUBY;
+}
+
+/* The VM a process runs. */
+struct vm_target {
+	const struct vm_profile *profile;
+	const struct vm_layout *layout; /* NULL: none is known for it */
+	int fd; /* owned: the file */
+	u64 dev, inode; /* by fstat */
+	char *path; /* owned; as the target sees it */
+	u64 root; /* run-time address of the symbol, or 0 */
+	char version[VM_NAME_MAX], build_id[65];
+	bool probes[VM_ROLES]; /* that the file has */
+	bool nop5[VM_ROLES]; /* of those: at a 5-byte nop */
+};
+
+/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
+int vm_find(u32 pid, struct vm_target *t, struct err *err);
+/* The profile of the VM that a command would start, by the name of its file;
+ * NULL: none. */
+const struct vm_profile *vm_of_command(const char *command);
+/* What the walker needs. 0, or -ENOTSUP with words when the frames of this
+ * build cannot be walked. A VM without frames is fine. */
+int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err);
+void vm_target_free(struct vm_target *t);
+
+/*
+ * The group of a file of code: kind and name by the profile's rules. The name
+ * is cut to `cap`, terminator included. False: no rule matches.
+ */
+bool vm_group(const struct vm_profile *p, const char *file, u8 *kind, bool *named, char *name,
+	      size_t cap);
+
+#endif

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Profiles of stock VMs: text -> struct vm_profile. */
+#include "probe/vm.h"
+
+#include "probe/embedded.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const roles[VM_ROLES] = {
+	[VM_GC_BEGIN] = "gc_begin",
+	[VM_GC_END] = "gc_end",
+	[VM_SWEEP_BEGIN] = "sweep_begin",
+	[VM_SWEEP_END] = "sweep_end",
+	[VM_REQUEST_BEGIN] = "request_begin",
+	[VM_REQUEST_END] = "request_end",
+	[VM_STATUS] = "status",
+	[VM_STALL_BEGIN] = "stall_begin",
+	[VM_STALL_END] = "stall_end",
+};
+
+static const char *const kinds[VM_KINDS] = {
+	[VM_CPYTHON] = "cpython", [VM_PHP] = "php",           [VM_RUBY] = "ruby",
+	[VM_JVM] = "jvm",         [VM_POSTGRES] = "postgres",
+};
+
+#define OFFSET_NAME(name) [OFF_##name] = #name,
+static const char *const offsets[OFF_COUNT] = { VM_CPYTHON_OFFSETS(OFFSET_NAME) VM_PHP_OFFSETS(
+	OFFSET_NAME) VM_RUBY_OFFSETS(OFFSET_NAME) };
+
+const char *vm_role_name(enum vm_role role)
+{
+	return roles[role];
+}
+
+const char *vm_probe(const struct vm_profile *p, enum vm_role role, char *provider)
+{
+	const char *name = p->probes[role], *colon = strchr(name, ':');
+
+	if (!*name)
+		return NULL;
+	if (!colon) {
+		strcpy(provider, p->provider);
+		return name;
+	}
+	memcpy(provider, name, (size_t)(colon - name));
+	provider[colon - name] = 0;
+	return colon + 1;
+}
+
+static int find(const char *const *list, int count, const char *word)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		if (list[i] && !strcmp(list[i], word))
+			return i;
+	return -1;
+}
+
+struct parse {
+	struct vm_profile *p;
+	char why[160]; /* of the first bad line */
+	char word[VM_NAME_MAX];
+};
+
+static int bad(struct parse *c, const char *word, const char *why)
+{
+	/* The reader goes on after an error, and names the first bad line. */
+	if (!c->why[0]) {
+		snprintf(c->why, sizeof(c->why), "%s", why);
+		snprintf(c->word, sizeof(c->word), "%s", word);
+	}
+	return 0;
+}
+
+static int set_text(struct parse *c, char *to, const char *value)
+{
+	if (!*value)
+		return bad(c, "", "a value is missing");
+	if (strlen(value) >= VM_NAME_MAX)
+		return bad(c, value, "the value is too long");
+	if (*to)
+		return bad(c, value, "set twice");
+	strcpy(to, value);
+	return 1;
+}
+
+static int set_yes(struct parse *c, bool *to, const char *value)
+{
+	*to = !strcmp(value, "yes");
+	return *to || !strcmp(value, "no") || bad(c, value, "yes or no is wanted");
+}
+
+static int set_regex(struct parse *c, regex_t *to, const char *value)
+{
+	int r = regcomp(to, value, REG_EXTENDED);
+	char why[120];
+
+	if (!r)
+		return 1;
+	regerror(r, to, why, sizeof(why));
+	return bad(c, value, why);
+}
+
+static int take_profile(struct parse *c, const char *key, const char *value)
+{
+	struct vm_profile *p = c->p;
+	int kind;
+
+	if (!strcmp(key, "name"))
+		return set_text(c, p->name, value);
+	if (!strcmp(key, "provider"))
+		return set_text(c, p->provider, value);
+	if (!strcmp(key, "symbol"))
+		return set_text(c, p->symbol, value);
+	if (!strcmp(key, "version"))
+		return set_text(c, p->version, value);
+	if (!strcmp(key, "loop"))
+		return set_yes(c, &p->loop, value);
+	if (!strcmp(key, "bursts"))
+		return set_yes(c, &p->bursts, value);
+	if (!strcmp(key, "scope")) {
+		p->scope_file = !strcmp(value, "file");
+		return p->scope_file || !strcmp(value, "process") ||
+		       bad(c, value, "process or file is wanted");
+	}
+	if (!strcmp(key, "file")) {
+		if (p->has_file)
+			return bad(c, value, "set twice");
+		p->has_file = set_regex(c, &p->file, value);
+		return p->has_file;
+	}
+	if (!strcmp(key, "vm")) {
+		kind = find(kinds, VM_KINDS, value);
+		p->kind = kind < 0 ? VM_NONE : (enum vm_kind)kind;
+		return kind >= 0 || bad(c, value, "no such VM: cpython, php, ruby, jvm, postgres");
+	}
+	return bad(c, key, "no such key in [profile]");
+}
+
+static int rule_kind(const char *word)
+{
+	static const char *const names[] = {
+		[VMSPAN_ADDON] = "addon",     [VMSPAN_PAGE] = "page",
+		[VMSPAN_PACKAGE] = "package", [VMSPAN_PLUGIN] = "plugin",
+		[VMSPAN_TENANT] = "tenant",
+	};
+
+	return find(names, ARRAY_SIZE(names), word);
+}
+
+/* KIND = NAME REGEX */
+static int take_rule(struct parse *c, const char *key, const char *value, bool named)
+{
+	struct vm_profile *p = c->p;
+	struct vm_rule *r = &p->rules[p->rule_count];
+	size_t n = strcspn(value, " \t");
+	int kind = rule_kind(key);
+
+	if (kind < 0)
+		return bad(c, key, "no such kind: addon, page, package, plugin, tenant");
+	if (p->rule_count == VM_RULES_MAX)
+		return bad(c, key, "more rules than a profile may have");
+	if (!value[n])
+		return bad(c, value, "a name and a regular expression are wanted");
+	if (n >= sizeof(r->name))
+		return bad(c, value, "the name is too long");
+	memcpy(r->name, value, n);
+	r->name[n] = 0;
+	if (!set_regex(c, &r->regex, value + n + strspn(value + n, " \t")))
+		return 0;
+	r->kind = (u8)kind;
+	r->named = named;
+	p->rule_count++;
+	return 1;
+}
+
+/* [layout VERSION] */
+static int take_layout(struct parse *c, const char *version, const char *key, const char *value)
+{
+	struct vm_profile *p = c->p;
+	struct vm_layout *l = p->layout_count ? &p->layouts[p->layout_count - 1] : NULL;
+	unsigned long v;
+	char *end;
+	int at;
+
+	if (!l || strcmp(l->version, version)) {
+		if (p->layout_count == VM_LAYOUTS_MAX)
+			return bad(c, key, "more layouts than a profile may have");
+		l = &p->layouts[p->layout_count++];
+		snprintf(l->version, sizeof(l->version), "%s", version);
+	}
+	if (!strcmp(key, "build_id")) {
+		if (strlen(value) >= sizeof(l->build_id))
+			return bad(c, value, "the value is too long");
+		strcpy(l->build_id, value);
+		return 1;
+	}
+	at = find(offsets, OFF_COUNT, key);
+	if (at < 0)
+		return bad(c, key, "no such offset");
+	v = strtoul(value, &end, 0);
+	if (end == value || *end || v > UINT16_MAX)
+		return bad(c, value, "a number of bytes is wanted, below 65536");
+	l->off[at] = (u16)v;
+	l->set[at] = true;
+	return 1;
+}
+
+static int take(void *ctx, const char *section, const char *key, const char *value)
+{
+	struct parse *c = ctx;
+	int role;
+
+	if (!strcmp(section, "profile"))
+		return take_profile(c, key, value);
+	if (!strcmp(section, "probes")) {
+		role = find(roles, VM_ROLES, key);
+		return role < 0 ? bad(c, key, "no such role in [probes]")
+				: set_text(c, c->p->probes[role], value);
+	}
+	if (!strcmp(section, "groups") || !strcmp(section, "fallback"))
+		return take_rule(c, key, value, section[0] == 'g');
+	if (!strncmp(section, "layout ", 7))
+		return take_layout(c, section + 7, key, value);
+	return bad(c, section, "no such section");
+}
+
+static int show(const char *text, const char *where, int line, const struct parse *c,
+		struct err *err)
+{
+	const char *s = text, *e, *at;
+	int i, n, column = 0;
+
+	for (i = 1; i < line && (e = strchr(s, '\n')); i++)
+		s = e + 1;
+	n = (int)strcspn(s, "\n");
+	n = n > 100 ? 100 : n;
+	at = c->word[0] ? strstr(s, c->word) : NULL;
+	if (at && at < s + n)
+		column = (int)(at - s);
+	return err_set(err, -EINVAL, "%s:%d: %s\n  %.*s\n  %*s^", where, line,
+		       c->why[0] ? c->why : "not a line of a profile", n, s, column, "");
+}
+
+/* The offsets a VM's layout must have. */
+static const char *missing_offset(const struct vm_profile *p, const struct vm_layout *l)
+{
+#define OFFSET_OF(name) OFF_##name,
+	static const u8 cpython[] = { VM_CPYTHON_OFFSETS(OFFSET_OF) };
+	static const u8 php[] = { VM_PHP_OFFSETS(OFFSET_OF) };
+	static const u8 ruby[] = { VM_RUBY_OFFSETS(OFFSET_OF) };
+	const u8 *list = p->kind == VM_CPYTHON ? cpython : p->kind == VM_PHP ? php : ruby;
+	size_t n = p->kind == VM_CPYTHON ? sizeof(cpython)
+		   : p->kind == VM_PHP   ? sizeof(php)
+		   : p->kind == VM_RUBY  ? sizeof(ruby)
+					 : 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!l->set[list[i]])
+			return offsets[list[i]];
+	return NULL;
+}
+
+int vm_profile_parse(const char *text, const char *where, struct vm_profile *p, struct err *err)
+{
+	struct parse c = { .p = p };
+	const char *lacks;
+	int line;
+	u32 i;
+
+	memset(p, 0, sizeof(*p));
+	line = ini_parse_string(text, take, &c);
+	if (line < 0)
+		return err_set(err, -ENOMEM, "%s: no memory to read the profile", where);
+	if (line)
+		return show(text, where, line, &c, err);
+	if (!p->name[0] || p->kind == VM_NONE || !p->has_file)
+		return err_set(err, -EINVAL, "%s: [profile] needs name, vm and file", where);
+	for (i = 0; i < p->layout_count; i++) {
+		lacks = missing_offset(p, &p->layouts[i]);
+		if (lacks)
+			return err_set(err, -EINVAL, "%s: [layout %s] lacks %s", where,
+				       p->layouts[i].version, lacks);
+	}
+	return 0;
+}
+
+void vm_profile_free(struct vm_profile *p)
+{
+	u32 i;
+
+	if (p->has_file)
+		regfree(&p->file);
+	for (i = 0; i < p->rule_count; i++)
+		regfree(&p->rules[i].regex);
+	memset(p, 0, sizeof(*p));
+}
+
+static int look_for_vm(void *ctx, const char *section, const char *key, const char *value)
+{
+	(void)value;
+	*(bool *)ctx |= !strcmp(section, "profile") && !strcmp(key, "vm");
+	return 1;
+}
+
+bool vm_profile_is(const char *text)
+{
+	bool is = false;
+
+	ini_parse_string(text, look_for_vm, &is);
+	return is;
+}
+
+/* ---- Those there are ---- */
+
+#define PROFILES_MAX 32
+
+static const struct vm_profile *known[PROFILES_MAX];
+static int known_count;
+static bool built_in;
+
+static int add(const char *text, const char *where, struct err *err)
+{
+	struct vm_profile *p;
+	int r;
+
+	if (known_count == PROFILES_MAX)
+		return err_set(err, -E2BIG, "%s: more profiles than %d", where, PROFILES_MAX);
+	p = malloc(sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "no memory");
+	r = vm_profile_parse(text, where, p, err);
+	if (r) {
+		vm_profile_free(p);
+		free(p);
+		return r;
+	}
+	known[known_count++] = p;
+	return 0;
+}
+
+#define PROFILE_FILE_MAX (256u << 10)
+
+int vm_profile_add(const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *text;
+	size_t n;
+	int r;
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	text = malloc(PROFILE_FILE_MAX);
+	n = text ? fread(text, 1, PROFILE_FILE_MAX, f) : 0;
+	if (!text || n == PROFILE_FILE_MAX || ferror(f)) {
+		r = err_set(err, -EFBIG, "%s: it cannot be read, or is no profile (256 KB)", path);
+	} else {
+		text[n] = 0;
+		r = add(text, path, err);
+	}
+	free(text);
+	fclose(f);
+	return r;
+}
+
+int vm_profiles(const struct vm_profile *const **list, struct err *err)
+{
+	const struct embedded *e;
+	size_t count = profiles_embedded(&e), i;
+	int r;
+
+	for (i = 0; i < count && !built_in; i++) {
+		if (!vm_profile_is(e[i].text))
+			continue;
+		r = add(e[i].text, e[i].name, err);
+		if (r)
+			return r;
+	}
+	built_in = true;
+	*list = known;
+	return known_count;
+}
+
+/* ---- Rules ---- */
+
+static void expand(const struct vm_rule *r, const char *file, const regmatch_t *m, char *to,
+		   size_t cap)
+{
+	const char *s;
+	size_t n = 0;
+
+	for (s = r->name; *s && n + 1 < cap; s++) {
+		const regmatch_t *g;
+		size_t len;
+
+		if (s[0] != '\\' || s[1] < '1' || s[1] > '9') {
+			to[n++] = *s;
+			continue;
+		}
+		g = &m[*++s - '0'];
+		len = g->rm_so < 0 ? 0 : (size_t)(g->rm_eo - g->rm_so);
+		if (len > cap - 1 - n)
+			len = cap - 1 - n;
+		memcpy(to + n, file + (g->rm_so < 0 ? 0 : g->rm_so), len);
+		n += len;
+	}
+	to[n] = 0;
+}
+
+bool vm_group(const struct vm_profile *p, const char *file, u8 *kind, bool *named, char *name,
+	      size_t cap)
+{
+	regmatch_t m[10];
+	u32 i;
+
+	for (i = 0; i < p->rule_count; i++) {
+		const struct vm_rule *r = &p->rules[i];
+
+		if (regexec(&r->regex, file, ARRAY_SIZE(m), m, 0))
+			continue;
+		*kind = r->kind;
+		*named = r->named;
+		expand(r, file, m, name, cap);
+		return name[0];
+	}
+	return false;
+}
