@@ -156,6 +156,12 @@ static void example_off(struct example *x, u64 t, const char *reason)
 						  : VMSPAN_OFF_IO;
 }
 
+static void example_on(struct example *x, u64 t)
+{
+	sim_off(x->sched, x->off, t, x->reason);
+	x->sim->off += t - x->off;
+}
+
 static void example_mark(struct example *x, u64 t, char *op, char *arg)
 {
 	struct sim *s = x->sim;
@@ -175,7 +181,7 @@ static void example_mark(struct example *x, u64 t, char *op, char *arg)
 	else if (!strcmp(op, "off"))
 		example_off(x, t, arg);
 	else if (!strcmp(op, "on"))
-		sim_off(x->sched, x->off, t, x->reason);
+		example_on(x, t);
 	else if (!strcmp(op, "cpu"))
 		s->cpu = (u16)atoi(arg);
 	else

@@ -187,6 +187,7 @@ static u64 later(struct maker *mk)
 
 	if (mk->sched && random() % 3 == 0) {
 		sim_off(mk->sched, mk->now + 1, mk->now + 1 + off, reason);
+		mk->s->off += off;
 		if (mk->top >= 0)
 			mk->t->n[mk->top].off[reason] += off;
 	}

@@ -27,6 +27,7 @@ struct sim_open {
 struct sim_turn {
 	u64 begin;
 	u32 iteration, first;
+	u64 off; /* of the thread when it began */
 	u16 base, cpu;
 };
 
@@ -37,6 +38,7 @@ struct sim {
 	u32 turns, iteration_last;
 	u32 tid;
 	u16 cpu;
+	u64 off; /* time off the CPU so far */
 	u64 cpu_scale; /* CPU ns an event gets, in percent of its wall */
 	/* Records, each at most 3 slots, and where each begins. */
 	u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
@@ -89,8 +91,12 @@ static inline void sim_leave(struct sim *s, u64 t)
 
 static inline void sim_event(struct sim *s, u64 t)
 {
-	s->turn[s->turns++] =
-		(struct sim_turn){ t, ++s->iteration_last, s->records, (u16)s->depth, s->cpu };
+	s->turn[s->turns++] = (struct sim_turn){ .begin = t,
+						 .iteration = ++s->iteration_last,
+						 .first = s->records,
+						 .off = s->off,
+						 .base = (u16)s->depth,
+						 .cpu = s->cpu };
 }
 
 static inline void sim_event_end(struct sim *s, u64 t)
@@ -101,7 +107,7 @@ static inline void sim_event_end(struct sim *s, u64 t)
 	r->begin = r->mono_begin = e.begin;
 	r->end = r->mono_end = t;
 	r->cpu_ns_begin = 0;
-	r->cpu_ns_end = (t - e.begin) * s->cpu_scale / 100;
+	r->cpu_ns_end = (t - e.begin - (s->off - e.off)) * s->cpu_scale / 100;
 	r->cpu_begin = e.cpu;
 	r->cpu_end = s->cpu;
 	r->parent = sim_iteration(s);

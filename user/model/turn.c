@@ -533,7 +533,8 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 own = cycles - min_u64(cycles, t->nested);
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
-	u64 active;
+	/* The thread's own clock also counts the way into and out of a switch. */
+	u64 on = own - min_u64(own, t->off), active;
 	u32 i, k;
 	int rc;
 
@@ -565,8 +566,8 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
 		/* Rounding may give a part a ns more than the whole has. */
 		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
-		if (t->exact)
-			sh->cpu_ns = scale(min_u64(sh->cpu, own), wall, own);
+		if (t->exact && on)
+			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else if (active)
 			sh->cpu_ns = scale(
 				min_u64(sh->charged - min_u64(sh->charged, sh->blocked), active),
