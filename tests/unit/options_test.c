@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options mean the same everywhere, and what is wrong is said in words. */
 #include "user/cmd/config.c"
+#include "user/cmd/option_set.c"
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
