@@ -18,6 +18,9 @@ struct top_screen {
 	attr_t tints[TINTS];
 	MEVENT mouse;
 	bool more_mouse; /* one key may stand for several events */
+	/* Whole screens still to be sent: a terminal that is being resized may
+	 * lose what it gets meanwhile (tmux does, growing by many lines). */
+	unsigned int repaints;
 };
 
 /*
@@ -121,10 +124,9 @@ void top_screen_resize(struct top_screen *s)
 {
 	struct winsize size;
 
-	(void)s;
 	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col)
 		resizeterm(size.ws_row, size.ws_col);
-	clearok(curscr, TRUE);
+	s->repaints = 3;
 }
 
 void top_screen_size(const struct top_screen *s, unsigned int *width, unsigned int *height)
@@ -186,6 +188,10 @@ void top_screen_draw(struct top_screen *s, const struct top_page *p)
 {
 	unsigned int i, n = top_page_count(p);
 
+	if (s->repaints) {
+		s->repaints--;
+		clearok(curscr, TRUE);
+	}
 	erase();
 	for (i = 0; i < n && i < (unsigned int)LINES; i++)
 		draw_line(s, p, top_page_line(p, i), (int)i);
