@@ -148,7 +148,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
 	$(call say,CC  )
 	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
-		$(filter-out user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
+		$(filter-out user/lib/% user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
 golden: $(GOLDEN) $(B)/bench/guard
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a

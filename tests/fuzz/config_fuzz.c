@@ -2,6 +2,7 @@
 /* A configuration file is anybody's text: it is read, or told what is wrong,
  * in one line that a terminal may show; what is saved into it can be read. */
 #include "user/cmd/config.c"
+#include "user/cmd/option_set.c"
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
