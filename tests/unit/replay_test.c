@@ -52,7 +52,8 @@ static void put_define(struct both *b, u8 type, u32 id, u8 kind, const char *nam
 	d->kind = kind;
 	d->count = (u8)count;
 	d->name_len = (u8)strlen(name);
-	memcpy(d->groups, groups, count * sizeof(u32));
+	if (count)
+		memcpy(d->groups, groups, count * sizeof(u32));
 	memcpy(d->groups + count, name, d->name_len);
 	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
 	put(b, &it);
