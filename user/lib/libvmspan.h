@@ -57,6 +57,9 @@ struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_opti
  * call with that.
  */
 int libvmspan_poll(struct libvmspan *t, int timeout_ms);
+/* The same; returns early when stop_fd (-1: none) can be read, for a loop that
+ * has more to wait for. */
+int libvmspan_poll_until(struct libvmspan *t, int timeout_ms, int stop_fd);
 /* Ends a live trace and takes in the rest; pending alerts are told. */
 int libvmspan_stop(struct libvmspan *t);
 /* What went wrong last; "" if nothing did. Valid until the next call. */

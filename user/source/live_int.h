@@ -6,6 +6,7 @@
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_links.c     their links: shared, kept, given up
  *   live_children.c  descendants that were there before
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
@@ -138,6 +139,7 @@ struct live {
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
 	struct attachment *buried; /* of ended processes, not yet detached */
+	bool doubtful; /* links were given up: children may have lost their marks */
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: no stock VM is traced */
@@ -210,15 +212,25 @@ int process_end(struct live *l, struct process *p, u64 mono_ns);
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
-/* What is left of ended processes. */
-void process_free_buried(struct live *l);
 /* When the next rescan is due, or UINT64_MAX. */
 u64 process_next_rescan(const struct live *l);
+void process_free(struct live *l, struct process *p);
+
+/* ---- live_links.c ---- */
+
+/* The carrier of a file, shared by all its processes. NULL with *err filled. */
+struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err);
+void attachment_free(struct live *l, struct attachment *a);
+/* Its process has ended or dropped the file: it is kept for a while. */
+void attachment_bury(struct live *l, struct attachment **at);
+/* At a moment when the ring is empty; idle: it has been so. 0 or l->failed. */
+int links_settle(struct live *l, bool idle);
+/* What is left of ended processes. */
+void process_free_buried(struct live *l);
 /* Marks of every process stop. */
 void process_disarm_all(struct live *l);
 /* No link of any kind is left. */
 void process_detach_all(struct live *l);
-void process_free(struct live *l, struct process *p);
 
 /* ---- live_children.c ---- */
 

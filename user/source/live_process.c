@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Processes under the trace.
- *
- * A forked child inherits its parent's breakpoints and semaphore, so it is
- * traced from its first instruction on links that belong to its parent. The
- * kernel takes both away from it when any link of that file is detached whose
- * filter does not match the child, and nothing can be told from here about a
- * child that is just being born. So a child that lives gets links of its own,
- * one that is short-lived never does, and links of the dead are kept: they cost
- * the target nothing. Only when there are many of them some are detached, at a
- * moment when no child is known that would suffer.
- */
+/* Processes under the trace: attaching, fork, exec, exit. */
 #include "source/live_int.h"
 
 #include <errno.h>
@@ -20,14 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A child of this age is worth links of its own. */
+/* Conventional probes of a child need links of its own: at this age. */
 #define LINK_NS (50 * NSEC_PER_MSEC)
-/* Links of the dead that are kept. Some more wait for a quiet moment; no more
- * than that, for each is two descriptors. */
-#define BURIED_KEPT 64
-#define BURIED_MAX 256
-/* Detaching takes some 30 ms each, in which nobody drains the ring. */
-#define DETACH_AT_ONCE 2
 
 struct process *process_find(const struct live *l, u32 pid)
 {
@@ -105,76 +88,6 @@ int process_tell(struct live *l, struct process *p)
 
 /* ---- Attachments ---- */
 
-static struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err)
-{
-	struct carrier **grown, *c;
-	u32 i;
-
-	for (i = 0; i < l->carrier_count; i++) {
-		c = l->carriers[i];
-		if (c->dev == d->dev && c->inode == d->inode) {
-			c->users++;
-			return c;
-		}
-	}
-	grown = realloc(l->carriers, (l->carrier_count + 1) * sizeof(struct carrier *));
-	c = grown ? calloc(1, sizeof(*c)) : NULL;
-	if (grown)
-		l->carriers = grown;
-	if (!c) {
-		err_set(err, -ENOMEM, "no memory");
-		return NULL;
-	}
-	c->link = site_flush(l->t, d, err);
-	if (!c->link) {
-		free(c);
-		return NULL;
-	}
-	c->dev = d->dev;
-	c->inode = d->inode;
-	c->users = 1;
-	l->carriers[l->carrier_count++] = c;
-	return c;
-}
-
-static void carrier_put(struct live *l, struct carrier *c)
-{
-	u32 i;
-
-	if (!c || --c->users)
-		return;
-	for (i = 0; i < l->carrier_count; i++)
-		if (l->carriers[i] == c)
-			l->carriers[i] = l->carriers[--l->carrier_count];
-	site_release(c->link);
-	free(c);
-}
-
-/* The marks of the file stop; its carrier stays. */
-static void detach_links(struct attachment *a)
-{
-	site_release(a->armed);
-	a->armed = NULL;
-	while (a->count)
-		site_detach(a->links[--a->count]);
-}
-
-static void attachment_free(struct live *l, struct attachment *a)
-{
-	detach_links(a);
-	carrier_put(l, a->carrier);
-	free(a);
-}
-
-static void bury(struct live *l, struct attachment **at)
-{
-	struct attachment *a = *at;
-
-	*at = a->next;
-	a->next = l->buried;
-	l->buried = a;
-}
-
 static int attach_direct(struct live *l, struct process *p, const struct plan_dso *d,
 			 struct attachment *a, struct err *err)
 {
@@ -241,6 +154,7 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		a->inode = d->inode;
 		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
+			l->doubtful = true;
 			attachment_free(l, a);
 			return err->code;
 		}
@@ -267,7 +181,7 @@ static void drop_unmapped(struct live *l, struct process *p, const struct plan *
 		if (i < plan->count)
 			at = &(*at)->next;
 		else
-			bury(l, at);
+			attachment_bury(l, at);
 	}
 }
 
@@ -345,6 +259,19 @@ static void set_name(struct process *p, const struct wire_life *w)
 	p->name[sizeof(p->name) - 1] = 0;
 }
 
+/* Do all marks of its children come by what they inherit? */
+static bool leaves_marks(const struct process *p)
+{
+	const struct attachment *a;
+
+	if (!p || p->vm_profile)
+		return false;
+	for (a = p->attachments; a; a = a->next)
+		if (!a->armed)
+			return false;
+	return p->attachments || (p->unlinked && p->link_ns == UINT64_MAX);
+}
+
 int process_fork(struct live *l, const struct wire_life *w)
 {
 	struct process *parent = process_find(l, w->h.pid), *p;
@@ -366,7 +293,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
-	p->link_ns = clock_mono_ns() + LINK_NS;
+	p->link_ns = leaves_marks(parent) ? UINT64_MAX : clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -469,7 +396,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 	if (l->command.pid == (int)p->pid)
 		command_reap(&l->command, true);
 	while (p->attachments)
-		bury(l, &p->attachments);
+		attachment_bury(l, &p->attachments);
 	map_del(&l->processes, p->pid);
 	process_free(l, p);
 	return l->failed;
@@ -572,37 +499,6 @@ static struct process *ended_one(const struct live *l)
 	return NULL;
 }
 
-/* True when a child lives on links that are not its own. */
-static bool has_unlinked(const struct live *l)
-{
-	u64 key, value;
-	size_t at = 0;
-
-	while (map_next(&l->processes, &at, &key, &value))
-		if (((struct process *)(uintptr_t)value)->unlinked)
-			return true;
-	return false;
-}
-
-/* The oldest are at the end of the list. */
-static void detach_some(struct live *l, bool idle)
-{
-	struct attachment *a, **at;
-	u32 count = 0, n;
-
-	for (a = l->buried; a; a = a->next)
-		count++;
-	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
-		return;
-	for (n = 0; n < DETACH_AT_ONCE; n++) {
-		for (at = &l->buried; (*at)->next; at = &(*at)->next)
-			;
-		a = *at;
-		*at = NULL;
-		attachment_free(l, a);
-	}
-}
-
 int process_settle(struct live *l, bool idle)
 {
 	u64 now = clock_mono_ns(), key, value;
@@ -617,39 +513,5 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
-	detach_some(l, idle);
-	return 0;
-}
-
-void process_free_buried(struct live *l)
-{
-	struct attachment *a;
-
-	while ((a = l->buried)) {
-		l->buried = a->next;
-		attachment_free(l, a);
-	}
-}
-
-void process_disarm_all(struct live *l)
-{
-	struct attachment *a;
-	u64 key, value;
-	size_t at = 0;
-
-	while (map_next(&l->processes, &at, &key, &value))
-		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
-			detach_links(a);
-	for (a = l->buried; a; a = a->next)
-		detach_links(a);
-}
-
-void process_detach_all(struct live *l)
-{
-	u32 i;
-
-	for (i = 0; i < l->carrier_count; i++) {
-		site_release(l->carriers[i]->link);
-		l->carriers[i]->link = NULL;
-	}
+	return links_settle(l, idle);
 }
