@@ -102,30 +102,30 @@ static struct site_link *new_link(struct bpf_link *link, int fd)
 	return NULL;
 }
 
-/*
- * pid -1: every process. A perf event belongs to a thread, the breakpoint it
- * makes to the process; so does a uprobe_multi link of kernels before 6.10.
- * NULL with errno.
- */
-static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
-				    const struct plan_dso *d, const struct plan_site *s,
-				    u64 semaphore_offset)
+/* NULL with errno. */
+static struct site_link *attach_multi(struct bpf_program *prog, u32 pid, const struct plan_dso *d,
+				      const struct plan_site *s, u64 semaphore_offset)
+{
+	char name[32];
+	int fd = kernel_uprobe_multi(bpf_program__fd(prog), name_of(d, name), s->offset,
+				     semaphore_offset, pid);
+
+	if (fd >= 0)
+		return new_link(NULL, fd);
+	errno = -fd;
+	return NULL;
+}
+
+/* A perf event belongs to a thread, the breakpoint it makes to the process.
+ * pid -1: every process. NULL with errno. */
+static struct site_link *attach_perf(struct bpf_program *prog, int pid, const struct plan_dso *d,
+				     const struct plan_site *s, u64 semaphore_offset)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
 	char name[32];
-	int fd;
 
-	name_of(d, name);
-	if (t->multi) {
-		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, s->offset, semaphore_offset,
-					 pid > 0 ? (u32)pid : 0);
-		if (fd >= 0)
-			return new_link(NULL, fd);
-		errno = -fd;
-		return NULL;
-	}
-	link = bpf_program__attach_uprobe_opts(prog, pid, name, s->offset, &opts);
+	link = bpf_program__attach_uprobe_opts(prog, pid, name_of(d, name), s->offset, &opts);
 	return link ? new_link(link, -1) : NULL;
 }
 
@@ -135,7 +135,8 @@ struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct 
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
+	link = t->multi ? attach_multi(t->skel->progs.flush, 0, d, &d->probes.sites[ROLE_FLUSH], 0)
+			: attach_perf(t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
 	if (!link)
 		attach_error(err, -errno, 0, d, ROLE_FLUSH);
 	return link;
@@ -165,6 +166,30 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
+/* Has the first thread ended, and the process not? Then the kernel no longer
+ * knows the process by it. */
+static bool leader_ended(u32 pid)
+{
+	char path[48], line[128];
+	bool zombie = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && strncmp(line, "State:", 6))
+		;
+	zombie = f && strchr(line, 'Z');
+	if (f)
+		fclose(f);
+	return zombie;
+}
+
+/*
+ * A uprobe_multi link is either made or refused before anything is touched. A
+ * perf event for a process that ends meanwhile is made and taken back, and with
+ * it go the breakpoints of whoever no other link wants: children that live on
+ * what they inherited.
+ */
 struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
@@ -173,8 +198,14 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
+	if (t->has_multi && (t->multi || !leader_ended(pid))) {
+		link = attach_multi(t->skel->progs.armed_multi, pid, d, s, s->semaphore_offset);
+		if (!link)
+			attach_error(err, -errno, pid, d, ROLE_ARMED);
+		return link;
+	}
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
+		link = attach_perf(t->skel->progs.armed, tid, d, s, s->semaphore_offset);
 		if (link)
 			return link;
 		r = -errno;

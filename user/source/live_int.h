@@ -91,6 +91,8 @@ struct process {
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
+	bool leaves_marks; /* unlinked, with nothing but batches */
+	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
 	bool candidate; /* of a sweep; no probes seen yet */
@@ -139,7 +141,8 @@ struct live {
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
 	struct attachment *buried; /* of ended processes, not yet detached */
-	bool doubtful; /* links were given up: children may have lost their marks */
+	/* Links were given up in between: children may have lost their marks. 0: none. */
+	u64 doubt_begin_ns, doubt_end_ns;
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: no stock VM is traced */
@@ -208,6 +211,8 @@ void process_look(struct live *l, struct process *p);
 void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
+/* Asks the kernel; false where there are no pidfds. */
+bool process_has_ended(const struct process *p);
 /* Name of a thread, once, before its first batch. */
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
@@ -225,6 +230,8 @@ void attachment_free(struct live *l, struct attachment *a);
 void attachment_bury(struct live *l, struct attachment **at);
 /* At a moment when the ring is empty; idle: it has been so. 0 or l->failed. */
 int links_settle(struct live *l, bool idle);
+/* A process has ended: counts what cannot be known of it any more. */
+void links_ended(struct live *l, const struct process *p, u64 mono_ns);
 /* What is left of ended processes. */
 void process_free_buried(struct live *l);
 /* Marks of every process stop. */

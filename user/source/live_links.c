@@ -5,13 +5,12 @@
  * A forked child inherits its parent's breakpoints and semaphore, so it is
  * traced from its first instruction on links that belong to its parent. The
  * kernel takes both away from it when any link of that file is detached whose
- * filter does not match the child; an attempt to attach to a process that has
- * just ended is detached too. So links are neither made nor given up without
- * need: a child of a program with vmspan.h gets its own only when others are
- * about to be detached, and links of the dead are kept, for they cost the target
- * nothing. Only when there are many of them some are detached. A child that was
- * just being born then is found by its semaphore: it is armed again, and what
- * it may have lost is counted.
+ * filter does not match the child, be it another tracer's. So a child that lives
+ * gets links of its own, one that is short-lived never does, and links of the
+ * dead are kept, for they cost the target nothing. Only when there are many of
+ * them some are detached, at a moment when no child is known that would suffer.
+ * One that was just being born then is found by its semaphore: it is armed
+ * again, and what it may have lost is counted.
  */
 #include "source/live_int.h"
 
@@ -20,9 +19,9 @@
 #include <stdlib.h>
 
 /* Links of the dead that are kept. Some more wait for a quiet moment; no more
- * than that, for each is two descriptors. */
-#define BURIED_KEPT 64
-#define BURIED_MAX 256
+ * than that, for each is a descriptor. */
+#define BURIED_KEPT 256
+#define BURIED_MAX 1024
 /* Detaching takes some 30 ms each, in which nobody drains the ring. */
 #define DETACH_AT_ONCE 2
 
@@ -98,11 +97,23 @@ void attachment_bury(struct live *l, struct attachment **at)
 
 /* ---- Giving up ---- */
 
-static bool has_ended(const struct process *p)
+bool process_has_ended(const struct process *p)
 {
 	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };
 
 	return p->ended || (p->pidfd >= 0 && poll(&end, 1, 0) > 0);
+}
+
+/* True when a child lives on links that are not its own. */
+static bool has_unlinked(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (((struct process *)(uintptr_t)value)->unlinked)
+			return true;
+	return false;
 }
 
 /* Whoever lives on links that are not its own gets some. */
@@ -115,7 +126,7 @@ static void link_all(struct live *l)
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (p->unlinked && !has_ended(p) && !process_attach(l, p, &ignored))
+		if (p->unlinked && !process_has_ended(p) && !process_attach(l, p, &ignored))
 			p->unlinked = false;
 	}
 }
@@ -128,9 +139,10 @@ static void detach_some(struct live *l, bool idle)
 
 	for (a = l->buried; a; a = a->next)
 		count++;
-	if (count <= BURIED_KEPT || (count < BURIED_MAX && !idle))
+	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
 		return;
 	link_all(l);
+	l->doubt_begin_ns = clock_mono_ns();
 	for (n = 0; n < DETACH_AT_ONCE; n++) {
 		for (at = &l->buried; (*at)->next; at = &(*at)->next)
 			;
@@ -138,7 +150,7 @@ static void detach_some(struct live *l, bool idle)
 		*at = NULL;
 		attachment_free(l, a);
 	}
-	l->doubtful = true;
+	l->doubt_end_ns = clock_mono_ns();
 }
 
 /* Marks that are off although nobody has turned them off. */
@@ -148,7 +160,8 @@ static bool has_lost_marks(const struct process *p)
 	u32 i;
 
 	for (i = 0; i < p->registry_count; i++)
-		if (!target_registry(p->pid, p->registries[i].address, &head) && !head.semaphore)
+		if (!target_registry(p->pid, p->registries[i].address, &head) && !head.semaphore &&
+		    !head.probes_semaphore)
 			return true;
 	return false;
 }
@@ -160,13 +173,13 @@ static int rearm(struct live *l)
 	u64 key, value;
 	size_t at = 0;
 
-	l->doubtful = false;
+	l->doubt_end_ns = 0;
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (!p->unlinked || p->link_ns != UINT64_MAX || !has_lost_marks(p))
+		if (!p->unlinked || !p->leaves_marks || !has_lost_marks(p))
 			continue;
-		if (!has_ended(p) && !process_attach(l, p, &ignored))
+		if (!process_has_ended(p) && !process_attach(l, p, &ignored))
 			p->unlinked = false;
 		/* How many marks there were while they were off nobody knows. */
 		if (live_emit_loss(l, LOSS_TRUNCATED, 1, 0))
@@ -175,10 +188,17 @@ static int rearm(struct live *l)
 	return l->failed;
 }
 
+void links_ended(struct live *l, const struct process *p, u64 mono_ns)
+{
+	if (p->unlinked && p->leaves_marks && p->told && p->forked_ns < l->doubt_end_ns &&
+	    mono_ns > l->doubt_begin_ns)
+		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+}
+
 int links_settle(struct live *l, bool idle)
 {
 	/* The news of their births have been drained by now. */
-	if (l->doubtful && rearm(l))
+	if (l->doubt_end_ns && rearm(l))
 		return l->failed;
 	detach_some(l, idle);
 	return 0;

@@ -9,8 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Conventional probes of a child need links of its own: at this age. */
-#define LINK_NS (50 * NSEC_PER_MSEC)
+/* A child of this age is worth links of its own. */
+#define LINK_NS (200 * NSEC_PER_MSEC)
+/* Conventional probes of a child count nothing before. */
+#define LINK_DIRECT_NS (50 * NSEC_PER_MSEC)
 
 struct process *process_find(const struct live *l, u32 pid)
 {
@@ -154,7 +156,6 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		a->inode = d->inode;
 		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
-			l->doubtful = true;
 			attachment_free(l, a);
 			return err->code;
 		}
@@ -259,7 +260,7 @@ static void set_name(struct process *p, const struct wire_life *w)
 	p->name[sizeof(p->name) - 1] = 0;
 }
 
-/* Do all marks of its children come by what they inherit? */
+/* Do the marks of its children come by what they inherit? */
 static bool leaves_marks(const struct process *p)
 {
 	const struct attachment *a;
@@ -269,7 +270,7 @@ static bool leaves_marks(const struct process *p)
 	for (a = p->attachments; a; a = a->next)
 		if (!a->armed)
 			return false;
-	return p->attachments || (p->unlinked && p->link_ns == UINT64_MAX);
+	return p->attachments || p->leaves_marks;
 }
 
 int process_fork(struct live *l, const struct wire_life *w)
@@ -293,7 +294,9 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
-	p->link_ns = leaves_marks(parent) ? UINT64_MAX : clock_mono_ns() + LINK_NS;
+	p->forked_ns = w->mono_ns;
+	p->link_ns = clock_mono_ns() + (leaves_marks(parent) ? LINK_NS : LINK_DIRECT_NS);
+	p->leaves_marks = leaves_marks(parent);
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -388,6 +391,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
+	links_ended(l, p, mono_ns);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
@@ -465,7 +469,8 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 
 	if (p->unlinked && now >= p->link_ns) {
 		/* A process that has just ended says so by its exit record. */
-		process_attach(l, p, &ignored);
+		if (!process_has_ended(p))
+			process_attach(l, p, &ignored);
 		p->unlinked = false;
 	}
 	if (p->rescans && now >= p->rescan_ns) {
