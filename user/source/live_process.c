@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 /* A child of this age is worth links of its own. */
-#define LINK_NS (200 * NSEC_PER_MSEC)
-/* Conventional probes of a child count nothing before. */
-#define LINK_DIRECT_NS (50 * NSEC_PER_MSEC)
+#define LINK_NS (50 * NSEC_PER_MSEC)
 
 struct process *process_find(const struct live *l, u32 pid)
 {
@@ -295,7 +293,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	set_name(p, w);
 	p->unlinked = true;
 	p->forked_ns = w->mono_ns;
-	p->link_ns = clock_mono_ns() + (leaves_marks(parent) ? LINK_NS : LINK_DIRECT_NS);
+	p->link_ns = clock_mono_ns() + LINK_NS;
 	p->leaves_marks = leaves_marks(parent);
 	if (parent && parent->candidate) {
 		p->candidate = true;
