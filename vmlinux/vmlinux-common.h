@@ -111,6 +111,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	pid_t pid;
@@ -118,6 +119,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned int in_iowait : 1;
 	char comm[16];
+	struct task_struct *group_leader;
 	struct signal_struct *signal;
 };
 

@@ -41,6 +41,7 @@ void turn_reset(struct turn *t, u32 iteration, u64 uid)
 		.comp_cap = keep.comp_cap,
 		.share_of = keep.share_of,
 		.comp_of = keep.comp_of,
+		.waits = { keep.waits.at, 0, keep.waits.cap, 0 },
 		.scratch = keep.scratch,
 		.scratch_cap = keep.scratch_cap,
 	};
@@ -56,6 +57,7 @@ void turn_free(struct turn *t)
 	free(t->pend);
 	free(t->comps);
 	free(t->scratch);
+	free(t->waits.at);
 	map_free(&t->share_of);
 	map_free(&t->comp_of);
 	*t = (struct turn){ 0 };
@@ -281,14 +283,14 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 	add(&in->off, total);
 }
 
-/* The intervals of a stay, if the record covers it. */
-static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s,
-		     struct off_sum *off)
+/* The intervals of a stay; *exact: the record covers it. 0 or -ENOMEM. */
+static int sched_of(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+		    struct off_sum *off, bool *exact)
 {
+	*exact = rules->sched && rules->sched->from <= s->begin;
 	if (!rules->sched)
-		return false;
-	*off = sched_take(rules->sched, s->begin, s->end);
-	return rules->sched->from <= s->begin;
+		return 0;
+	return sched_take(rules->sched, s->begin, s->end, off, *exact ? &t->waits : NULL);
 }
 
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
@@ -298,15 +300,17 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	struct inside in = pend_take(t, depth, s->begin);
 	struct turn_comp *tc = comp_of(t, c, s->h.id);
 	struct off_sum off = { { 0 } };
-	/* Where the scheduler's record tells where it was, nothing is discarded. */
-	bool exact = sched_of(rules, s, &off);
-	bool moved = s->cpu_begin != s->cpu_end && !exact, valid;
+	bool exact, moved, valid;
 	bool stale = in.nested && rules->nested == NESTED_DROP;
 	u64 cycles, self, shallower, seq = t->closed + 1;
 	u32 i;
 
-	if (!tc)
+	if (!tc || sched_of(t, rules, s, &off, &exact))
 		return -ENOMEM;
+	if (t->waits.open)
+		waits_own(&t->waits, s->begin, c->rows[0]);
+	/* Where the scheduler's record tells where it was, nothing is discarded. */
+	moved = s->cpu_begin != s->cpu_end && !exact;
 	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
 		out->fate = SPAN_BAD;
@@ -364,9 +368,11 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
 	struct off_sum off = { { 0 } };
-	bool exact = sched_of(rules, s, &off);
 	u64 cycles, self;
+	bool exact;
 
+	if (sched_of(t, rules, s, &off, &exact))
+		return -ENOMEM;
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
 	out->fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
@@ -544,6 +550,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
+	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		t->shares[i].self_ns = 0;

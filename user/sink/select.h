@@ -32,7 +32,8 @@ struct select {
 	struct slow_event *slow; /* a heap while they are sought, then sorted */
 	u32 slow_count, slow_cap;
 	struct model_share *shares; /* scratch */
-	u32 share_cap;
+	struct model_wait *waits; /* the same */
+	u32 share_cap, wait_cap;
 	u64 passed, left_out; /* spans and events */
 };
 

@@ -39,6 +39,7 @@ static int emit_clock(struct live *l, const struct item_clock *c)
 	struct item it = { .type = ITEM_CLOCK, .clock = *c };
 
 	l->clock_ns = c->mono_ns;
+	l->last = *c;
 	return live_emit(l, &it);
 }
 

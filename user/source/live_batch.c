@@ -106,9 +106,9 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
  */
 static u64 cycles_at(const struct live *l, u64 ns)
 {
-	double cycles = (double)((s64)(ns - l->first.mono_ns)) * (double)l->s.info.cycles_hz / 1e9;
+	double cycles = (double)((s64)(ns - l->last.mono_ns)) * (double)l->s.info.cycles_hz / 1e9;
 
-	return l->first.cycles + (u64)(s64)cycles;
+	return l->last.cycles + (u64)(s64)cycles;
 }
 
 static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
@@ -136,6 +136,8 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
 		memcpy(records, b + 1, bytes);
 		for (i = 0; i < b->records; i++) {
+			if (records[i].h.type != VMSPAN_OFF)
+				continue;
 			records[i].begin = cycles_at(l, records[i].begin);
 			records[i].end = cycles_at(l, records[i].end);
 		}

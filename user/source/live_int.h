@@ -143,6 +143,7 @@ struct live {
 	u32 vm_hz; /* 0: no stock VM is traced */
 	bool loops, walk; /* event loops are watched; stacks are looked at */
 	u64 counters[COUNT_MAX]; /* as reported so far */
+	struct item_clock last; /* newest reading that was told */
 	struct item_clock first;
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
