@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The accuracy table: how far each method is from what the target measured
 # inside, in the cases that make it hard; and what --exact costs the target.
-# Writes $B/bench/accuracy.json; tools/accuracy-md makes the tables of it.
+# Writes $B/bench/accuracy.json; tools/accuracy-md puts the tables into README.md
+# and BENCHMARKS.md.
 #   tests/bench/accuracy.sh [RUNS [EVENTS]]      (root)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -129,4 +130,4 @@ done
 jq -s --slurpfile overhead "$T/overhead" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
 	--arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
 	'{schema: 2, kernel: $kernel, cpus: $cpus, cpu: $cpu, cases: ., overhead: $overhead}' "$T/lines" >"$out"
-tools/accuracy-md "$out"
+tools/accuracy-md --check "$out"
