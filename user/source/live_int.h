@@ -40,6 +40,7 @@ enum known_kind {
 struct known {
 	u64 *bits; /* owned; one an id below 64 * words */
 	u32 words;
+	u32 all; /* ids up to this are all known */
 };
 
 /* An unknown id makes the log be read again: so often at once, then not more
@@ -253,8 +254,9 @@ struct registry *live_registry_at(struct process *p, u64 address);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
-/* True when all ids in checked records are known; learns definitions. */
-bool registry_knows(struct registry *r, const void *data, u32 bytes);
+/* True when all ids in checked records are known; learns definitions. `sum`:
+ * theirs. */
+bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */
