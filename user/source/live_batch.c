@@ -188,6 +188,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return process_fork(l, w);
 	case WIRE_EXEC:
 		return process_exec(l, w);
+	case WIRE_CHANGED:
+		return process_find(l, h->pid) ? 0 : sweep_new(l, w);
 	case WIRE_LOADED:
 		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:
