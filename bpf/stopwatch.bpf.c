@@ -113,7 +113,7 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 {
 	struct vmspan_open *o;
 	struct vmspan_span *s;
-	__u32 depth;
+	__u32 depth, at;
 	bool mark;
 
 	if (!w)
@@ -138,15 +138,18 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 	s->cpu_begin = o->cpu;
 	s->cpu_end = bpf_get_smp_processor_id();
 	s->iteration = w->iteration;
-	if (o->id == VMSPAN_ID_GC && w->used >= 2 && w->used <= WATCH_SLOTS) {
-		struct vmspan_gc *gc = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
+	at = w->used - 2;
+	/* The verifier must see the check of the number that is used. */
+	barrier_var(at);
+	if (mark && at <= WATCH_SLOTS - 2) {
+		void *last = (char *)w->records + at * VMSPAN_SLOT;
 
-		gc->bytes_before = o->aux;
-		gc->bytes_after = result;
-	} else if (o->id == VMSPAN_ID_BLOCK && w->used >= 2 && w->used <= WATCH_SLOTS) {
-		struct vmspan_block *b = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
-
-		b->peer = o->aux;
+		if (o->id == VMSPAN_ID_GC) {
+			((struct vmspan_gc *)last)->bytes_before = o->aux;
+			((struct vmspan_gc *)last)->bytes_after = result;
+		} else if (o->id == VMSPAN_ID_BLOCK) {
+			((struct vmspan_block *)last)->peer = o->aux;
+		}
 	}
 	if (flags & VMSPAN_F_REPAIRED)
 		w->batch.repaired++;
@@ -180,7 +183,11 @@ static __always_inline bool is_top(struct watch *w, __u32 id)
 {
 	__u32 d = w->depth;
 
-	return d && d <= WATCH_DEPTH && !w->deep_open && w->open[d].id == id;
+	if (!d || w->deep_open)
+		return false;
+	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
+	barrier_var(d);
+	return d <= WATCH_DEPTH && w->open[d].id == id;
 }
 
 /*

@@ -14,6 +14,7 @@
  * Without a ring, a state is written now and then, so that a reader that finds
  * a chunk damaged knows where it is again.
  */
+#include "base/file.h"
 #include "base/text.h"
 #include "rec/chunk.h"
 #include "rec/codec.h"
