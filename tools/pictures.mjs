@@ -7,16 +7,14 @@ import { extname, join, normalize, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const [viewer, where, file, to] = process.argv.slice(2);
-const { PUPPETEER, CHROMIUM } = process.env;
-const puppeteer = (await import(pathToFileURL(PUPPETEER).href)).default;
+const { PLAYWRIGHT, CHROMIUM } = process.env;
+const { chromium } = await import(pathToFileURL(PLAYWRIGHT).href);
 const SIZE = { width: 1280, height: 860 };
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm",
 	".png": "image/png", ".woff2": "font/woff2", ".ftl": "text/plain" };
 
-const browser = await puppeteer.launch({ executablePath: CHROMIUM, headless: true, args: ["--no-sandbox", "--disable-gpu",
-	"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"] });
-const page = await browser.newPage();
-await page.setViewport(SIZE);
+const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--no-first-run"] });
+const page = await browser.newPage({ viewport: SIZE });
 
 const shot = async (name, options) => {
 	const path = join(to, `${name}.png`);
@@ -47,16 +45,19 @@ function serve(folder, index) {
 const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 
 async function pictures_page() {
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+	await page.emulateMedia({ colorScheme: "light" });
 	await page.goto(pathToFileURL(resolve(where)).href);
 	await page.waitForFunction(() => / - ready$/.test(document.title));
 	const part = (first, last) => page.evaluate(([a, b]) => {
 		const box = (id) => document.getElementById(id).getBoundingClientRect();
 		return { x: 0, y: Math.max(0, box(a).top + scrollY - 12), width: innerWidth, height: box(b).bottom - box(a).top + 24 };
 	}, [first, last]);
-	await shot("page", { clip: { ...await part("summary", "timeline"), y: 0 } });
-	await shot("page-calls", { clip: await part("graph", "graph") });
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+	const first = await part("summary", "timeline");
+	await shot("page", { clip: { ...first, y: 0, height: first.height + first.y }, fullPage: true });
+	await page.focus("#graph-box .node[data-group='addon:tracker']");
+	await page.keyboard.press("Enter");
+	await shot("page-calls", { clip: await part("graph", "graph"), fullPage: true });
+	await page.emulateMedia({ colorScheme: "dark" });
 	await page.evaluate(() => {
 		const longest = data.events.reduce((best, e, i) => e[E.wall] > data.events[best][E.wall] ? i : best, 0);
 		T.cursor = longest - 1;
@@ -65,12 +66,7 @@ async function pictures_page() {
 		setView(e[E.begin] - e[E.ns] * 2, e[E.begin] + e[E.ns] * 3);
 	});
 	await drawn();
-	await shot("page-turn", { clip: await part("timeline", "timeline") });
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
-	await page.setViewport({ width: 390, height: 844, deviceScaleFactor: 2 });
-	await page.evaluate(() => { showEvent(-1); fit(); scrollTo(0, 0); });
-	await drawn();
-	await shot("page-phone");
+	await shot("page-turn", { clip: await part("timeline", "timeline"), fullPage: true });
 }
 
 async function pictures_perfetto() {
@@ -80,7 +76,7 @@ async function pictures_perfetto() {
 		<div id="timeline_data_source" hidden>http://127.0.0.1:${port}/trace</div><div id="timeline_main"></div>
 		<script src="/frontend_bundle.js"></script>`);
 	await page.goto(`${url}#!/viewer`);
-	await page.waitForFunction(() => document.querySelectorAll(".track").length > 3 && !globals.numQueuedQueries, { timeout: 60000 });
+	await page.waitForFunction(() => document.querySelectorAll(".track").length > 3 && !globals.numQueuedQueries, null, { timeout: 60000 });
 	/* This build leaves out the titles that it knows of its tracks. */
 	await page.evaluate(() => {
 		for (const track of document.querySelectorAll(".track")) {
@@ -91,7 +87,7 @@ async function pictures_perfetto() {
 		}
 	});
 	await page.mouse.move(SIZE.width / 2, SIZE.height / 2);
-	await page.waitForNetworkIdle({ idleTime: 1500 });
+	await page.waitForLoadState("networkidle");
 	await drawn();
 	await shot("perfetto");
 	server.close();
@@ -101,13 +97,11 @@ async function pictures_firefox() {
 	const remote = /^https?:/.test(where);
 	const [server, url] = remote ? [null, where.replace(/\/*$/, "/")] : await serve(where, "index.html");
 	const trace = `${url}trace`;
-	if (remote) {
-		await page.setRequestInterception(true);
-		page.on("request", (r) => r.url() === trace ? r.respond({ body: readFileSync(file), contentType: "application/json" }) : r.continue());
-	}
+	if (remote)
+		await page.route(trace, (route) => route.fulfill({ path: file, contentType: "application/json" }));
 	await page.goto(`${url}from-url/${encodeURIComponent(trace)}/marker-chart/`);
 	await page.waitForSelector(".chartViewport canvas, .markerChart canvas", { timeout: 60000 });
-	await page.waitForNetworkIdle({ idleTime: 1500 });
+	await page.waitForLoadState("networkidle");
 	await drawn();
 	await shot("firefox");
 	server?.close();
