@@ -76,7 +76,17 @@ async function pictures_perfetto() {
 		<div id="timeline_data_source" hidden>http://127.0.0.1:${port}/trace</div><div id="timeline_main"></div>
 		<script src="/frontend_bundle.js"></script>`);
 	await page.goto(`${url}#!/viewer`);
-	await page.waitForFunction(() => document.querySelectorAll(".track").length > 3 && !globals.numQueuedQueries, null, { timeout: 60000 });
+	/* Nothing is asked for or loading, in some frames in a row. */
+	const settled = () => page.evaluate(() => new Promise((done) => {
+		let calm = 0;
+		const look = () => {
+			const box = document.querySelector("input");
+			calm = box?.placeholder === "Search" && document.querySelector(".track") && !globals.numQueuedQueries ? calm + 1 : 0;
+			calm < 90 ? requestAnimationFrame(look) : done();
+		};
+		look();
+	}));
+	await settled();
 	/* This build leaves out the titles that it knows of its tracks. */
 	await page.evaluate(() => {
 		for (const track of document.querySelectorAll(".track")) {
@@ -86,9 +96,7 @@ async function pictures_perfetto() {
 				shell.textContent = state.name;
 		}
 	});
-	await page.mouse.move(SIZE.width / 2, SIZE.height / 2);
-	await page.waitForLoadState("networkidle");
-	await drawn();
+	await settled();
 	await shot("perfetto");
 	server.close();
 }
