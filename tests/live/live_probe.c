@@ -2,9 +2,10 @@
 /*
  * Drives the live source alone and counts what it hands out.
  *
- *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-- CMD]
+ *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-w STAGE] [-- CMD]
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
+ * -w: waits for a line at this stage of attaching, see live_stage.c.
  * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes.
  * Prints "attached" once everything is in place, "end" when the targets are
  * gone. When stdin ends it stops and prints one JSON object.
@@ -22,6 +23,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern const char *stage_wanted;
 
 struct counts {
 	u64 types[256];
@@ -235,7 +238,7 @@ int main(int argc, char **argv)
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:")) != -1) {
+	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:w:")) != -1) {
 		if (o == 'i')
 			return inspect((u32)atoi(optarg));
 		if (o == 'p' && config.pid_count < 64)
@@ -254,6 +257,8 @@ int main(int argc, char **argv)
 			config.no_children = true;
 		else if (o == 's')
 			sleepy = true;
+		else if (o == 'w')
+			stage_wanted = optarg;
 		else
 			return EXIT_USAGE;
 	}

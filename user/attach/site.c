@@ -26,8 +26,8 @@ static const char *name_of(const struct plan_dso *d, char to[32])
  * and safe case on every kernel. A 5-byte nop is refused where the kernel
  * rewrites it into a call that destroys the red zone and kills children.
  * Anything but a nop is refused everywhere: a breakpoint in the middle of an
- * instruction breaks the program. The file is asked again, for it may have
- * changed since its notes were read.
+ * instruction breaks the program. The file is asked before and after attaching,
+ * for it may be written over at any moment since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
@@ -129,6 +129,15 @@ static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, 
 	return link ? new_link(link, -1) : NULL;
 }
 
+static struct site_link *checked(struct site_link *link, const struct plan_dso *d,
+				 enum probe_role role, struct err *err)
+{
+	if (!check_site(d, role, err))
+		return link;
+	site_release(link);
+	return NULL;
+}
+
 struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
 {
 	struct site_link *link;
@@ -136,9 +145,10 @@ struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
 	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
-	if (!link)
-		attach_error(err, -errno, 0, d, ROLE_FLUSH);
-	return link;
+	if (link)
+		return checked(link, d, ROLE_FLUSH, err);
+	attach_error(err, -errno, 0, d, ROLE_FLUSH);
+	return NULL;
 }
 
 /* Where the first thread has ended, any other will do. */
@@ -176,7 +186,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
 		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
 		if (link)
-			return link;
+			return checked(link, d, ROLE_ARMED, err);
 		r = -errno;
 		if (r != -ESRCH)
 			break;
