@@ -173,7 +173,7 @@ verdict "a target that executes another program at each stage: an end and a stat
 
 LAST=/proc/sys/kernel/ns_last_pid
 taken=0
-if { cat $LAST >$LAST; } 2>/dev/null; then
+if { echo "$(<$LAST)" >$LAST; } 2>/dev/null; then
 	for stage in "${STAGES[@]}"; do
 		target v "$T/steady"
 		old=$v_pid
