@@ -95,10 +95,11 @@ async function figures() {
 	}
 	is("collections", [sums.gcs, sums.dots, sums.freed], [report.gc.count, report.gc.count, report.gc.freed_bytes]);
 	is("pauses", sums.pause, report.gc.total_ns);
-	if (Object.values(report.losses).every((n) => !n))
+	const sampled = report.source.method === "sampled";
+	if (Object.values(report.losses).every((n) => !n) && !sampled)
 		is("calls", sums.calls, report.spans);
 	const nodes = await page.$$eval("#graph-box .node", (l) => l.map((n) => n.dataset.group).filter((n) => n !== "(event loop)").sort());
-	is("graph: groups", nodes, report.groups.filter((g) => g.spans && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
+	is("graph: groups", nodes, report.groups.filter((g) => (sampled ? g.samples : g.spans) && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
 }
 
 async function timeline() {

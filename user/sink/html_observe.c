@@ -217,12 +217,41 @@ static int page_mark(void *ctx, const struct model_mark *m)
 			       html_time(p, m->time_ns), m->value);
 }
 
+/*
+ * A look at a stack says who calls whom too: each pair of groups on it that call
+ * one another has the time that the look stands for, once.
+ */
+static int page_sample(void *ctx, const struct model_sample *m)
+{
+	struct html_page *p = ctx;
+	u32 from[VMSPAN_DEPTH_MAX], to[VMSPAN_DEPTH_MAX], n = 0, i = m->count, k,
+							  caller = NAME_LOOP;
+	int rc = 0;
+
+	while (!rc && i-- > 0 && n < VMSPAN_DEPTH_MAX) {
+		u32 group = html_name(&p->names, m->groups[i]);
+
+		if (group == caller)
+			continue;
+		for (k = 0; k < n && (from[k] != caller || to[k] != group); k++)
+			;
+		if (k == n) {
+			from[n] = caller;
+			to[n++] = group;
+			rc = html_edges_add(&p->edges, caller, group, 1, m->weight_ns);
+		}
+		caller = group;
+	}
+	return rc;
+}
+
 struct html_page *html_new(struct model *m, const struct html_config *config)
 {
 	static const struct model_observer observer = {
 		.span = page_span,
 		.event = page_event,
 		.mark = page_mark,
+		.sample = page_sample,
 	};
 	struct html_page *p = calloc(1, sizeof(*p));
 
