@@ -137,6 +137,9 @@ if [ -n "$chromium" ]; then
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"
+	"$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
+	"$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
+	browse chosen "$T/chosen.html" "$T/chosen.json"
 	browse load "$T/large.html" "$T/large.json"
 	browse use "$T/basic.html" "$T/basic.json"
 	looks

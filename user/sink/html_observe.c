@@ -165,6 +165,17 @@ static u32 event_group(struct html_page *p, const struct model_event *e)
 	return name;
 }
 
+/* Did a chosen group run in it? */
+static bool chosen(const struct html_page *p, const struct model_event *e)
+{
+	u32 i;
+
+	for (i = 0; p->config.glob && i < e->share_count; i++)
+		if (group_matches(e->shares[i].group, p->config.glob))
+			return true;
+	return !p->config.glob || (p->sampled && !e->share_count);
+}
+
 static int page_event(void *ctx, const struct model_event *ev)
 {
 	struct html_page *p = ctx;
@@ -185,7 +196,7 @@ static int page_event(void *ctx, const struct model_event *ev)
 		.implicit = ev->implicit,
 		.incomplete = ev->incomplete,
 	};
-	bool tree = !l->tree_floor_ns || wall > l->tree_floor_ns;
+	bool shown = chosen(p, ev), tree = !l->tree_floor_ns || wall > l->tree_floor_ns;
 	struct html_thread *t;
 	int rc;
 
@@ -196,15 +207,16 @@ static int page_event(void *ctx, const struct model_event *ev)
 	if (t)
 		rc = html_pending_event(t, &p->edges, ev);
 	if (!rc && t)
-		rc = html_tree_event(p, t, ev, &e, tree);
-	if (!rc)
+		rc = html_tree_event(p, t, ev, &e, tree && shown);
+	p->left_out += !shown;
+	if (!rc && shown)
 		rc = ev->parent ? 0 /* the event around it is in the lane */
 				: html_lanes_add(&p->lanes, e.lane, e.begin_ns, e.end_ns, e.group);
 	if (rc) {
 		free(e.nodes);
 		return rc;
 	}
-	return html_events_add(l, &e);
+	return shown ? html_events_add(l, &e) : 0;
 }
 
 static int page_mark(void *ctx, const struct model_mark *m)
@@ -228,6 +240,7 @@ static int page_sample(void *ctx, const struct model_sample *m)
 							  caller = NAME_LOOP;
 	int rc = 0;
 
+	p->sampled = true;
 	while (!rc && i-- > 0 && n < VMSPAN_DEPTH_MAX) {
 		u32 group = html_name(&p->names, m->groups[i]);
 
