@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Probe sites -> links. */
 #include "attach/kernel.h"
+#include "attach/place.h"
 #include "attach/tracer_int.h"
 
 #include <dirent.h>
@@ -22,12 +23,12 @@ static const char *name_of(const struct plan_dso *d, char to[32])
 }
 
 /*
- * Sites are trapped at their first byte, always: a one-byte nop is the fast
- * and safe case on every kernel. A 5-byte nop is refused where the kernel
- * rewrites it into a call that destroys the red zone and kills children.
- * Anything but a nop is refused everywhere: a breakpoint in the middle of an
- * instruction breaks the program. The file is asked again, for it may have
- * changed since its notes were read.
+ * Sites are trapped at their first byte, a one-byte nop: the fast and safe case
+ * on every kernel; for the carrier there may be a better place, see place.h. A
+ * 5-byte nop is refused where the kernel rewrites it into a call that destroys
+ * the red zone and kills children. Anything but a nop is refused everywhere: a
+ * breakpoint in the middle of an instruction breaks the program. The file is
+ * asked again, for it may have changed since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
@@ -108,8 +109,7 @@ static struct site_link *new_link(struct bpf_link *link, int fd)
  * NULL with errno.
  */
 static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
-				    const struct plan_dso *d, const struct plan_site *s,
-				    u64 semaphore_offset)
+				    const struct plan_dso *d, u64 offset, u64 semaphore_offset)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
@@ -118,27 +118,44 @@ static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, 
 
 	name_of(d, name);
 	if (t->multi) {
-		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, s->offset, semaphore_offset,
+		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, offset, semaphore_offset,
 					 pid > 0 ? (u32)pid : 0);
 		if (fd >= 0)
 			return new_link(NULL, fd);
 		errno = -fd;
 		return NULL;
 	}
-	link = bpf_program__attach_uprobe_opts(prog, pid, name, s->offset, &opts);
+	link = bpf_program__attach_uprobe_opts(prog, pid, name, offset, &opts);
 	return link ? new_link(link, -1) : NULL;
+}
+
+struct flush_site {
+	struct tracer *t;
+	const struct plan_dso *d;
+	struct site_link *link;
+};
+
+static int attach_flush(void *ctx, u64 offset)
+{
+	struct flush_site *f = ctx;
+
+	f->link = attach_one(f->t, f->t->skel->progs.flush, -1, f->d, offset, 0);
+	return f->link ? 0 : -errno;
 }
 
 struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
 {
-	struct site_link *link;
+	struct flush_site f = { t, d, NULL };
+	u64 at[PLACES_MAX];
+	int r;
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
-	if (!link)
-		attach_error(err, -errno, 0, d, ROLE_FLUSH);
-	return link;
+	r = places_try(at, places_in(d->fd, d->probes.sites[ROLE_FLUSH].offset, at), attach_flush,
+		       &f);
+	if (r)
+		attach_error(err, r, 0, d, ROLE_FLUSH);
+	return f.link;
 }
 
 /* Where the first thread has ended, any other will do. */
@@ -174,7 +191,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
+		link = attach_one(t, t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
 		if (link)
 			return link;
 		r = -errno;
