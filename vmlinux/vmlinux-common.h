@@ -118,11 +118,13 @@ struct task_struct {
 	pid_t tgid;
 	struct pid *thread_pid;
 	unsigned int in_iowait : 1;
+	unsigned int in_execve : 1;
 	char comm[16];
 	struct signal_struct *signal;
 };
 
 struct linux_binprm;
+struct cgroup;
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Opens a page in headless Chromium and uses it as a person would.
-//   node html.mjs PUPPETEER CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
+//   node html.mjs PLAYWRIGHT CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
 // CASE: figures, use, looks, hostile, load, live. Prints ok and not ok lines.
 import { pathToFileURL } from "node:url";
 import { readFileSync, existsSync } from "node:fs";
 import { join, basename } from "node:path";
 
-const [library, chromium, screens, test, where, reportFile] = process.argv.slice(2);
-const puppeteer = (await import(pathToFileURL(library).href)).default;
+const [library, executablePath, screens, test, where, reportFile] = process.argv.slice(2);
+const { chromium: browsers } = await import(pathToFileURL(library).href);
 const report = reportFile && JSON.parse(readFileSync(reportFile, "utf8"));
 const url = existsSync(where) ? pathToFileURL(where).href : where;
 const label = existsSync(where) ? basename(where, ".html") : "served";
@@ -21,8 +21,7 @@ function is(name, got, want) {
 
 const yes = (name, got) => is(name, Boolean(got), true);
 
-const browser = await puppeteer.launch({ executablePath: chromium, headless: true, args: ["--no-sandbox", "--disable-gpu",
-	"--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+const browser = await browsers.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
 const page = await browser.newPage();
 const errors = [], requests = [];
 page.on("pageerror", (e) => errors.push(String(e)));
@@ -30,9 +29,9 @@ page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
 page.on("request", (r) => requests.push(r.url()));
 
 async function open(width = 1360, height = 900) {
-	await page.setViewport({ width, height });
+	await page.setViewportSize({ width, height });
 	await page.goto(url);
-	await page.waitForFunction(() => / - ready$/.test(document.title), { timeout: 20000 });
+	await page.waitForFunction(() => / - ready$/.test(document.title), null, { timeout: 20000 });
 }
 
 const value = (selector) => page.$eval(selector, (e) => e.dataset.value);
@@ -120,7 +119,7 @@ async function timeline() {
 	const box = await (await page.$("#lanes-canvas")).boundingBox();
 	await page.mouse.move(box.x + box.width / 2, box.y + 40);
 	await page.keyboard.down("Control");
-	await page.mouse.wheel({ deltaY: -240 });
+	await page.mouse.wheel(0, -240);
 	await page.keyboard.up("Control");
 	const wheeled = await view();
 	yes("Ctrl and the wheel zoom", wheeled[1] - wheeled[0] < whole[1] - whole[0]);
@@ -197,8 +196,7 @@ async function table() {
 }
 
 async function graph() {
-	/* puppeteer's own focus() is for HTML elements, and this is SVG. */
-	await page.$eval("#graph-box .node[data-group='addon:tracker']", (n) => n.focus());
+	await page.focus("#graph-box .node[data-group='addon:tracker']");
 	await key("Enter");
 	is("graph: Enter chooses", await text("#graph-side h4"), "addon:tracker");
 	const link = await page.$eval("#graph-side a.docs", (a) => [a.href, a.rel]).catch(() => null);
@@ -226,7 +224,7 @@ async function graph() {
 async function looks() {
 	await open();
 	await page.evaluate(() => scrollTo(0, 0));
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+	await page.emulateMedia({ colorScheme: "light" });
 	await shot("light");
 	await page.$eval("#search", (e) => { e.value = "tracker"; e.dispatchEvent(new Event("input")); });
 	await page.evaluate(() => {
@@ -241,7 +239,7 @@ async function looks() {
 	await page.evaluate(() => { showEvent(-1); fit(); scrollTo(0, 0); });
 	const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 	const light = await paper();
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+	await page.emulateMedia({ colorScheme: "dark" });
 	const dark = await paper();
 	yes("dark as the system is", light !== dark);
 	await shot("dark");
@@ -251,7 +249,7 @@ async function looks() {
 	await key("Enter");
 	is("the button: dark", await paper(), dark);
 	await key("Enter");
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+	await page.emulateMedia({ colorScheme: "light" });
 	await open(390, 844);
 	is("no sideways scrolling on a phone", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	await shot("phone");
@@ -295,9 +293,9 @@ const cases = {
 	},
 	async live() {
 		await open();
-		await page.waitForFunction(() => Number(document.body.dataset.updates) >= 1, { timeout: 20000 });
+		await page.waitForFunction(() => Number(document.body.dataset.updates) >= 1, null, { timeout: 20000 });
 		const first = await value("[data-key='events.count']");
-		await page.waitForFunction((n) => Number(document.querySelector("[data-key='events.count']").dataset.value) > n, { timeout: 20000 }, Number(first));
+		await page.waitForFunction((n) => Number(document.querySelector("[data-key='events.count']").dataset.value) > n, Number(first), { timeout: 20000 });
 		yes("turns are added as they happen", true);
 		is("the page says it is live", await text("#state"), "live");
 		await shot("live");

@@ -22,29 +22,33 @@ static const char *name_of(const struct plan_dso *d, char to[32])
 	return to;
 }
 
+static int no_nop(const struct plan_dso *d, enum probe_role role, struct err *err)
+{
+	err_set(err, -ENOEXEC,
+		"%s: there is no nop where its note says that probe %s:%s is: it would break when "
+		"traced",
+		d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
+	err_hint(err, "The file was changed in place, or its notes are wrong: build it again, and "
+		      "replace files instead of writing over them.");
+	return -ENOEXEC;
+}
+
 /*
  * Sites are trapped at their first byte, a one-byte nop: the fast and safe case
  * on every kernel; for the carrier there may be a better place, see place.h. A
  * 5-byte nop is refused where the kernel rewrites it into a call that destroys
  * the red zone and kills children. Anything but a nop is refused everywhere: a
  * breakpoint in the middle of an instruction breaks the program. The file is
- * asked again, for it may have changed since its notes were read.
+ * asked before and after attaching, for it may be written over at any moment
+ * since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[role];
-
 	enum site_kind kind = site_kind_at(d->fd, s->offset);
 
-	if (kind == SITE_NONE || kind == SITE_OTHER) {
-		err_set(err, -ENOEXEC,
-			"%s: there is no nop where its note says that probe %s:%s is: it would "
-			"break when traced",
-			d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
-		err_hint(err, "The file was changed in place, or its notes are wrong: build it "
-			      "again, and replace files instead of writing over them.");
-		return -ENOEXEC;
-	}
+	if (kind == SITE_NONE || kind == SITE_OTHER)
+		return no_nop(d, role, err);
 	if (kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
 		return 0;
 	err_set(err, -ENOTSUP,
@@ -129,33 +133,50 @@ static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, 
 	return link ? new_link(link, -1) : NULL;
 }
 
+static struct site_link *checked(struct site_link *link, const struct plan_dso *d,
+				 enum probe_role role, struct err *err)
+{
+	if (!check_site(d, role, err))
+		return link;
+	site_release(link);
+	return NULL;
+}
+
 struct flush_site {
 	struct tracer *t;
 	const struct plan_dso *d;
 	struct site_link *link;
+	u64 at;
 };
 
 static int attach_flush(void *ctx, u64 offset)
 {
 	struct flush_site *f = ctx;
 
+	f->at = offset;
 	f->link = attach_one(f->t, f->t->skel->progs.flush, -1, f->d, offset, 0);
 	return f->link ? 0 : -errno;
 }
 
 struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
 {
-	struct flush_site f = { t, d, NULL };
-	u64 at[PLACES_MAX];
+	u64 own = d->probes.sites[ROLE_FLUSH].offset, at[PLACES_MAX];
+	struct flush_site f = { .t = t, .d = d };
 	int r;
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	r = places_try(at, places_in(d->fd, d->probes.sites[ROLE_FLUSH].offset, at), attach_flush,
-		       &f);
-	if (r)
+	r = places_try(at, places_in(d->fd, own, at), attach_flush, &f);
+	if (r) {
 		attach_error(err, r, 0, d, ROLE_FLUSH);
-	return f.link;
+		return NULL;
+	}
+	if (f.at != own && places_in(d->fd, own, at) < 2) {
+		site_release(f.link);
+		no_nop(d, ROLE_FLUSH, err);
+		return NULL;
+	}
+	return checked(f.link, d, ROLE_FLUSH, err);
 }
 
 /* Where the first thread has ended, any other will do. */
@@ -193,7 +214,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
 		link = attach_one(t, t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
 		if (link)
-			return link;
+			return checked(link, d, ROLE_ARMED, err);
 		r = -errno;
 		if (r != -ESRCH)
 			break;

@@ -148,6 +148,10 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
+	t->names = life && config->names;
+	t->groups = life && config->groups;
+	bpf_program__set_autoload(t->skel->progs.life_renamed, t->names);
+	bpf_program__set_autoload(t->skel->progs.life_moved, t->groups);
 	if (config->sweep)
 		t->skel->rodata->sweep_flags =
 			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
@@ -313,6 +317,10 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
 	if (!r)
 		r = attach(s->progs.life_loaded, &s->links.life_loaded, what, err);
+	if (!r && t->names)
+		r = attach(s->progs.life_renamed, &s->links.life_renamed, what, err);
+	if (!r && t->groups)
+		r = attach(s->progs.life_moved, &s->links.life_moved, what, err);
 	if (!r && t->children)
 		r = attach(s->progs.life_fork, &s->links.life_fork, what, err);
 	return r;

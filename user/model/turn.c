@@ -6,22 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more entry of an array that doubles. */
-static int grow(void *array, u32 len, u32 *cap, size_t size)
-{
-	void **at = array, *p;
-	u32 want;
+/* What the usual span does not need stays out of its registers' way. */
+#define NOINLINE __attribute__((noinline))
 
-	if (len < *cap)
-		return 0;
-	want = *cap ? *cap * 2 : 8;
-	p = realloc(*at, want * size);
+/* Doubles an array; what is new is zero. */
+static NOINLINE int array_double(void **array, u32 *cap, size_t size)
+{
+	u32 want = *cap ? *cap * 2 : 8;
+	void *p = realloc(*array, want * size);
+
 	if (!p)
 		return -ENOMEM;
 	memset((char *)p + *cap * size, 0, (want - *cap) * size);
-	*at = p;
+	*array = p;
 	*cap = want;
 	return 0;
+}
+
+/* Room for one more entry. */
+static inline int grow(void *array, u32 len, u32 *cap, size_t size)
+{
+	return len < *cap ? 0 : array_double(array, cap, size);
 }
 
 void turn_reset(struct turn *t, u32 iteration, u64 uid)
@@ -130,55 +135,89 @@ static u64 shallower_seq(const struct turn *t, u16 depth)
 	return i ? t->pend[i - 1].seq : 0;
 }
 
-static struct share *share_of(struct turn *t, u32 row, u32 *index)
+/* Where the group's sums are in this event; its row remembers it for the event
+ * that is active. */
+static struct share *share_of(struct turn *t, struct row *rows, u32 row, u32 *index)
 {
-	u64 *at = map_get(&t->share_of, row);
+	struct row *r = &rows[row];
 	struct share *sh;
+	u64 *at;
 
-	if (!at) {
-		if (grow(&t->shares, t->share_len, &t->share_cap, sizeof(*t->shares)) ||
-		    map_put(&t->share_of, row, t->share_len))
-			return NULL;
-		sh = &t->shares[t->share_len];
-		*sh = (struct share){ .row = row, .outer = sh->outer, .outer_cap = sh->outer_cap };
-		*index = t->share_len++;
-		return sh;
+	if (r->turn_uid != t->uid) {
+		at = map_get(&t->share_of, row);
+		if (!at) {
+			if (grow(&t->shares, t->share_len, &t->share_cap, sizeof(*t->shares)))
+				return NULL;
+			sh = &t->shares[t->share_len];
+			*sh = (struct share){ .row = row,
+					      .outer = sh->outer,
+					      .outer_cap = sh->outer_cap };
+		}
+		r->turn_share = at ? (u32)*at : t->share_len++;
+		r->turn_uid = t->uid;
 	}
-	*index = (u32)*at;
+	*index = r->turn_share;
 	return &t->shares[*index];
 }
 
-/* Where the compartment's sums are in this event; cached in the compartment. */
-static struct turn_comp *comp_of(struct turn *t, struct comp *c, u32 id)
+/* The same for a compartment that the event has not entered since it became
+ * active. */
+static NOINLINE struct turn_comp *comp_enter(struct turn *t, struct comp *c, u32 id,
+					     struct row *rows)
 {
 	struct turn_comp *tc;
 	u64 *at;
 	u32 i;
 
-	if (c->turn_uid == t->uid)
-		return &t->comps[c->turn_comp];
 	at = map_get(&t->comp_of, id);
 	if (at && t->comps[*at].share_count == c->row_count) {
 		tc = &t->comps[*at];
 	} else {
-		if (grow(&t->comps, t->comp_len, &t->comp_cap, sizeof(*t->comps)) ||
-		    map_put(&t->comp_of, id, t->comp_len))
+		if (grow(&t->comps, t->comp_len, &t->comp_cap, sizeof(*t->comps)))
 			return NULL;
 		tc = &t->comps[t->comp_len++];
 		*tc = (struct turn_comp){ .id = id, .share_count = c->row_count };
 	}
 	for (i = 0; i < c->row_count; i++)
-		if (!share_of(t, c->rows[i], &tc->shares[i]))
+		if (!share_of(t, rows, c->rows[i], &tc->shares[i]))
 			return NULL;
 	c->turn_uid = t->uid;
 	c->turn_comp = (u32)(tc - t->comps);
 	return tc;
 }
 
+int turn_park(struct turn *t)
+{
+	for (; t->comp_parked < t->comp_len; t->comp_parked++)
+		if (map_put(&t->comp_of, t->comps[t->comp_parked].id, t->comp_parked))
+			return -ENOMEM;
+	for (; t->share_parked < t->share_len; t->share_parked++)
+		if (map_put(&t->share_of, t->shares[t->share_parked].row, t->share_parked))
+			return -ENOMEM;
+	return 0;
+}
+
 static u64 less(u64 from, u64 a, u64 b)
 {
 	from -= min_u64(from, a);
 	return from - min_u64(from, b);
+}
+
+/* The usual span of a group: nothing lies in it, and the stay before it is
+ * taken in by whatever will take in this one. */
+static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u16 depth,
+				u64 cycles, u64 seq, u64 shallower)
+{
+	struct outer *top = sh->outer + sh->outer_len - 1;
+
+	if (!sh->outer_len || top->begin >= s->begin || top->depth < depth || top->seq <= shallower)
+		return false;
+	top->charged += cycles;
+	top->cpu += cycles;
+	top->ticks++;
+	top->depth = depth;
+	top->seq = seq;
+	return true;
 }
 
 /*
@@ -191,21 +230,8 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 {
 	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = 1 },
 		     within = { 0 };
-	struct outer *top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
+	struct outer *top;
 
-	/* The usual case: a stay without anything inside, next to others. */
-	if (valid && top && top->begin < s->begin && top->depth >= depth && top->seq > shallower &&
-	    !(in->nested | in->blocked | in->gc | in->off)) {
-		sh->charged += in->cycles;
-		sh->cpu += in->cycles;
-		sh->ticks++;
-		top->charged += in->cycles;
-		top->cpu += in->cycles;
-		top->ticks++;
-		top->depth = depth;
-		top->seq = seq;
-		return 0;
-	}
 	while (sh->outer_len && sh->outer[sh->outer_len - 1].begin >= s->begin) {
 		top = &sh->outer[--sh->outer_len];
 		within.charged += top->charged;
@@ -213,20 +239,12 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.gc += top->gc;
 		within.cpu += top->cpu;
 		within.preempted += top->preempted;
-		within.ticks += top->ticks;
 	}
 	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
 	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
-	sh->charged += o.charged - within.charged;
-	sh->blocked += o.blocked - within.blocked;
-	sh->gc += o.gc - within.gc;
-	sh->cpu += o.cpu - within.cpu;
-	sh->preempted += o.preempted - within.preempted;
-	sh->ticks += o.ticks;
-	sh->ticks -= within.ticks;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 	/* Nothing shallower was closed in between, so the same stays are open
 	 * around both: whoever takes in one will take in the other. */
@@ -291,12 +309,11 @@ static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s
 	return rules->sched->from <= s->begin;
 }
 
-int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, struct stay *out)
+static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
+				const struct vmspan_span *s, struct turn_comp *tc, u16 depth,
+				struct stay *out)
 {
-	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
 	struct inside in = pend_take(t, depth, s->begin);
-	struct turn_comp *tc = comp_of(t, c, s->h.id);
 	struct off_sum off = { { 0 } };
 	/* Where the scheduler's record tells where it was, nothing is discarded. */
 	bool exact = sched_of(rules, s, &off);
@@ -305,8 +322,6 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	u64 cycles, self, shallower, seq = t->closed + 1;
 	u32 i;
 
-	if (!tc)
-		return -ENOMEM;
 	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
 	if (!stay_cycles(s, &in, &cycles))
 		out->fate = SPAN_BAD;
@@ -345,7 +360,6 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
 
-		sh->spans++;
 		if (stale)
 			sh->stale++;
 		else if (moved)
@@ -356,6 +370,56 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 			return -ENOMEM;
 	}
 	return pend_leave(t, depth, s->end, &in);
+}
+
+/* Nothing lies in the span, nothing happened to it, and another of its depth
+ * has closed before it. */
+static bool span_plain(const struct turn *t, const struct turn_rules *rules,
+		       const struct vmspan_span *s, u16 depth)
+{
+	return t->pend_len && t->pend[t->pend_len - 1].depth == depth && !rules->sched &&
+	       s->cpu_begin == s->cpu_end && s->end >= s->begin && s->begin > rules->gap_cycles;
+}
+
+/* The same as what turn_span() does to all others, for most of them. */
+static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_comp *tc, u16 depth,
+		       struct stay *out)
+{
+	struct inside in = { .cycles = s->end - s->begin };
+	u64 shallower = t->pend_len > 1 ? t->pend[t->pend_len - 2].seq : 0;
+	struct pend *p = &t->pend[t->pend_len - 1];
+	u64 seq = ++t->closed;
+	u32 i;
+
+	*out = (struct stay){ SPAN_KEPT, in.cycles, in.cycles, 0, 0 };
+	add(&tc->self, in.cycles);
+	add(&t->self, in.cycles);
+	for (i = 0; i < tc->share_count; i++) {
+		struct share *sh = &t->shares[tc->shares[i]];
+
+		sh->stayed++;
+		if (!share_beside(sh, s, depth, in.cycles, seq, shallower) &&
+		    share_close(sh, s, depth, true, &in, seq, shallower))
+			return -ENOMEM;
+	}
+	p->seq = seq;
+	p->end = t->last_end = s->end;
+	add(&p->in.cycles, in.cycles);
+	return 0;
+}
+
+int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+	      struct comp *c, struct stay *out)
+{
+	struct turn_comp *tc = c->turn_uid == t->uid ? &t->comps[c->turn_comp]
+						     : comp_enter(t, c, s->h.id, rules->rows);
+	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
+
+	if (!tc)
+		return -ENOMEM;
+	if (span_plain(t, rules, s, depth))
+		return span_beside(t, s, tc, depth, out);
+	return span_around(t, rules, s, tc, depth, out);
 }
 
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
@@ -504,14 +568,49 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	return 0;
 }
 
-/* Adds what a compartment has of its own to one of its groups. */
-static void share_self(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
+/* Adds what a compartment was off the CPU to one of its groups. */
+static void share_off(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
 {
 	u32 i;
 
-	sh->self_ns += tc->self_ns;
-	for (i = VMSPAN_OFF_PREEMPTED; own && i < VMSPAN_OFF_REASONS; i++)
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
+}
+
+/* Adds what each compartment has of its own to its groups. */
+static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
+{
+	u32 i, k;
+
+	for (i = 0; i < t->comp_len; i++) {
+		const struct turn_comp *tc = &t->comps[i];
+
+		for (k = 0; k < tc->share_count; k++) {
+			struct share *sh = &t->shares[tc->shares[k]];
+
+			sh->self_ns += tc->self_ns;
+			if (off)
+				share_off(sh, tc, own, wall);
+		}
+	}
+}
+
+static void share_sum(struct share *sh)
+{
+	u32 i;
+
+	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
+	for (i = 0; i < sh->outer_len; i++) {
+		const struct outer *o = &sh->outer[i];
+
+		sh->charged += o->charged;
+		sh->blocked += o->blocked;
+		sh->gc += o->gc;
+		sh->cpu += o->cpu;
+		sh->preempted += o->preempted;
+		sh->ticks += o->ticks;
+	}
+	sh->spans = sh->stayed + sh->moved + sh->stale;
 }
 
 /* Less than this the two clocks may differ by: their reads, interrupts. */
@@ -535,7 +634,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
-	u32 i, k;
+	u32 i;
 	int rc;
 
 	turn_decide(t, incomplete);
@@ -546,13 +645,11 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	out->cpu_ns = cpu;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
+		share_sum(&t->shares[i]);
 		t->shares[i].self_ns = 0;
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
 	}
-	for (i = 0; i < t->comp_len; i++)
-		for (k = 0; k < t->comps[i].share_count; k++)
-			share_self(&t->shares[t->comps[i].shares[k]], &t->comps[i],
-				   out->discarded ? 0 : own, wall);
+	shares_self(t, own, wall, t->off && own && !out->discarded);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
 		u64 inside;

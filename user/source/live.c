@@ -286,6 +286,15 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	return r;
 }
 
+static void forget_looked(struct live *l)
+{
+	while (l->looked_count)
+		if (l->looked[--l->looked_count] >= 0)
+			close(l->looked[l->looked_count]);
+	free(l->looked);
+	l->looked = NULL;
+}
+
 static void live_free(struct source *s)
 {
 	struct live *l = of(s);
@@ -303,6 +312,7 @@ static void live_free(struct source *s)
 	map_free(&l->processes);
 	process_free_buried(l);
 	free(l->carriers);
+	forget_looked(l);
 	buf_free(&l->held);
 	ring_close(&l->ring);
 	command_free(&l->command);
@@ -379,7 +389,12 @@ static int look(struct live *l, const struct live_config *c, bool *direct, struc
 	int r;
 
 	*direct = c->method == METHOD_DIRECT;
+	l->looked = calloc(c->pid_count + 1, sizeof(*l->looked));
+	if (!l->looked)
+		return err_set(err, -ENOMEM, "no memory");
 	for (i = 0; i < c->pid_count; i++) {
+		/* First of all: whatever is looked at from now on is its. */
+		l->looked[l->looked_count++] = process_pidfd(c->pids[i]);
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
@@ -414,6 +429,8 @@ static int open_tracer(struct live *l, const struct live_config *c, bool direct,
 		.direct = direct,
 		.children = !c->no_children,
 		.sweep = sweep_wanted(&c->sweep),
+		.names = c->sweep.comm_count && !c->sweep.all,
+		.groups = c->sweep.cgroup_count && !c->sweep.all,
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
 	};
@@ -446,6 +463,9 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		p = process_new(l, c->pids[i], 0);
 		if (!p)
 			return err_set(err, -ENOMEM, "no memory");
+		if (process_is_over(l->looked[i]))
+			return err_set(err, -ESRCH,
+				       "process %u ended while it was being attached to", p->pid);
 		/* Before its probes: no batch and no child falls between. */
 		r = tracer_trace(l->t, p->pid, err);
 		if (!r)
@@ -531,6 +551,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	if (!r)
 		r = open_pids(l, config, err);
+	forget_looked(l);
 	if (!r && read_defs(l))
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)

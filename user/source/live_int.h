@@ -5,7 +5,8 @@
  *   live.c           open, poll, stop, free
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
- *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_process.c   processes: their coming, fork, exec, exit
+ *   live_attach.c    their links
  *   live_children.c  descendants that were there before
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
@@ -40,6 +41,7 @@ enum known_kind {
 struct known {
 	u64 *bits; /* owned; one an id below 64 * words */
 	u32 words;
+	u32 all; /* ids up to this are all known */
 };
 
 /* An unknown id makes the log be read again: so often at once, then not more
@@ -132,6 +134,8 @@ struct live {
 	enum live_method method;
 	struct command command;
 	struct live_sweep sweep;
+	int *looked; /* owned; pidfds of the targets, while they are being opened */
+	u32 looked_count;
 	u32 candidates; /* processes that are one */
 	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
@@ -185,14 +189,12 @@ int live_losses(struct live *l);
 /* ---- live_process.c ---- */
 
 struct process *process_find(const struct live *l, u32 pid);
+/* -1 without pidfds, or without the process. */
+int process_pidfd(u32 pid);
+/* The process of a pidfd has ended. */
+bool process_is_over(int pidfd);
 /* A new process state; an older one of the pid is ended first. NULL: no memory. */
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
-/* Attaches to whatever the process has now mapped and is not attached yet.
- * 0, -ENOENT (it has no probes), other negative errno with *err. */
-int process_attach(struct live *l, struct process *p, struct err *err);
-/* The same for a file that `p` is about to exec. */
-int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
-			struct err *err);
 /* Tells of a process that is there; once. */
 int process_tell(struct live *l, struct process *p);
 /* Reads the definitions of all its registries. */
@@ -210,15 +212,32 @@ int process_end(struct live *l, struct process *p, u64 mono_ns);
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
-/* What is left of ended processes. */
-void process_free_buried(struct live *l);
 /* When the next rescan is due, or UINT64_MAX. */
 u64 process_next_rescan(const struct live *l);
+void process_free(struct live *l, struct process *p);
+
+/* A sweep's process has shown its probes, or has ended. */
+void process_not_candidate(struct live *l, struct process *p);
+
+/* ---- live_attach.c ---- */
+
+/* Attaches to whatever the process has now mapped and is not attached yet.
+ * 0, -ENOENT (it has no probes), other negative errno with *err. */
+int process_attach(struct live *l, struct process *p, struct err *err);
+/* The same for a file that `p` is about to exec. */
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
+			struct err *err);
+/* Its links outlive it. */
+void attachments_bury(struct live *l, struct process *p);
+void attachments_free(struct live *l, struct process *p);
+/* Some links of ended processes go, if there are many; idle: no data comes. */
+void attachments_thin(struct live *l, bool idle);
+/* What is left of ended processes. */
+void process_free_buried(struct live *l);
 /* Marks of every process stop. */
 void process_disarm_all(struct live *l);
 /* No link of any kind is left. */
 void process_detach_all(struct live *l);
-void process_free(struct live *l, struct process *p);
 
 /* ---- live_children.c ---- */
 
@@ -253,8 +272,9 @@ struct registry *live_registry_at(struct process *p, u64 address);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
-/* True when all ids in checked records are known; learns definitions. */
-bool registry_knows(struct registry *r, const void *data, u32 bytes);
+/* True when all ids in checked records are known; learns definitions. `sum`:
+ * theirs. */
+bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */

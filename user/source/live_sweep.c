@@ -2,7 +2,8 @@
 /*
  * Targets by what they are, not by PID: every process, those of a name, those of
  * a control group. Those that are there are looked through once; those to come
- * are known by their exec, or by the SDK's word that it has been loaded.
+ * are known by their exec, by the SDK's word that it has been loaded, or by the
+ * name or control group they take.
  */
 #include "source/live_int.h"
 
