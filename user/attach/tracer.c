@@ -5,6 +5,7 @@
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
+#include "attach/tsc_sync.h"
 #include "attach/vm.h"
 
 #include <bpf/bpf.h>
@@ -181,6 +182,16 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	return r;
 }
 
+/* Spans that change CPU are kept then, so the CPUs' counters must agree. What
+ * cannot be measured, on busy CPUs, is left to the kernel's own comparison. */
+static bool counters_agree(const struct tracer_config *config, struct err *err)
+{
+	struct tsc_sync s;
+
+	return !config->exact || tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) ||
+	       !tsc_sync_refuses(&s, err);
+}
+
 struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
@@ -188,6 +199,10 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 
 	if (!t) {
 		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	if (!counters_agree(config, err)) {
+		free(t);
 		return NULL;
 	}
 	kernel_catch_log();

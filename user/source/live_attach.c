@@ -252,6 +252,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		int v = live_vm_attach(l, p, &vm_err);
 
 		if (v != -ENOENT) {
+			if (!v)
+				process_not_candidate(l, p);
 			plan_free(&plan);
 			*err = vm_err;
 			return v;
