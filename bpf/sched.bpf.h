@@ -69,7 +69,7 @@ static __always_inline void sched_send(struct sched *s, __u32 which)
 	h->pid = s->ids.tgid;
 	h->tid = s->ids.tid;
 	/* Nobody waits for these: the spans they belong to come behind. */
-	bpf_ringbuf_submit(h, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(h, fill_flags());
 }
 
 /* Called by the thread itself, which hands over `batch`. */

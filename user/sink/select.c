@@ -47,7 +47,8 @@ static bool wants_thread(const struct select *s, const struct model_thread *t)
 
 static bool wants_group(const struct select *s, const char *group)
 {
-	return !s->config.glob || group_matches(group ? group : "", s->config.glob);
+	return !s->config.glob || s->config.whole_turns ||
+	       group_matches(group ? group : "", s->config.glob);
 }
 
 static bool wants_any_group(const struct select *s, const struct model_event *e)
@@ -233,14 +234,15 @@ static int take_event(void *ctx, const struct model_event *e)
 	struct model_event copy = *e;
 	int rc;
 
-	if (!wants_any_group(s, e) || !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
+	if ((!s->config.whole_turns && !wants_any_group(s, e)) ||
+	    !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
 		s->left_out++;
 		return 0;
 	}
 	s->passed++;
 	if (!s->inner->event)
 		return 0;
-	rc = s->config.glob ? narrow(s, &copy) : 0;
+	rc = s->config.glob && !s->config.whole_turns ? narrow(s, &copy) : 0;
 	return rc ? rc : s->inner->event(s->inner_ctx, &copy);
 }
 
@@ -263,10 +265,10 @@ static int take_sample(void *ctx, const struct model_sample *m)
 	if (!s->inner->sample || !wants_thread(s, m->thread) ||
 	    !wants_time(s, m->thread->id, m->time_ns, m->time_ns))
 		return 0;
-	for (i = 0; s->config.glob && i < m->count; i++)
+	for (i = 0; s->config.glob && !s->config.whole_turns && i < m->count; i++)
 		if (wants_group(s, m->groups[i]))
 			break;
-	if (s->config.glob && i == m->count)
+	if (s->config.glob && !s->config.whole_turns && i == m->count)
 		return 0;
 	return s->inner->sample(s->inner_ctx, m);
 }

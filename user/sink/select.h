@@ -12,6 +12,8 @@
 
 struct select_config {
 	const char *glob; /* groups; NULL: all */
+	/* Spans and events of other groups too: the glob is but for `slowest`. */
+	bool whole_turns;
 	const u32 *pids; /* borrowed */
 	u32 pid_count; /* 0: all */
 	const char *thread; /* a tid, or a pattern of names; NULL: all */
