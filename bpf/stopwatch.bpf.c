@@ -43,7 +43,7 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 	 * cannot see why it does. */
 	barrier_var(bytes);
 	if (bytes > room || bpf_probe_read_kernel(h + 1, bytes, &w->batch)) {
-		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, w->batch.records);
 		return 0;
@@ -113,7 +113,7 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 {
 	struct vmspan_open *o;
 	struct vmspan_span *s;
-	__u32 depth;
+	__u32 depth, at;
 	bool mark;
 
 	if (!w)
@@ -138,15 +138,18 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 	s->cpu_begin = o->cpu;
 	s->cpu_end = bpf_get_smp_processor_id();
 	s->iteration = w->iteration;
-	if (o->id == VMSPAN_ID_GC && w->used >= 2 && w->used <= WATCH_SLOTS) {
-		struct vmspan_gc *gc = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
+	at = w->used - 2;
+	/* The verifier must see the check of the number that is used. */
+	barrier_var(at);
+	if (mark && at <= WATCH_SLOTS - 2) {
+		void *last = (char *)w->records + at * VMSPAN_SLOT;
 
-		gc->bytes_before = o->aux;
-		gc->bytes_after = result;
-	} else if (o->id == VMSPAN_ID_BLOCK && w->used >= 2 && w->used <= WATCH_SLOTS) {
-		struct vmspan_block *b = (void *)((char *)w->records + (w->used - 2) * VMSPAN_SLOT);
-
-		b->peer = o->aux;
+		if (o->id == VMSPAN_ID_GC) {
+			((struct vmspan_gc *)last)->bytes_before = o->aux;
+			((struct vmspan_gc *)last)->bytes_after = result;
+		} else if (o->id == VMSPAN_ID_BLOCK) {
+			((struct vmspan_block *)last)->peer = o->aux;
+		}
 	}
 	if (flags & VMSPAN_F_REPAIRED)
 		w->batch.repaired++;
@@ -180,7 +183,11 @@ static __always_inline bool is_top(struct watch *w, __u32 id)
 {
 	__u32 d = w->depth;
 
-	return d && d <= WATCH_DEPTH && !w->deep_open && w->open[d].id == id;
+	if (!d || w->deep_open)
+		return false;
+	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
+	barrier_var(d);
+	return d <= WATCH_DEPTH && w->open[d].id == id;
 }
 
 /*
@@ -238,13 +245,15 @@ static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 a
 
 /*
  * The state of this thread; NULL when the process is not traced or no state
- * can be had. `registry`: the cookie of the probe.
+ * can be had. The cookie of the probe is the registry.
  */
-static __always_inline struct watch *watch_of(__u64 registry)
+static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 {
+	__u64 registry = bpf_usdt_cookie(ctx);
 	struct ids ids = current_ids();
 	struct watch *w;
 
+	stay_on_own_stack(ctx);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return NULL;
 	w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL,
@@ -271,7 +280,7 @@ static __always_inline struct watch *watch_of(__u64 registry)
 SEC("?usdt")
 int BPF_USDT(watch_enter, __u64 id)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	__u32 d;
 
 	if (!w)
@@ -306,7 +315,7 @@ static __always_inline void leave(struct watch *w, __u32 id, __u64 result)
 SEC("?usdt")
 int BPF_USDT(watch_leave, __u64 id)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, id, 0);
@@ -327,7 +336,7 @@ static __always_inline __u64 thread_ns(void)
 SEC("?usdt")
 int BPF_USDT(watch_ev_begin, __u64 label)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	struct vmspan_turn *e;
 	__u32 i;
 
@@ -380,7 +389,7 @@ static __always_inline void event_record(struct watch *w, struct vmspan_turn *e,
 SEC("?usdt")
 int watch_ev_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	__u64 mono = bpf_ktime_get_ns(), end;
 	__u32 i, outer;
 
@@ -411,7 +420,7 @@ int watch_ev_end(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		push(w, VMSPAN_ID_GC, label, bytes);
@@ -421,7 +430,7 @@ int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 SEC("?usdt")
 int BPF_USDT(watch_gc_end, __u64 bytes)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, VMSPAN_ID_GC, bytes);
@@ -431,7 +440,7 @@ int BPF_USDT(watch_gc_end, __u64 bytes)
 SEC("?usdt")
 int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		push(w, VMSPAN_ID_BLOCK, label, peer);
@@ -441,7 +450,7 @@ int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 SEC("?usdt")
 int watch_bl_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, VMSPAN_ID_BLOCK, 0);
@@ -451,7 +460,7 @@ int watch_bl_end(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	struct vmspan_mark *m;
 	__u64 now;
 

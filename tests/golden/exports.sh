@@ -20,11 +20,11 @@ export_of() { # SCENARIO OPTION...: to standard output
 	(cd "$T" && "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
 }
 
-for scenario in basic hostile empty one peers long some; do
+for scenario in basic hostile empty one peers long some sampled; do
 	check "make $scenario" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan"
 done
 
-for scenario in basic hostile empty peers; do
+for scenario in basic hostile empty peers sampled; do
 	for format in firefox speedscope; do
 		export_of $scenario -f $format | sed "s/vmspan $version/vmspan VERSION/" | jq . >"$T/out"
 		compare "$scenario.$format.json" "$T/out"
@@ -48,6 +48,21 @@ for scenario in hostile long; do
 	done
 	eq "$scenario: a line a stack" "$(export_of $scenario -f collapsed | grep -cvE '^[^;]+(;[^;]+)+ [0-9]+$')" 0
 done
+
+# Whole stacks: each function's time and that of all it called are the same in
+# the formats that show them.
+by_frame='[.[] | .frames as $f | (($f | unique)[] as $n | {n: $n, total: .ns, self: 0}),
+	{n: $f[-1], total: 0, self: .ns}] | group_by(.n) |
+	map({n: .[0].n, total: (map(.total) | add), self: (map(.self) | add)})'
+export_of sampled -f speedscope | jq -S '.shared.frames as $f | [.profiles[] | select(.type == "sampled") |
+	[.samples, .weights] | transpose[] | select(.[0] != []) |
+	{frames: [.[0][] | $f[.].name], ns: .[1]}] | '"$by_frame" >"$T/speedscope"
+export_of sampled -f collapsed | jq -RS -n '[inputs | capture("^(?<s>.*) (?<ns>[0-9]+)$") |
+	{frames: (.s | split(";") | .[2:]), ns: (.ns | tonumber)}] | '"$by_frame" >"$T/collapsed"
+same "sampled: speedscope and collapsed agree" "$T/speedscope" "$T/collapsed"
+eq "sampled: all looks are in it" "$(jq '[.[].self] | add' "$T/speedscope")" 114000000
+eq "sampled: looks stand where they were" "$(export_of sampled -f speedscope | jq -c '[.profiles[] |
+	select(.type == "sampled") | .endValue, (.weights | add)]')" '[257000000,257000000]'
 
 # The ns of all stacks, and of all events, are those of the report.
 "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"

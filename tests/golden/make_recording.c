@@ -397,6 +397,52 @@ static void scenario_big(struct maker *m)
 	many_turns(m, 100000);
 }
 
+/* A look at a stack of up to three frames, innermost first. */
+static void look(struct maker *m, u64 at, u64 weight_us, u16 flags, u32 inner, u32 middle,
+		 u32 outer)
+{
+	u32 frames[] = { inner, middle, outer }, n = 0;
+	struct vmspan_sample *s = record(m, VMSPAN_SAMPLE, 2, 0, 0);
+
+	while (n < ARRAY_SIZE(frames) && frames[n])
+		n++;
+	s->h.depth = (u16)n;
+	s->time = cycles(at);
+	s->weight = weight_us * 1000;
+	s->flags = flags;
+	s->iteration = m->iteration;
+	memcpy(s->frames, frames, n * sizeof(*frames));
+}
+
+/* A VM whose stacks were looked at: two turns of a loop with time between them. */
+static void scenario_sampled(struct maker *m)
+{
+	static const char *const group[] = { "heavy", "light", "(stdlib)", "shop" };
+	static const char *const frames[] = { "busy (/srv/heavy.py)", "busy (/srv/light.py)",
+					      "run (asyncio/events.py)", "main (/srv/app.py)" };
+	u32 i, turn;
+
+	process(m, 1000, "python");
+	names(m, group);
+	for (i = 0; i < ARRAY_SIZE(frames); i++)
+		define(m, VMSPAN_DEF_FRAME, i + 1, VMSPAN_PACKAGE, frames[i], i + 1);
+	m->thread = 1;
+	for (turn = 1; turn <= 2; turn++) {
+		u64 t = turn * 100000;
+
+		m->iteration = turn;
+		look(m, t + 10000, 10000, 0, 1, 3, 4);
+		look(m, t + 20000, 10000, 0, 2, 4, 0);
+		look(m, t + 27000, 7000, VMSPAN_SAMPLE_OFF, 2, 4, 0);
+		look(m, t + 30000, 10000, VMSPAN_SAMPLE_GC, 1, 3, 4);
+		look(m, t + 40000, 10000, 0, 0, 0, 0);
+		look(m, t + 50000, 10000, 0, 1, 3, 4);
+		event(m, VMSPAN_F_SAMPLED, turn, 0, m->records, t, t + 55000);
+		flush(m);
+	}
+	clock_at(m, 300000);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -407,9 +453,10 @@ int main(int argc, char **argv)
 		{ "hostile", scenario_hostile }, { "empty", scenario_empty },
 		{ "one", scenario_one },         { "peers", scenario_peers },
 		{ "long", scenario_long },       { "some", scenario_some },
-		{ "big", scenario_big },
+		{ "big", scenario_big },         { "sampled", scenario_sampled },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
+				    .sampled = argc > 1 && !strcmp(argv[1], "sampled"),
 				    .cycles_hz = HZ,
 				    .start_mono_ns = START_NS,
 				    .start_real_ns = REAL_NS,
@@ -433,7 +480,7 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	fprintf(stderr,
-		"usage: make_recording basic|lossy|hostile|empty|one|peers|long|some|big FILE\n");
+	fprintf(stderr, "usage: make_recording "
+			"basic|lossy|hostile|empty|one|peers|long|some|big|sampled FILE\n");
 	return 2;
 }

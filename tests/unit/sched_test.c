@@ -20,7 +20,10 @@ static void off(struct sched *s, u64 begin, u64 end)
 
 static u64 taken(struct sched *s, u64 begin, u64 end)
 {
-	return sched_take(s, begin, end).cycles[VMSPAN_OFF_PREEMPTED];
+	struct off_sum sum;
+
+	assert_int_equal(sched_take(s, begin, end, &sum, NULL), 0);
+	return sum.cycles[VMSPAN_OFF_PREEMPTED];
 }
 
 /* A long preemption right behind a stay that seems to begin in it was once taken

@@ -6,6 +6,7 @@
  * it.
  */
 #include "base/spool.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,23 +110,12 @@ static int open_file(struct spool *s)
 	return 0;
 }
 
-static int transfer(int fd, void *p, size_t n, u64 offset, bool writing)
+/* All n bytes: what was put there is there. */
+static int read_all(int fd, void *p, size_t n, u64 offset)
 {
-	u8 *at = p;
+	ssize_t got = file_read(fd, p, n, offset);
 
-	while (n) {
-		ssize_t done = writing ? pwrite(fd, at, n, (off_t)offset)
-				       : pread(fd, at, n, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done ? -errno : -EIO;
-		at += done;
-		n -= (size_t)done;
-		offset += (u64)done;
-	}
-	return 0;
+	return got < 0 ? (int)got : (size_t)got < n ? -EIO : 0;
 }
 
 static int take_block(struct spool *s, u64 *number)
@@ -138,7 +128,7 @@ static int take_block(struct spool *s, u64 *number)
 		return 0;
 	}
 	*number = s->free;
-	rc = transfer(s->fd, &h, sizeof(h), *number * BLOCK_BYTES, false);
+	rc = read_all(s->fd, &h, sizeof(h), *number * BLOCK_BYTES);
 	s->free = h.next;
 	return rc;
 }
@@ -156,9 +146,9 @@ static int next_block(struct spool *s, struct stream *st)
 	if (!rc)
 		rc = take_block(s, &h.next);
 	if (!rc)
-		rc = transfer(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES, true);
+		rc = file_write(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES);
 	if (!rc)
-		rc = transfer(s->fd, st->data, st->used, st->at * BLOCK_BYTES + sizeof(h), true);
+		rc = file_write(s->fd, st->data, st->used, st->at * BLOCK_BYTES + sizeof(h));
 	if (rc)
 		return rc;
 	st->prev = st->at;
@@ -244,9 +234,9 @@ int spool_read(struct spool *s, u32 stream, bool backwards, spool_fn fn, void *c
 		rc = space ? 0 : -ENOMEM;
 	}
 	while (!rc && st.prev != NO_BLOCK && at != NO_BLOCK && at != st.at) {
-		rc = transfer(s->fd, &h, sizeof(h), at * BLOCK_BYTES, false);
+		rc = read_all(s->fd, &h, sizeof(h), at * BLOCK_BYTES);
 		if (!rc)
-			rc = transfer(s->fd, space, h.used, at * BLOCK_BYTES + sizeof(h), false);
+			rc = read_all(s->fd, space, h.used, at * BLOCK_BYTES + sizeof(h));
 		if (!rc)
 			rc = read_block(space, (u32)h.used, backwards, fn, ctx);
 		at = backwards ? h.prev : h.next;
@@ -265,7 +255,7 @@ void spool_clear(struct spool *s, u32 stream)
 	if (st->at != NO_BLOCK) {
 		struct block_head h = { .prev = st->prev, .next = s->free };
 
-		if (!transfer(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES, true))
+		if (!file_write(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES))
 			s->free = st->first;
 	}
 	free(st->data);

@@ -532,7 +532,7 @@ static int comp_resolve(struct registry_set *s, struct proc *p, struct registry 
 	return 0;
 }
 
-struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r, u32 id)
+struct comp *registry_comp_slow(struct registry_set *s, struct proc *p, struct registry *r, u32 id)
 {
 	struct comp *c;
 

@@ -24,6 +24,9 @@ struct row {
 	u32 name; /* intern id of "kind:name" */
 	u8 kind;
 	u32 refs; /* group ids that mean this row */
+	/* Where the event that is active keeps its sums. */
+	u32 turn_share;
+	u64 turn_uid;
 	struct group_stats stats;
 };
 
@@ -35,10 +38,9 @@ struct comp {
 	u8 row_count;
 	u32 rows[VMSPAN_GROUPS_MAX + 2]; /* groups, own group, top */
 	u32 generation; /* of the registry when rows were worked out */
-	/* Where the last event it was seen in keeps its sums. */
+	/* Where the event that is active keeps its sums. */
 	u64 turn_uid;
 	u32 turn_comp;
-	u32 turn_shares[VMSPAN_GROUPS_MAX + 2];
 };
 
 struct group_def {
@@ -116,7 +118,14 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d);
 /* The compartment, with its rows worked out; an id never defined becomes
  * "(unknown)". NULL without memory. */
-struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
+struct comp *registry_comp_slow(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
+static inline struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r,
+					 u32 id)
+{
+	struct comp *c = id < r->comp_len ? r->comps[id] : NULL;
+
+	return c && c->generation == r->generation ? c : registry_comp_slow(s, p, r, id);
+}
 /* A label's text, "" for 0 and for ids never defined. */
 const char *registry_label(const struct registry_set *s, const struct registry *r, u32 id);
 /* A frame; NULL for one that was never defined. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/profile.h"
+#include "probe/bad_line.h"
 
 #include "probe/embedded.h"
 #include "probe/vm.h"
@@ -42,32 +43,8 @@ int profile_role(const struct profile *p, const char *provider, const char *prob
 
 struct parse {
 	struct profile *p;
-	/* Of the first bad line: what is wrong, and with which word. */
-	const char *why;
-	char word[PROFILE_NAME_MAX];
+	struct bad_line bad;
 };
-
-static int bad(struct parse *c, const char *why, const char *word)
-{
-	/* inih goes on after an error, and returns the first bad line. */
-	if (!c->why) {
-		c->why = why;
-		snprintf(c->word, sizeof(c->word), "%s", word);
-	}
-	return 0;
-}
-
-static int set_text(struct parse *c, char *to, const char *value)
-{
-	if (!*value)
-		return bad(c, "a value is missing", "");
-	if (strlen(value) >= PROFILE_NAME_MAX)
-		return bad(c, "the value is too long", value);
-	if (*to)
-		return bad(c, "set twice", value);
-	strcpy(to, value);
-	return 1;
-}
 
 static int take(void *ctx, const char *section, const char *key, const char *value)
 {
@@ -76,47 +53,21 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 
 	if (!strcmp(section, "profile")) {
 		if (!strcmp(key, "name"))
-			return set_text(c, c->p->name, value);
+			return bad_line_text(&c->bad, c->p->name, PROFILE_NAME_MAX, value);
 		if (!strcmp(key, "provider"))
-			return set_text(c, c->p->provider, value);
-		if (!strcmp(key, "registry")) {
-			c->p->registry = !strcmp(value, "yes");
-			return c->p->registry || !strcmp(value, "no") ||
-			       bad(c, "yes or no is wanted", value);
-		}
-		return bad(c, "no such key in [profile]", key);
+			return bad_line_text(&c->bad, c->p->provider, PROFILE_NAME_MAX, value);
+		if (!strcmp(key, "registry"))
+			return bad_line_yes(&c->bad, &c->p->registry, value);
+		return bad_line(&c->bad, key, "no such key in [profile]");
 	}
 	if (!strcmp(section, "probes")) {
 		for (i = 0; i < ROLE_COUNT; i++)
 			if (!strcmp(key, roles[i]))
-				return set_text(c, c->p->probes[i], value);
-		return bad(c, "no such role in [probes]", key);
+				return bad_line_text(&c->bad, c->p->probes[i], PROFILE_NAME_MAX,
+						     value);
+		return bad_line(&c->bad, key, "no such role in [probes]");
 	}
-	return bad(c, "no such section", section);
-}
-
-/*
- * The line, and a caret under the word that is wrong. A line inih cannot read
- * is not handed to take(), so the complaint at hand may be of a later one.
- */
-static int show(const char *text, const char *where, int line, const struct parse *c,
-		struct err *err)
-{
-	const char *s = text, *e, *at;
-	int i, n, column = 0;
-
-	for (i = 1; i < line && (e = strchr(s, '\n')); i++)
-		s = e + 1;
-	n = (int)strcspn(s, "\n");
-	if (!memchr(s, '=', (size_t)n) && !memchr(s, ':', (size_t)n))
-		return err_set(err, -EINVAL, "%s:%d: not a line of a profile\n  %.*s\n  ^", where,
-			       line, n > 80 ? 80 : n, s);
-	n = n > 80 ? 80 : n;
-	at = c->word[0] ? strstr(s, c->word) : NULL;
-	if (at && at < s + n)
-		column = (int)(at - s);
-	return err_set(err, -EINVAL, "%s:%d: %s\n  %.*s\n  %*s^", where, line,
-		       c->why ? c->why : "not a line of a profile", n, s, column, "");
+	return bad_line(&c->bad, section, "no such section");
 }
 
 int profile_parse(const char *text, const char *where, struct profile *p, struct err *err)
@@ -129,7 +80,7 @@ int profile_parse(const char *text, const char *where, struct profile *p, struct
 	if (line < 0)
 		return err_set(err, -ENOMEM, "%s: no memory to read the profile", where);
 	if (line)
-		return show(text, where, line, &c, err);
+		return bad_line_show(&c.bad, text, where, line, err);
 	if (!p->name[0] || !p->provider[0])
 		return err_set(err, -EINVAL, "%s: [profile] needs a name and a provider", where);
 	if (!p->probes[ROLE_FLUSH][0] != !p->probes[ROLE_ARMED][0])

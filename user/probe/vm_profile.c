@@ -2,6 +2,7 @@
 /* Profiles of stock VMs: text -> struct vm_profile. */
 #include "probe/vm.h"
 
+#include "probe/bad_line.h"
 #include "probe/embedded.h"
 
 #include <errno.h>
@@ -63,37 +64,8 @@ static int find(const char *const *list, int count, const char *word)
 
 struct parse {
 	struct vm_profile *p;
-	char why[160]; /* of the first bad line */
-	char word[VM_NAME_MAX];
+	struct bad_line bad;
 };
-
-static int bad(struct parse *c, const char *word, const char *why)
-{
-	/* The reader goes on after an error, and names the first bad line. */
-	if (!c->why[0]) {
-		snprintf(c->why, sizeof(c->why), "%s", why);
-		snprintf(c->word, sizeof(c->word), "%s", word);
-	}
-	return 0;
-}
-
-static int set_text(struct parse *c, char *to, const char *value)
-{
-	if (!*value)
-		return bad(c, "", "a value is missing");
-	if (strlen(value) >= VM_NAME_MAX)
-		return bad(c, value, "the value is too long");
-	if (*to)
-		return bad(c, value, "set twice");
-	strcpy(to, value);
-	return 1;
-}
-
-static int set_yes(struct parse *c, bool *to, const char *value)
-{
-	*to = !strcmp(value, "yes");
-	return *to || !strcmp(value, "no") || bad(c, value, "yes or no is wanted");
-}
 
 static int set_regex(struct parse *c, regex_t *to, const char *value)
 {
@@ -103,7 +75,7 @@ static int set_regex(struct parse *c, regex_t *to, const char *value)
 	if (!r)
 		return 1;
 	regerror(r, to, why, sizeof(why));
-	return bad(c, value, why);
+	return bad_line(&c->bad, value, why);
 }
 
 static int take_profile(struct parse *c, const char *key, const char *value)
@@ -112,34 +84,35 @@ static int take_profile(struct parse *c, const char *key, const char *value)
 	int kind;
 
 	if (!strcmp(key, "name"))
-		return set_text(c, p->name, value);
+		return bad_line_text(&c->bad, p->name, VM_NAME_MAX, value);
 	if (!strcmp(key, "provider"))
-		return set_text(c, p->provider, value);
+		return bad_line_text(&c->bad, p->provider, VM_NAME_MAX, value);
 	if (!strcmp(key, "symbol"))
-		return set_text(c, p->symbol, value);
+		return bad_line_text(&c->bad, p->symbol, VM_NAME_MAX, value);
 	if (!strcmp(key, "version"))
-		return set_text(c, p->version, value);
+		return bad_line_text(&c->bad, p->version, VM_NAME_MAX, value);
 	if (!strcmp(key, "loop"))
-		return set_yes(c, &p->loop, value);
+		return bad_line_yes(&c->bad, &p->loop, value);
 	if (!strcmp(key, "bursts"))
-		return set_yes(c, &p->bursts, value);
+		return bad_line_yes(&c->bad, &p->bursts, value);
 	if (!strcmp(key, "scope")) {
 		p->scope_file = !strcmp(value, "file");
 		return p->scope_file || !strcmp(value, "process") ||
-		       bad(c, value, "process or file is wanted");
+		       bad_line(&c->bad, value, "process or file is wanted");
 	}
 	if (!strcmp(key, "file")) {
 		if (p->has_file)
-			return bad(c, value, "set twice");
+			return bad_line(&c->bad, value, "set twice");
 		p->has_file = set_regex(c, &p->file, value);
 		return p->has_file;
 	}
 	if (!strcmp(key, "vm")) {
 		kind = find(kinds, VM_KINDS, value);
 		p->kind = kind < 0 ? VM_NONE : (enum vm_kind)kind;
-		return kind >= 0 || bad(c, value, "no such VM: cpython, php, ruby, jvm, postgres");
+		return kind >= 0 ||
+		       bad_line(&c->bad, value, "no such VM: cpython, php, ruby, jvm, postgres");
 	}
-	return bad(c, key, "no such key in [profile]");
+	return bad_line(&c->bad, key, "no such key in [profile]");
 }
 
 static int rule_kind(const char *word)
@@ -162,13 +135,13 @@ static int take_rule(struct parse *c, const char *key, const char *value, bool n
 	int kind = rule_kind(key);
 
 	if (kind < 0)
-		return bad(c, key, "no such kind: addon, page, package, plugin, tenant");
+		return bad_line(&c->bad, key, "no such kind: addon, page, package, plugin, tenant");
 	if (p->rule_count == VM_RULES_MAX)
-		return bad(c, key, "more rules than a profile may have");
+		return bad_line(&c->bad, key, "more rules than a profile may have");
 	if (!value[n])
-		return bad(c, value, "a name and a regular expression are wanted");
+		return bad_line(&c->bad, value, "a name and a regular expression are wanted");
 	if (n >= sizeof(r->name))
-		return bad(c, value, "the name is too long");
+		return bad_line(&c->bad, value, "the name is too long");
 	memcpy(r->name, value, n);
 	r->name[n] = 0;
 	if (!set_regex(c, &r->regex, value + n + strspn(value + n, " \t")))
@@ -190,22 +163,22 @@ static int take_layout(struct parse *c, const char *version, const char *key, co
 
 	if (!l || strcmp(l->version, version)) {
 		if (p->layout_count == VM_LAYOUTS_MAX)
-			return bad(c, key, "more layouts than a profile may have");
+			return bad_line(&c->bad, key, "more layouts than a profile may have");
 		l = &p->layouts[p->layout_count++];
 		snprintf(l->version, sizeof(l->version), "%s", version);
 	}
 	if (!strcmp(key, "build_id")) {
 		if (strlen(value) >= sizeof(l->build_id))
-			return bad(c, value, "the value is too long");
+			return bad_line(&c->bad, value, "the value is too long");
 		strcpy(l->build_id, value);
 		return 1;
 	}
 	at = find(offsets, OFF_COUNT, key);
 	if (at < 0)
-		return bad(c, key, "no such offset");
+		return bad_line(&c->bad, key, "no such offset");
 	v = strtoul(value, &end, 0);
 	if (end == value || *end || v > UINT16_MAX)
-		return bad(c, value, "a number of bytes is wanted, below 65536");
+		return bad_line(&c->bad, value, "a number of bytes is wanted, below 65536");
 	l->off[at] = (u16)v;
 	l->set[at] = true;
 	return 1;
@@ -220,31 +193,14 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return take_profile(c, key, value);
 	if (!strcmp(section, "probes")) {
 		role = find(roles, VM_ROLES, key);
-		return role < 0 ? bad(c, key, "no such role in [probes]")
-				: set_text(c, c->p->probes[role], value);
+		return role < 0 ? bad_line(&c->bad, key, "no such role in [probes]")
+				: bad_line_text(&c->bad, c->p->probes[role], VM_NAME_MAX, value);
 	}
 	if (!strcmp(section, "groups") || !strcmp(section, "fallback"))
 		return take_rule(c, key, value, section[0] == 'g');
 	if (!strncmp(section, "layout ", 7))
 		return take_layout(c, section + 7, key, value);
-	return bad(c, section, "no such section");
-}
-
-static int show(const char *text, const char *where, int line, const struct parse *c,
-		struct err *err)
-{
-	const char *s = text, *e, *at;
-	int i, n, column = 0;
-
-	for (i = 1; i < line && (e = strchr(s, '\n')); i++)
-		s = e + 1;
-	n = (int)strcspn(s, "\n");
-	n = n > 100 ? 100 : n;
-	at = c->word[0] ? strstr(s, c->word) : NULL;
-	if (at && at < s + n)
-		column = (int)(at - s);
-	return err_set(err, -EINVAL, "%s:%d: %s\n  %.*s\n  %*s^", where, line,
-		       c->why[0] ? c->why : "not a line of a profile", n, s, column, "");
+	return bad_line(&c->bad, section, "no such section");
 }
 
 /* The offsets a VM's layout must have. */
@@ -279,7 +235,7 @@ int vm_profile_parse(const char *text, const char *where, struct vm_profile *p, 
 	if (line < 0)
 		return err_set(err, -ENOMEM, "%s: no memory to read the profile", where);
 	if (line)
-		return show(text, where, line, &c, err);
+		return bad_line_show(&c.bad, text, where, line, err);
 	if (!p->name[0] || p->kind == VM_NONE || !p->has_file)
 		return err_set(err, -EINVAL, "%s: [profile] needs name, vm and file", where);
 	for (i = 0; i < p->layout_count; i++) {

@@ -101,9 +101,5 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 int file_create(const char *path, struct err *err);
 /* Opens a regular file to read; *size is its size by now. */
 int file_open(const char *path, u64 *size, struct err *err);
-/* All of it or a negative errno. */
-int file_write(int fd, const void *p, size_t n, u64 offset);
-/* Bytes read, fewer than n only at the end of the file, or negative errno. */
-ssize_t file_read(int fd, void *p, size_t n, u64 offset);
 
 #endif

@@ -7,6 +7,7 @@
  * It reads with pread(2) and not from a mapping: a file that is cut while it
  * is read gives an error then, not a SIGBUS.
  */
+#include "base/file.h"
 #include "base/text.h"
 #include "rec/chunk.h"
 #include "rec/codec.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/collapsed.h"
 #include "base/text.h"
+#include "sink/samples.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -178,8 +179,8 @@ static int take_sample(void *ctx, const struct model_sample *s)
 		node = find_node(c, node, name_id(c, s->frames[i]));
 	if (c->rc)
 		return c->rc;
-	if (s->off || s->gc || !s->count)
-		add(c, node, s->off ? "(waiting)" : s->gc ? "(gc)" : "(native)", s->weight_ns);
+	if (samples_kind(s) != SAMPLED_CODE)
+		add(c, node, sampled_word(samples_kind(s)), s->weight_ns);
 	else
 		c->nodes[node].ns += s->weight_ns;
 	return c->rc;
@@ -245,7 +246,8 @@ static void *collapsed_begin(struct out *out, const struct export_config *config
 		collapsed_free(c);
 		return NULL;
 	}
-	find_node(c, 0, 0);
+	/* The root has the name 0: no other node may be its own child by it. */
+	find_node(c, 0, name_id(c, ""));
 	c->observer = slices_observer;
 	c->observer.sample = take_sample;
 	model_observe(m, &c->observer, &c->slices);

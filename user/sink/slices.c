@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/slices.h"
+#include "sink/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,6 +50,7 @@ void slices_release(struct slices *s)
 {
 	spool_free(s->spool);
 	intern_free(s->names);
+	samples_free(s->samples);
 	free(s->threads);
 	free(s->processes);
 	free(s->counters);
@@ -84,7 +86,7 @@ const char *fate_name(enum span_fate fate)
 	return (unsigned int)fate < ARRAY_SIZE(names) ? names[fate] : "unknown";
 }
 
-static int put_name(struct slices *s, const char *text, u32 *id)
+int slices_put_name(struct slices *s, const char *text, u32 *id)
 {
 	s64 at = intern_put(s->names, text ? text : "", text ? strlen(text) : 0);
 
@@ -94,8 +96,7 @@ static int put_name(struct slices *s, const char *text, u32 *id)
 	return 0;
 }
 
-/* Room for one more entry of an array that doubles. */
-static int grow(void *array, u32 len, u32 *cap, size_t size)
+int slices_grow(void *array, u32 len, u32 *cap, size_t size)
 {
 	void **at = array, *p;
 	u32 want = *cap ? *cap * 2 : 8;
@@ -117,7 +118,7 @@ static int find_process(struct slices *s, u32 pid, const char *name, u32 *index)
 	int rc;
 
 	if (!known) {
-		rc = grow(&s->processes, s->process_count, &s->process_cap, sizeof(*p));
+		rc = slices_grow(&s->processes, s->process_count, &s->process_cap, sizeof(*p));
 		if (!rc)
 			rc = map_put(&s->process_of, pid, s->process_count);
 		if (rc)
@@ -128,10 +129,10 @@ static int find_process(struct slices *s, u32 pid, const char *name, u32 *index)
 		*index = (u32)*known;
 	}
 	p = &s->processes[*index];
-	return !known || name[0] ? put_name(s, name, &p->name) : 0;
+	return !known || name[0] ? slices_put_name(s, name, &p->name) : 0;
 }
 
-static int find_thread(struct slices *s, const struct model_thread *t, u32 *index)
+int slices_thread(struct slices *s, const struct model_thread *t, u32 *index)
 {
 	u64 *known = map_get(&s->thread_of, t->id);
 	struct slice_thread th = { .pid = t->pid, .tid = t->tid };
@@ -144,9 +145,9 @@ static int find_thread(struct slices *s, const struct model_thread *t, u32 *inde
 	}
 	rc = find_process(s, t->pid, t->process ? t->process : "", &th.process);
 	if (!rc)
-		rc = put_name(s, t->name, &th.name);
+		rc = slices_put_name(s, t->name, &th.name);
 	if (!rc)
-		rc = grow(&s->threads, s->thread_count, &s->thread_cap, sizeof(th));
+		rc = slices_grow(&s->threads, s->thread_count, &s->thread_cap, sizeof(th));
 	if (rc)
 		return rc;
 	stream = spool_stream(s->spool);
@@ -159,7 +160,7 @@ static int find_thread(struct slices *s, const struct model_thread *t, u32 *inde
 	return map_put(&s->thread_of, t->id, *index);
 }
 
-static u64 slice_time(const struct slices *s, u64 ns)
+u64 slices_time(const struct slices *s, u64 ns)
 {
 	return ns > s->start_ns ? ns - s->start_ns : 0;
 }
@@ -168,7 +169,7 @@ static int put_slice(struct slices *s, const struct model_thread *t, struct slic
 {
 	struct slice_thread *th;
 	u32 index;
-	int rc = find_thread(s, t, &index);
+	int rc = slices_thread(s, t, &index);
 
 	if (rc)
 		return rc;
@@ -184,20 +185,20 @@ static int put_slice(struct slices *s, const struct model_thread *t, struct slic
 static int put_sample(struct slices *s, const struct model_thread *t, const char *label, bool heap,
 		      u64 ns, s64 value)
 {
-	struct slice_sample sample = { slice_time(s, ns), value };
+	struct slice_sample sample = { slices_time(s, ns), value };
 	struct slice_counter *c, fresh = { .heap = heap };
 	u64 key, *known;
 	s64 stream;
-	int rc = find_thread(s, t, &fresh.thread);
+	int rc = slices_thread(s, t, &fresh.thread);
 
 	if (!rc)
-		rc = put_name(s, label, &fresh.name);
+		rc = slices_put_name(s, label, &fresh.name);
 	if (rc)
 		return rc;
 	key = (u64)fresh.thread << 32 | fresh.name | (heap ? HEAP_COUNTER : 0);
 	known = map_get(&s->counter_of, key);
 	if (!known) {
-		rc = grow(&s->counters, s->counter_count, &s->counter_cap, sizeof(fresh));
+		rc = slices_grow(&s->counters, s->counter_count, &s->counter_cap, sizeof(fresh));
 		if (!rc)
 			rc = map_put(&s->counter_of, key, s->counter_count);
 		stream = rc ? rc : spool_stream(s->spool);
@@ -217,8 +218,8 @@ static int take_span(void *ctx, const struct model_span *sp)
 {
 	struct slices *s = ctx;
 	struct slice slice = {
-		.begin = slice_time(s, sp->begin_ns),
-		.end = slice_time(s, sp->end_ns),
+		.begin = slices_time(s, sp->begin_ns),
+		.end = slices_time(s, sp->end_ns),
 		.self_ns = sp->self_ns,
 		.iteration = sp->iteration,
 		.cpu_begin = sp->cpu_begin,
@@ -227,10 +228,10 @@ static int take_span(void *ctx, const struct model_span *sp)
 		.fate = (u8)sp->fate,
 		.repaired = sp->repaired,
 	};
-	int rc = put_name(s, sp->name, &slice.name);
+	int rc = slices_put_name(s, sp->name, &slice.name);
 
 	if (!rc)
-		rc = put_name(s, sp->group, &slice.group);
+		rc = slices_put_name(s, sp->group, &slice.group);
 	if (rc)
 		return rc;
 	if (sp->type == VMSPAN_GC) {
@@ -260,8 +261,8 @@ static int take_event(void *ctx, const struct model_event *e)
 	struct slices *s = ctx;
 	struct slice slice = {
 		.kind = SLICE_EVENT,
-		.begin = slice_time(s, e->begin_ns),
-		.end = slice_time(s, e->end_ns),
+		.begin = slices_time(s, e->begin_ns),
+		.end = slices_time(s, e->end_ns),
 		.iteration = e->iteration,
 		.cpu_begin = e->cpu_begin,
 		.cpu_end = e->cpu_end,
@@ -274,9 +275,9 @@ static int take_event(void *ctx, const struct model_event *e)
 	if (e->implicit)
 		return 0;
 	top = event_top(e, &slice.event.top_ns);
-	rc = put_name(s, e->label, &slice.name);
+	rc = slices_put_name(s, e->label, &slice.name);
 	if (!rc)
-		rc = put_name(s, top, &slice.group);
+		rc = slices_put_name(s, top, &slice.group);
 	return rc ? rc : put_slice(s, e->thread, &slice);
 }
 
@@ -285,7 +286,7 @@ static int take_mark(void *ctx, const struct model_mark *m)
 	struct slices *s = ctx;
 	struct slice slice = {
 		.kind = m->type == VMSPAN_INPUT ? SLICE_INPUT : SLICE_FRAME,
-		.begin = slice_time(s, m->time_ns),
+		.begin = slices_time(s, m->time_ns),
 		.iteration = m->iteration,
 	};
 	int rc;
@@ -294,9 +295,9 @@ static int take_mark(void *ctx, const struct model_mark *m)
 		return put_sample(s, m->thread, m->label && m->label[0] ? m->label : "value", false,
 				  m->time_ns, m->value);
 	slice.end = slice.begin;
-	rc = put_name(s, m->label, &slice.name);
+	rc = slices_put_name(s, m->label, &slice.name);
 	if (!rc)
-		rc = put_name(s, "", &slice.group);
+		rc = slices_put_name(s, "", &slice.group);
 	return rc ? rc : put_slice(s, m->thread, &slice);
 }
 
@@ -316,7 +317,12 @@ static int take_thread(void *ctx, const struct model_thread *t)
 	struct slices *s = ctx;
 	u64 *known = map_get(&s->thread_of, t->id);
 
-	return known ? put_name(s, t->name, &s->threads[*known].name) : 0;
+	return known ? slices_put_name(s, t->name, &s->threads[*known].name) : 0;
+}
+
+static int take_sample(void *ctx, const struct model_sample *m)
+{
+	return samples_take(ctx, m);
 }
 
 const struct model_observer slices_observer = {
@@ -324,5 +330,6 @@ const struct model_observer slices_observer = {
 	.event = take_event,
 	.mark = take_mark,
 	.process = take_process,
+	.sample = take_sample,
 	.thread = take_thread,
 };

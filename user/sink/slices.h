@@ -89,6 +89,7 @@ struct slices {
 	struct slice_thread *threads;
 	struct slice_process *processes;
 	struct slice_counter *counters;
+	struct samples *samples; /* of sampled stacks, or NULL: not wanted (samples.h) */
 	u32 thread_count, process_count, counter_count;
 	u64 end; /* of the last of all */
 	u64 cut; /* slices cut or left out to nest, by slices_walk() */
@@ -108,6 +109,15 @@ void slices_release(struct slices *s);
 extern const struct model_observer slices_observer;
 
 const char *slices_name(const struct slices *s, u32 id);
+
+/* For what is put aside beside the slices. All: 0 or negative errno. */
+int slices_put_name(struct slices *s, const char *text, u32 *id); /* NULL: "" */
+/* Index of a thread, which gets a place on first sight. */
+int slices_thread(struct slices *s, const struct model_thread *t, u32 *index);
+u64 slices_time(const struct slices *s, u64 ns); /* -> ns since the start of the trace */
+/* Room for one more entry of an array that doubles. */
+int slices_grow(void *array, u32 len, u32 *cap, size_t size);
+
 /* "addon" of "addon:tracker"; "span" when it has none. cap >= 16. */
 const char *group_kind(const char *group, char kind[16]);
 /* "kept", "moved", ... */

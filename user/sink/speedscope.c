@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/speedscope.h"
+#include "sink/samples.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,12 +24,14 @@ struct speedscope {
 	struct map frame_of; /* group << 32 | name, kinds in the upper bits */
 	u32 stack[4096]; /* frames open, of the thread under way */
 	u32 depth;
+	u64 cursor; /* of the samples under way: where the last one ended */
+	u32 profiles; /* so far */
 };
 
-static int find_frame(struct speedscope *x, const struct slice *s, u32 *index)
+static int find_frame(struct speedscope *x, struct frame f, u32 *index)
 {
 	/* 2^30 names do not fit in memory. */
-	u64 key = (u64)s->kind << 60 | (u64)(s->kind == SLICE_SPAN ? s->group : 0) << 30 | s->name;
+	u64 key = (u64)f.kind << 60 | (u64)(f.kind == SLICE_SPAN ? f.group : 0) << 30 | f.name;
 	u64 *known = map_get(&x->frame_of, key);
 
 	if (known) {
@@ -47,7 +50,7 @@ static int find_frame(struct speedscope *x, const struct slice *s, u32 *index)
 	if (map_put(&x->frame_of, key, x->frame_count))
 		return -ENOMEM;
 	*index = x->frame_count;
-	x->frames[x->frame_count++] = (struct frame){ s->name, s->group, s->kind };
+	x->frames[x->frame_count++] = f;
 	return 0;
 }
 
@@ -61,7 +64,7 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	if (slice_instant(s))
 		return 0;
 	if (begin) {
-		rc = find_frame(x, s, &frame);
+		rc = find_frame(x, (struct frame){ s->name, s->group, s->kind }, &frame);
 		if (rc)
 			return rc;
 		x->stack[x->depth++] = frame;
@@ -76,28 +79,109 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	return j->out->error;
 }
 
-static int put_profile(struct speedscope *x, u32 thread)
+/* Opens a profile of a thread; `of`: what it shows. */
+static void begin_profile(struct speedscope *x, u32 thread, const char *type, const char *of)
 {
 	const struct slice_thread *t = &x->slices.threads[thread];
 	const char *name = slices_name(&x->slices, t->name);
 	const char *process = slices_name(&x->slices, x->slices.processes[t->process].name);
 	struct json *j = &x->json;
 	char text[700];
-	int rc;
 
-	snprintf(text, sizeof(text), "%s (%u) / %s (%u)", process[0] ? process : "process", t->pid,
-		 name[0] ? name : "thread", t->tid);
+	snprintf(text, sizeof(text), "%s (%u) / %s (%u)%s", process[0] ? process : "process",
+		 t->pid, name[0] ? name : "thread", t->tid, of);
 	out_write(j->out, "\n", 1);
 	json_object(j);
-	json_key_string(j, "type", "evented");
+	json_key_string(j, "type", type);
 	json_key_string(j, "name", text);
 	json_key_string(j, "unit", "nanoseconds");
+	x->profiles++;
+}
+
+static int put_events(struct speedscope *x, u32 thread)
+{
+	struct json *j = &x->json;
+	int rc;
+
+	if (!spool_count(x->slices.spool, x->slices.threads[thread].stream))
+		return 0;
+	begin_profile(x, thread, "evented", samples_count(&x->slices, thread) ? ": events" : "");
 	json_key_u64(j, "startValue", 0);
 	json_key_u64(j, "endValue", x->slices.end);
 	json_key_array(j, "events");
 	x->depth = 0;
 	rc = slices_walk(&x->slices, thread, walk_edge, x);
 	json_end_array(j);
+	json_end_object(j);
+	return rc;
+}
+
+/*
+ * A look stands for what came before it. Where the thread was not looked at,
+ * an empty stack keeps the rest in its place; weights are never cut.
+ */
+static u64 gap_before(struct speedscope *x, const struct sampled *look)
+{
+	u64 begin = look->time - min_u64(look->time, look->weight_ns);
+	u64 gap = begin > x->cursor ? begin - x->cursor : 0;
+
+	x->cursor += gap + look->weight_ns;
+	return gap;
+}
+
+static int put_stack(void *ctx, const struct sampled *look)
+{
+	struct speedscope *x = ctx;
+	const struct samples *s = x->slices.samples;
+	u32 path[SAMPLED_DEPTH], n = samples_path(s, look->stack, path), i, frame;
+	struct json *j = &x->json;
+	int rc = 0;
+
+	if (gap_before(x, look)) {
+		json_array(j);
+		json_end_array(j);
+	}
+	json_array(j);
+	for (i = 0; i < n && !rc; i++) {
+		const struct sampled_frame *f = &s->frames[path[i]];
+
+		rc = find_frame(x, (struct frame){ f->name, f->group, SLICE_SPAN }, &frame);
+		json_u64(j, frame);
+	}
+	json_end_array(j);
+	return rc ? rc : j->out->error;
+}
+
+static int put_weight(void *ctx, const struct sampled *look)
+{
+	struct speedscope *x = ctx;
+	u64 gap = gap_before(x, look);
+
+	if (gap)
+		json_u64(&x->json, gap);
+	json_u64(&x->json, look->weight_ns);
+	return x->json.out->error;
+}
+
+static int put_stacks(struct speedscope *x, u32 thread)
+{
+	struct json *j = &x->json;
+	int rc;
+
+	if (!samples_count(&x->slices, thread))
+		return 0;
+	begin_profile(x, thread, "sampled", "");
+	json_key_array(j, "samples");
+	x->cursor = 0;
+	rc = samples_each(&x->slices, thread, put_stack, x);
+	json_end_array(j);
+	json_key_array(j, "weights");
+	x->cursor = 0;
+	if (!rc)
+		rc = samples_each(&x->slices, thread, put_weight, x);
+	json_end_array(j);
+	json_key_u64(j, "startValue", 0);
+	json_key_u64(j, "endValue", x->cursor);
 	json_end_object(j);
 	return rc;
 }
@@ -160,7 +244,7 @@ static void *speedscope_begin(struct out *out, const struct export_config *confi
 	if (!x)
 		return NULL;
 	json_open(&x->json, out);
-	if (slices_init(&x->slices, config)) {
+	if (slices_init(&x->slices, config) || samples_want(&x->slices)) {
 		speedscope_free(x);
 		return NULL;
 	}
@@ -185,9 +269,12 @@ static int speedscope_end(void *ctx, const struct snapshot *s, const struct repo
 	json_key_string(j, "name", slash ? slash + 1 : src->file ? src->file : "vmspan");
 	json_key_u64(j, "activeProfileIndex", 0);
 	json_key_array(j, "profiles");
-	for (i = 0; !rc && i < x->slices.thread_count; i++)
-		rc = put_profile(x, order[i]);
-	if (!x->slices.thread_count)
+	for (i = 0; !rc && i < x->slices.thread_count; i++) {
+		rc = put_stacks(x, order[i]);
+		if (!rc)
+			rc = put_events(x, order[i]);
+	}
+	if (!x->profiles)
 		put_nothing(j);
 	json_end_array(j);
 	/* Frames are known only now; readers do not mind the order. */

@@ -5,14 +5,15 @@
  *   live.c           open, poll, stop, free
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
- *   live_process.c   processes: attaching, fork, exec, exit
- *   live_links.c     their links: shared, kept, given up
+ *   live_process.c   processes: their coming, fork, exec, exit
+ *   live_attach.c    their links
  *   live_children.c  descendants that were there before
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
- *   live_vm.c        stock VMs
+ *   live_vm.c        stock VMs: attaching
+ *   live_vm_items.c  what their programs tell -> items
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -21,11 +22,12 @@
 #include "attach/tracer.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "model/clock.h"
 #include "probe/target.h"
+#include "probe/vm.h"
 #include "source/live.h"
 
 struct ring_buffer;
-struct vm_profile;
 struct vm_state;
 struct vm_file;
 
@@ -41,6 +43,7 @@ enum known_kind {
 struct known {
 	u64 *bits; /* owned; one an id below 64 * words */
 	u32 words;
+	u32 all; /* ids up to this are all known */
 };
 
 /* An unknown id makes the log be read again: so often at once, then not more
@@ -91,7 +94,7 @@ struct process {
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
-	bool leaves_marks; /* unlinked, with nothing but batches */
+	bool by_batches; /* unlinked, and all of its marks come in batches */
 	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
@@ -135,6 +138,8 @@ struct live {
 	enum live_method method;
 	struct command command;
 	struct live_sweep sweep;
+	int *looked; /* owned; pidfds of the targets, while they are being opened */
+	u32 looked_count;
 	u32 candidates; /* processes that are one */
 	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
@@ -145,10 +150,11 @@ struct live {
 	u64 doubt_begin_ns, doubt_end_ns;
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
-	u32 vm_hz; /* 0: no stock VM is traced */
-	bool loops, walk; /* event loops are watched; stacks are looked at */
+	u32 vm_hz; /* 0: stock VMs are not traced */
+	struct vm_cache vm_cache;
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	struct clock_map clocks; /* of the clock items handed out */
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
@@ -164,6 +170,9 @@ struct live {
 /* Hands an item out; its failure sticks in l->failed and is returned. */
 int live_emit(struct live *l, const struct item *it);
 int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches);
+/* The trace's clock at a time of CLOCK_MONOTONIC: what the model, which knows the
+ * same clock items, makes the same time of again. */
+u64 live_cycles(const struct live *l, u64 ns);
 
 /* ---- live_ring.c ---- */
 
@@ -190,14 +199,12 @@ int live_losses(struct live *l);
 /* ---- live_process.c ---- */
 
 struct process *process_find(const struct live *l, u32 pid);
+/* -1 without pidfds, or without the process. */
+int process_pidfd(u32 pid);
+/* The process of a pidfd has ended. */
+bool process_is_over(int pidfd);
 /* A new process state; an older one of the pid is ended first. NULL: no memory. */
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
-/* Attaches to whatever the process has now mapped and is not attached yet.
- * 0, -ENOENT (it has no probes), other negative errno with *err. */
-int process_attach(struct live *l, struct process *p, struct err *err);
-/* The same for a file that `p` is about to exec. */
-int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
-			struct err *err);
 /* Tells of a process that is there; once. */
 int process_tell(struct live *l, struct process *p);
 /* Reads the definitions of all its registries. */
@@ -221,17 +228,27 @@ int process_settle(struct live *l, bool idle);
 u64 process_next_rescan(const struct live *l);
 void process_free(struct live *l, struct process *p);
 
-/* ---- live_links.c ---- */
+/* A sweep's process has shown its probes, or has ended. */
+void process_not_candidate(struct live *l, struct process *p);
 
-/* The carrier of a file, shared by all its processes. NULL with *err filled. */
-struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err);
-void attachment_free(struct live *l, struct attachment *a);
-/* Its process has ended or dropped the file: it is kept for a while. */
-void attachment_bury(struct live *l, struct attachment **at);
-/* At a moment when the ring is empty; idle: it has been so. 0 or l->failed. */
-int links_settle(struct live *l, bool idle);
+/* ---- live_attach.c ---- */
+
+/* Attaches to whatever the process has now mapped and is not attached yet.
+ * 0, -ENOENT (it has no probes), other negative errno with *err. */
+int process_attach(struct live *l, struct process *p, struct err *err);
+/* The same for a file that `p` is about to exec. */
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
+			struct err *err);
+/* Its links outlive it. */
+void attachments_bury(struct live *l, struct process *p);
+void attachments_free(struct live *l, struct process *p);
+/* Some links of ended processes go, if there are many; idle: no data comes. To
+ * be called when the ring is empty. 0 or l->failed. */
+int attachments_thin(struct live *l, bool idle);
+/* Do all marks of its children come by what they inherit? */
+bool attachments_by_batches(const struct process *p);
 /* A process has ended: counts what cannot be known of it any more. */
-void links_ended(struct live *l, const struct process *p, u64 mono_ns);
+void attachments_ended(struct live *l, const struct process *p, u64 mono_ns);
 /* What is left of ended processes. */
 void process_free_buried(struct live *l);
 /* Marks of every process stop. */
@@ -243,6 +260,8 @@ void process_detach_all(struct live *l);
 
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
+/* 0: not known. */
+u32 parent_of(u32 pid);
 
 /* ---- live_sweep.c ---- */
 
@@ -258,8 +277,13 @@ int sweep_new(struct live *l, const struct wire_life *w);
 #define VM_REGISTRY 2
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
+/* Does it run a VM we know? Nothing is attached to. */
+bool live_vm_is(struct live *l, u32 pid);
 /* Timers, scheduler, loops and the probes of whole files. */
 void live_vm_detach(struct live *l);
+
+/* ---- live_vm_items.c ---- */
+
 /* A WIRE_VM_* record. 0, or l->failed. */
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
 void live_vm_thread_end(struct process *p, u32 tid);
@@ -272,8 +296,9 @@ struct registry *live_registry_at(struct process *p, u64 address);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
-/* True when all ids in checked records are known; learns definitions. */
-bool registry_knows(struct registry *r, const void *data, u32 bytes);
+/* True when all ids in checked records are known; learns definitions. `sum`:
+ * theirs. */
+bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes under the trace: attaching, fork, exec, exit. */
+/*
+ * Processes under the trace: their coming, forks, execs and ends.
+ */
 #include "source/live_int.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +38,18 @@ void process_read_name(u32 pid, char to[16])
 	fclose(f);
 }
 
+int process_pidfd(u32 pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+bool process_is_over(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd >= 0 && poll(&p, 1, 0) > 0;
+}
+
 struct process *process_new(struct live *l, u32 pid, u32 ppid)
 {
 	struct process *p = process_find(l, pid);
@@ -50,7 +65,7 @@ struct process *process_new(struct live *l, u32 pid, u32 ppid)
 	p->vm = "";
 	process_read_name(pid, p->name);
 	/* Where there are no pidfds (before 5.3) the exit record alone tells. */
-	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p->pidfd = process_pidfd(pid);
 	if (map_put(&l->processes, pid, (u64)(uintptr_t)p)) {
 		if (p->pidfd >= 0)
 			close(p->pidfd);
@@ -86,157 +101,11 @@ int process_tell(struct live *l, struct process *p)
 	return emit_change(l, p, PROCESS_SEEN, clock_mono_ns());
 }
 
-/* ---- Attachments ---- */
-
-static int attach_direct(struct live *l, struct process *p, const struct plan_dso *d,
-			 struct attachment *a, struct err *err)
-{
-	int role;
-
-	for (role = ROLE_ENTER; role < ROLE_COUNT; role++) {
-		if (!d->probes.sites[role].offset)
-			continue;
-		a->links[a->count] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
-		if (!a->links[a->count])
-			return -1;
-		a->count++;
-	}
-	return 0;
-}
-
-static int attach_flush(struct live *l, struct process *p, const struct plan_dso *d,
-			struct attachment *a, struct err *err)
-{
-	if (l->s.info.clock != CLOCK_TSC)
-		return err_set(err, -ENOTSUP,
-			       "%s: batches are measured in TSC cycles, and another target can "
-			       "only be measured by the monotonic clock here: trace them apart",
-			       d->path);
-	/* The carrier first: the first mark may fill a batch. */
-	a->carrier = carrier_get(l, d, err);
-	if (!a->carrier)
-		return -1;
-	if (d->registry)
-		registry_new_session(p->pid, d->registry);
-	a->armed = site_armed(l->t, p->pid, d, err);
-	return a->armed ? 0 : -1;
-}
-
-static bool wants_direct(const struct live *l, const struct plan_dso *d)
-{
-	return l->method == METHOD_DIRECT || (l->method == METHOD_AUTO && !plan_has_flush(d));
-}
-
-/* 0 also when the file has nothing for the method that was asked for. */
-static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
-{
-	bool direct = wants_direct(l, d);
-	struct vmspan_registry head;
-	struct attachment *a;
-	int r;
-
-	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
-		return 0;
-	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
-		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
-			d->path, head.abi, VMSPAN_ABI);
-		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
-		return -ENOTSUP;
-	}
-	for (a = p->attachments; a; a = a->next)
-		if (a->dev == d->dev && a->inode == d->inode)
-			break;
-	if (!a) {
-		a = calloc(1, sizeof(*a));
-		if (!a)
-			return err_set(err, -ENOMEM, "no memory");
-		a->dev = d->dev;
-		a->inode = d->inode;
-		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
-		if (r) {
-			attachment_free(l, a);
-			return err->code;
-		}
-		a->next = p->attachments;
-		p->attachments = a;
-	}
-	if (d->registry)
-		live_registry_at(p, d->registry);
-	p->vm = d->probes.profile->name;
-	l->attached_once = true;
-	return 0;
-}
-
-/* What an exec has unmapped is detached later. */
-static void drop_unmapped(struct live *l, struct process *p, const struct plan *plan)
-{
-	struct attachment **at = &p->attachments;
-	u32 i;
-
-	while (*at) {
-		for (i = 0; i < plan->count; i++)
-			if (plan->dsos[i].dev == (*at)->dev && plan->dsos[i].inode == (*at)->inode)
-				break;
-		if (i < plan->count)
-			at = &(*at)->next;
-		else
-			attachment_bury(l, at);
-	}
-}
-
-int process_attach_file(struct live *l, struct process *p, const struct plan *plan, struct err *err)
-{
-	int r = 0;
-	u32 i;
-
-	for (i = 0; i < plan->count && !r; i++)
-		r = attach_dso(l, p, &plan->dsos[i], err);
-	return r;
-}
-
-static int no_method(const struct live *l, const struct process *p, struct err *err)
-{
-	if (l->method == METHOD_DIRECT)
-		err_hint(err, "Build the target with -DVMSPAN_PROBES, or leave the method out.");
-	return err_set_status(err, -ENOENT, EXIT_NOTHING,
-			      "process %u: it has probes, but not those of the method asked for",
-			      p->pid);
-}
-
-static void not_candidate(struct live *l, struct process *p)
+void process_not_candidate(struct live *l, struct process *p)
 {
 	if (p->candidate && l->candidates)
 		l->candidates--;
 	p->candidate = false;
-}
-
-int process_attach(struct live *l, struct process *p, struct err *err)
-{
-	struct plan plan;
-	int r;
-
-	p->looked_ns = clock_mono_ns();
-	r = plan_process(p->pid, &l->cache, &plan, err);
-	if (r == -ENOENT && l->vm_hz) {
-		struct err vm_err = { 0 };
-		int v = live_vm_attach(l, p, &vm_err);
-
-		if (v != -ENOENT) {
-			plan_free(&plan);
-			*err = vm_err;
-			return v;
-		}
-	}
-	if (!r || r == -ENOENT)
-		drop_unmapped(l, p, &plan);
-	if (!r)
-		r = process_attach_file(l, p, &plan, err);
-	if (!r && !p->attachments)
-		r = no_method(l, p, err);
-	plan_free(&plan);
-	if (p->attachments)
-		not_candidate(l, p);
-	return r;
 }
 
 int process_defs(struct live *l, struct process *p)
@@ -256,19 +125,6 @@ static void set_name(struct process *p, const struct wire_life *w)
 {
 	memcpy(p->name, w->comm, sizeof(p->name));
 	p->name[sizeof(p->name) - 1] = 0;
-}
-
-/* Do the marks of its children come by what they inherit? */
-static bool leaves_marks(const struct process *p)
-{
-	const struct attachment *a;
-
-	if (!p || p->vm_profile)
-		return false;
-	for (a = p->attachments; a; a = a->next)
-		if (!a->armed)
-			return false;
-	return p->attachments || p->leaves_marks;
 }
 
 int process_fork(struct live *l, const struct wire_life *w)
@@ -292,9 +148,9 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
+	p->by_batches = attachments_by_batches(parent);
 	p->forked_ns = w->mono_ns;
 	p->link_ns = clock_mono_ns() + LINK_NS;
-	p->leaves_marks = leaves_marks(parent);
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -389,16 +245,15 @@ int process_exec(struct live *l, const struct wire_life *w)
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
-	links_ended(l, p, mono_ns);
+	attachments_ended(l, p, mono_ns);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
 		tracer_untrace(l->t, p->pid);
-	not_candidate(l, p);
+	process_not_candidate(l, p);
 	if (l->command.pid == (int)p->pid)
 		command_reap(&l->command, true);
-	while (p->attachments)
-		attachment_bury(l, &p->attachments);
+	attachments_bury(l, p);
 	map_del(&l->processes, p->pid);
 	process_free(l, p);
 	return l->failed;
@@ -406,12 +261,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 
 void process_free(struct live *l, struct process *p)
 {
-	struct attachment *a;
-
-	while ((a = p->attachments)) {
-		p->attachments = a->next;
-		attachment_free(l, a);
-	}
+	attachments_free(l, p);
 	forget_memory(p);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
@@ -516,5 +366,5 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
-	return links_settle(l, idle);
+	return attachments_thin(l, idle);
 }
