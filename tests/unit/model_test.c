@@ -197,6 +197,50 @@ static void own_groups(void **state)
 	}
 }
 
+static void turn_in_both(struct sim *s, struct model *m, u64 at)
+{
+	sim_event(s, at);
+	sim_enter(s, at + 100, 9, VMSPAN_SPAN);
+	sim_leave(s, at + 200);
+	sim_event_end(s, at + 1000);
+	sim_feed(s, m, 100);
+}
+
+/* Switched on and off for one group of a running trace, counted; what was
+ * measured stays as it was. */
+static void own_groups_of_one_group(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	assert_int_equal(model_own(m, "addon:a", false), -ENOENT);
+	for (i = 0; i < 5; i++) {
+		turn_in_both(s, m, 1000 + i * 2000);
+		snap = snapshot_take(m);
+		if (i == 0 || i == 1)
+			assert_null(sim_group(snap, "compartment:both"));
+		else
+			/* Once behind each of the two requests, not after both ends. */
+			assert_int_equal(sim_group(snap, "compartment:both")->stats.ticks,
+					 i == 2 ? 1 : 2);
+		snapshot_free(snap);
+		if (i == 0) {
+			assert_int_equal(model_own(m, "page:other", true), 0);
+		} else if (i == 1) {
+			assert_int_equal(model_own(m, "addon:a", true), 0);
+			assert_int_equal(model_own(m, "addon:a", true), 0);
+		} else if (i < 4) {
+			assert_int_equal(model_own(m, "addon:a", false), 0);
+		}
+	}
+	assert_int_equal(model_own(m, "addon:a", false), -ENOENT);
+	model_free(m);
+	free(s);
+}
+
 /* A renamed group keeps what was charged; its old name is gone. */
 static void renamed_group(void **state)
 {
@@ -587,14 +631,23 @@ static void long_event_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bucket_is_strict),     cmocka_unit_test(shares_sum),
-		cmocka_unit_test(cycles_become_time),   cmocka_unit_test(forged_shares),
-		cmocka_unit_test(before_attach),        cmocka_unit_test(own_groups),
-		cmocka_unit_test(renamed_group),        cmocka_unit_test(several_processes),
-		cmocka_unit_test(snapshots_subtract),   cmocka_unit_test(order_by_number),
-		cmocka_unit_test(no_samples_no_change), cmocka_unit_test(time_range),
-		cmocka_unit_test(clock_is_monotone),    cmocka_unit_test(clock_goes_back_and_forth),
-		cmocka_unit_test(ended_processes_fold), cmocka_unit_test(long_event_is_bounded),
+		cmocka_unit_test(bucket_is_strict),
+		cmocka_unit_test(shares_sum),
+		cmocka_unit_test(cycles_become_time),
+		cmocka_unit_test(forged_shares),
+		cmocka_unit_test(before_attach),
+		cmocka_unit_test(own_groups),
+		cmocka_unit_test(own_groups_of_one_group),
+		cmocka_unit_test(renamed_group),
+		cmocka_unit_test(several_processes),
+		cmocka_unit_test(snapshots_subtract),
+		cmocka_unit_test(order_by_number),
+		cmocka_unit_test(no_samples_no_change),
+		cmocka_unit_test(time_range),
+		cmocka_unit_test(clock_is_monotone),
+		cmocka_unit_test(clock_goes_back_and_forth),
+		cmocka_unit_test(ended_processes_fold),
+		cmocka_unit_test(long_event_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -30,6 +30,16 @@ static int open_it(struct session *s, const struct trace_config *c, bool hard_st
 	return 0;
 }
 
+static int measure_own(struct session *s, const struct options *o, struct err *e)
+{
+	u32 i;
+
+	for (i = 0; i < o->own.count; i++)
+		if (model_own(s->model, o->own.glob[i], true))
+			return err_set(e, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e)
 {
 	const struct trace_config config = {
@@ -45,14 +55,18 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.model = o->model,
 	};
 
-	return open_it(s, &config, hard_stop, e);
+	int rc = open_it(s, &config, hard_stop, e);
+
+	return rc ? rc : measure_own(s, o, e);
 }
 
 int session_replay(struct session *s, const struct options *o, const char *path, struct err *e)
 {
 	const struct trace_config config = { .path = path, .model = o->model };
 
-	return open_it(s, &config, true, e);
+	int rc = open_it(s, &config, true, e);
+
+	return rc ? rc : measure_own(s, o, e);
 }
 
 /* How far a long read has come; a line that is rewritten in place. */

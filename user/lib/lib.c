@@ -90,6 +90,11 @@ struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *n
 	return wrap(snapshot_delta(now->s, then ? then->s : NULL), &now->head);
 }
 
+int libvmspan_own(struct libvmspan *t, const char *glob, int on)
+{
+	return glob_check(glob) ? -EINVAL : model_own(t->model, glob, on);
+}
+
 void libvmspan_snapshot_free(struct libvmspan_snapshot *s)
 {
 	if (s)

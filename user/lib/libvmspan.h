@@ -100,6 +100,13 @@ int libvmspan_group(const struct libvmspan_snapshot *s, uint32_t i, struct libvm
 char *libvmspan_json(const struct libvmspan_snapshot *s);
 void libvmspan_snapshot_free(struct libvmspan_snapshot *s);
 
+/*
+ * From now on the own groups ("compartment:NAME") of compartments in the groups
+ * that match are measured (on), or not any more; counted. -EINVAL: no glob;
+ * -ENOENT: nobody has asked for it.
+ */
+int libvmspan_own(struct libvmspan *t, const char *glob, int on);
+
 /* ---- Alerts ---- */
 
 enum {
