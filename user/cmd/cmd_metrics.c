@@ -121,7 +121,7 @@ int cmd_metrics(int argc, char **argv)
 
 	if (status != OPTIONS_RUN)
 		return status;
-	if (!o.target.count || o.rest_count)
+	if ((!o.target.count && !options_sweep(&o)) || o.rest_count)
 		usage_error(&e, c,
 			    o.rest_count ? "unexpected argument '%s'"
 					 : "no process given: -p PID%s",

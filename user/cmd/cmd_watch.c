@@ -266,7 +266,7 @@ static int open_source(struct watch *w, struct options *o, struct err *e)
 	int rc;
 	u64 id;
 
-	w->live = o->target.count != 0;
+	w->live = o->target.count || options_sweep(o);
 	w->session.alerts = &alerts;
 	rc = w->live ? session_live(&w->session, o, false, e)
 		     : session_replay(&w->session, o, o->rest[0], e);
@@ -283,11 +283,14 @@ static int open_source(struct watch *w, struct options *o, struct err *e)
 static void announce(const struct watch *w)
 {
 	char time[TEXT_NS_MAX];
+	u32 n;
 
-	if (w->live && !w->options->output.quiet)
-		fprintf(stderr, "watching %u process%s for turns of %s or more, until ^C\n",
-			w->options->target.count, w->options->target.count == 1 ? "" : "es",
-			text_ns(time, alerts_lowest(w->alerts)));
+	if (!w->live || w->options->output.quiet)
+		return;
+	n = live_attached(w->session.source);
+	fprintf(stderr, "watching %u process%s%s for turns of %s or more, until ^C\n", n,
+		n == 1 ? "" : "es", options_sweep(w->options) ? " and those to come" : "",
+		text_ns(time, alerts_lowest(w->alerts)));
 }
 
 /* On stderr, at the end. Returns EXIT_FAILED when something asked for was not
@@ -335,10 +338,11 @@ static int run(struct watch *w, struct options *o, struct err *e)
 
 static int check(const struct options *o, const struct command *c, struct err *e)
 {
-	if (o->rest_count > 1 || (o->rest_count && o->target.count))
-		return usage_error(e, c, "unexpected argument '%s'",
-				   o->rest[o->target.count ? 0 : 1]);
-	if (!o->rest_count && !o->target.count)
+	bool live = o->target.count || options_sweep(o);
+
+	if (o->rest_count > 1 || (o->rest_count && live))
+		return usage_error(e, c, "unexpected argument '%s'", o->rest[live ? 0 : 1]);
+	if (!o->rest_count && !live)
 		return usage_error(e, c, "nothing to watch: -p PID or a recording");
 	if (o->view.glob && glob_check(o->view.glob)) {
 		usage_error(e, c, "--group: '%s' is not a glob", o->view.glob);
