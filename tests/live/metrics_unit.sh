@@ -24,14 +24,19 @@ done
 # What a user of its own may read and run.
 chmod 755 "$T"
 install -m 755 "$VMSPAN" "$T/vmspan"
-install -m 755 "$HOST" "$T/w8host"
-"$T/w8host" --demo >"$T/host.out" 2>"$T/host.err" &
-host_pid=$!
-lib_pids+=("$host_pid")
-wait_line host '^ready ' >/dev/null
-read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|w8host|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
+install -m 755 "$B/vm/steady" "$T/unit-target"
+target() { # NAME DESCRIPTOR
+	mkfifo "$T/$1.go"
+	"$T/unit-target" <"$T/$1.go" >"$T/$1.out" 2>"$T/$1.err" 7>&- &
+	printf -v "$1_pid" %d $!
+	lib_pids+=($!)
+	eval "exec $2>\"\$T/$1.go\""
+	wait_line "$1" '^ready ' >/dev/null
+}
+target first 7
+read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|unit-target|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
 start unit setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
-	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}"
+	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}" 7>&-
 if ! url=$(wait_line unit '^serving ' err | sed 's|^serving http://\([^,]*\),.*|\1|') || [ -z "$url" ]; then
 	# Before Linux 6.6 there are no probes without CAP_SYS_ADMIN.
 	if grep -q CAP_SYS_ADMIN "$T/unit.err"; then
@@ -56,10 +61,24 @@ page() {
 	done
 	exec 8>&-
 }
+until_is() { # NAME METRIC EXPECTED
+	local have='' i
+	for ((i = 0; i < 1000; i++)); do
+		have=$(page | sed -n "s/^vmspan_$2 //p")
+		[ "$have" != "$3" ] || break
+	done
+	eq "$1" "$have" "$3"
+}
+echo "event 1009" >&7
+until_is "processes of another user are measured" 'group_spans_total{group="addon:first".*}' 1009
+target later 9
+# Whole events, as many as there were since it was found.
 for ((i = 0; i < 1000; i++)); do
-	ticks=$(page | sed -n 's/^vmspan_group_ticks_total{group="addon:tracker".*} //p')
-	[ "${ticks:-0}" = 0 ] || break
+	echo "event 31" >&9
+	spans=$(page | sed -n 's/^vmspan_group_spans_total{group="addon:first".*} //p')
+	[ "${spans:-0}" = 1009 ] || break
 done
-check "processes of other users are measured" test "${ticks:-0}" -gt 0
+check "one that is started later is found by its name" test "${spans:-0}" -gt 1009
+eq "and measured in whole events" $(((spans - 1009) % 31)) 0
 finish unit INT
 eq "it ends as systemd ends it" $? 0
