@@ -95,7 +95,18 @@ eq "--slowest 1" "$(left peers --slowest 1)" '{"block":1,"event":1,"span":1}'
 eq "--slowest 2" "$(left peers --slowest 2)" '{"block":1,"event":2,"span":2}'
 eq "--slowest: the longest" "$(export_of some -f ndjson --slowest 7 | jq -s '[.[] | select(.type == "event")] | length')" 7
 eq "--slowest of a process" "$(left peers --slowest 1 --pid 1001)" '{"event":1,"span":1}'
-eq "--from, --to" "$(left peers --from 1ms --to 3ms)" '{"block":1,"event":3,"span":3}'
+eq "--from, --to" "$(left peers --from 1ms --to 3ms)" '{"event":3,"span":3}'
+
+# A range has whole events: those that a report counts, and all that is in them.
+for scenario in basic peers some; do
+	for range in "--from 1ms" "--to 3ms" "--from 1ms --to 3ms" "--from 3001us" "--from 300us --to 20ms"; do
+		read -ra list <<<"$range"
+		eq "$scenario: $range is that of a report" "$(export_of $scenario -f ndjson "${list[@]}" |
+			jq -sc 'def n(t): map(select(.type == t)) | length; [n("event"), n("span"), n("gc")]')" \
+			"$("$VMSPAN" report "$T/$scenario.vmspan" --json "${list[@]}" |
+			jq -c '[.events.count, ([.groups[] | select(.kind != "top") | .spans] | add), .gc.count]')"
+	done
+done
 
 # The same is left in every format: intervals are counted, and their time summed.
 intervals() { # FORMAT OPTION...: as [count, ns]
