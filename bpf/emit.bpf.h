@@ -5,6 +5,21 @@
 
 #include "bpf/maps.bpf.h"
 
+/*
+ * The first thing in every program at a user probe. Kernels from 6.13 on run
+ * programs with 64 bytes of stack or more on a stack a CPU has for the program,
+ * not on the task's. Programs at user probes may be preempted, so another task
+ * may run the same program on the same CPU and write over those variables: the
+ * kernel then oopses, as 7.2 does within a second of two busy processes. A
+ * program in which there is a tail call is left on the task's stack. This one
+ * is never made, which the verifier knows, and it leaves the call out.
+ */
+static __always_inline void stay_on_own_stack(void *ctx)
+{
+	if (tail_calls)
+		bpf_tail_call(ctx, &no_programs, 0);
+}
+
 /* The reader is woken this long after it was last woken, if there is data. */
 #define WAKE_NS 50000000ull
 
@@ -18,6 +33,17 @@ static __always_inline void count(__u32 what, __u64 n)
 
 	if (c)
 		__sync_fetch_and_add(c, n);
+}
+
+/*
+ * Flags for what nobody waits for, in any context. Without the wake-up a reader
+ * that sleeps would find out about a full ring from nobody: what is lost for
+ * want of room wakes no one.
+ */
+static __always_inline __u64 fill_flags(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < wake_bytes ? BPF_RB_NO_WAKEUP
+									: BPF_RB_FORCE_WAKEUP;
 }
 
 /*

@@ -50,6 +50,8 @@ struct snapshot {
 	u32 child_count;
 	struct snapshot_note *notes;
 	u32 note_count;
+	struct model_wait *waits; /* exact mode; in order of first sight */
+	u32 wait_count;
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;
@@ -70,8 +72,8 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 void snapshot_free(struct snapshot *s);
 
 /*
- * The same in little memory, for views that keep many moments: the totals of
- * s are packed behind `to` (some 50 bytes a group); later a snapshot of the
+ * The same in little memory, for views that keep many moments, without waits:
+ * the totals of s are packed behind `to` (some 50 bytes a group); later a snapshot of the
  * same model becomes what happened since. 0, -ENOMEM, or -EBADMSG when
  * `packed` is no such thing, and s is then partly subtracted.
  */

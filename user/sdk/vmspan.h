@@ -74,6 +74,7 @@ enum vmspan_type {
 	VMSPAN_VALUE = 7, /* struct vmspan_mark */
 	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
 	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
+	VMSPAN_WAKE = 10, /* struct vmspan_wake; made by the tracer's kernel side */
 	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
@@ -119,7 +120,19 @@ enum vmspan_off {
 	VMSPAN_OFF_SLEEPING = 2, /* waits, and signals may wake it */
 	VMSPAN_OFF_IO = 3, /* waits for a device */
 	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
-	VMSPAN_OFF_REASONS = 5,
+	VMSPAN_OFF_LOCK = 5, /* waits in a futex: a lock, a condition, a join */
+	VMSPAN_OFF_REASONS = 6,
+};
+
+/*
+ * Who woke the thread (VMSPAN_WAKE): of the VMSPAN_OFF that follows at once,
+ * whose iteration is the process. id: the compartment it was in; 0: none, or
+ * not known.
+ */
+struct vmspan_wake {
+	struct vmspan_head h;
+	vmspan_u64 registry; /* of the compartment */
+	char comm[16]; /* of the process; zero-filled, all of it may be used */
 };
 
 /*

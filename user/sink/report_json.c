@@ -3,6 +3,7 @@
 #include "model/sample.h"
 #include "sink/complete.h"
 #include "sink/sink.h"
+#include "sink/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,6 +141,7 @@ static void put_off(struct json *j, const struct group_stats *t)
 	json_key_u64(j, "sleeping", t->off_ns[VMSPAN_OFF_SLEEPING]);
 	json_key_u64(j, "io", t->off_ns[VMSPAN_OFF_IO]);
 	json_key_u64(j, "uninterruptible", t->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_key_u64(j, "lock", t->off_ns[VMSPAN_OFF_LOCK]);
 	json_end_object(j);
 }
 
@@ -252,6 +254,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_ledger(j, &s->ledger);
 	put_losses(j, &s->losses);
 	put_received(j, s);
+	waits_json(j, s->waits, s->wait_count);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	json_end_object(j);

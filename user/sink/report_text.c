@@ -6,6 +6,7 @@
 #include "sink/summary.h"
 #include "sink/table.h"
 #include "sink/notes.h"
+#include "sink/waits.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -190,6 +191,17 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 	page_line(p, NULL);
 }
 
+#define WAITS_SHOWN 5
+
+static void put_waits(struct page *p, const struct snapshot *s)
+{
+	if (!s->wait_count)
+		return;
+	out_puts(p->out, "waits that somebody else ended:\n");
+	if (waits_text(p->out, s->waits, s->wait_count, WAITS_SHOWN, p->width))
+		p->out->error = -ENOMEM;
+}
+
 static void put_repairs(struct page *p, const struct repair_stats *r)
 {
 	const struct {
@@ -236,6 +248,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_table(&p, s, v);
 	put_ledger(&p, &s->ledger);
 	put_gc(&p, &s->gc);
+	put_waits(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);
 	out_close(&p.line);
