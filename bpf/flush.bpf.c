@@ -104,7 +104,7 @@ int flush(struct pt_regs *ctx)
 	bytes = size;
 	/* What the scheduler did to these spans has to be known before them. */
 	if (exact)
-		sched_hand_over(bpf_get_current_task_btf());
+		sched_hand_over(bpf_get_current_task_btf(), batch);
 	if (bytes <= WIRE_SMALL)
 		return carry(ids, batch, bytes, WIRE_SMALL);
 	if (bytes <= WIRE_MIDDLE)

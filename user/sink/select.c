@@ -18,6 +18,7 @@ void select_release(struct select *s)
 	free(s->cuts);
 	map_free(&s->cut_of);
 	free(s->shares);
+	free(s->waits);
 	*s = (struct select){ 0 };
 }
 
@@ -265,7 +266,27 @@ static int take_span(void *ctx, const struct model_span *sp)
 	return s->inner->span ? s->inner->span(s->inner_ctx, sp) : 0;
 }
 
-/* The event with the shares of wanted groups only. */
+static int narrow_waits(struct select *s, struct model_event *e)
+{
+	u32 i, n = 0;
+
+	if (e->wait_count > s->wait_cap) {
+		struct model_wait *p = realloc(s->waits, e->wait_count * 2 * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->waits = p;
+		s->wait_cap = e->wait_count * 2;
+	}
+	for (i = 0; i < e->wait_count; i++)
+		if (wants_group(s, e->waits[i].group))
+			s->waits[n++] = e->waits[i];
+	e->waits = s->waits;
+	e->wait_count = n;
+	return 0;
+}
+
+/* The event with the shares and waits of wanted groups only. */
 static int narrow(struct select *s, struct model_event *e)
 {
 	u32 i, n = 0;
@@ -283,7 +304,7 @@ static int narrow(struct select *s, struct model_event *e)
 			s->shares[n++] = e->shares[i];
 	e->shares = s->shares;
 	e->share_count = n;
-	return 0;
+	return narrow_waits(s, e);
 }
 
 static int take_event(void *ctx, const struct model_event *e)

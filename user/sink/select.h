@@ -48,7 +48,8 @@ struct select {
 	struct map cut_of; /* thread << 32 | iteration -> index into cuts */
 	const struct model *model; /* observed */
 	struct model_share *shares; /* scratch */
-	u32 share_cap;
+	struct model_wait *waits; /* the same */
+	u32 share_cap, wait_cap;
 	u64 passed, left_out; /* spans and events */
 };
 
