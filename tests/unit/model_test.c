@@ -199,11 +199,13 @@ static void own_groups(void **state)
 
 static void turn_in_both(struct sim *s, struct model *m, u64 at)
 {
+	u32 from = s->records;
+
 	sim_event(s, at);
 	sim_enter(s, at + 100, 9, VMSPAN_SPAN);
 	sim_leave(s, at + 200);
 	sim_event_end(s, at + 1000);
-	sim_feed(s, m, 100);
+	assert_int_equal(sim_batch(s, m, SIM_PID, from, s->records), 0);
 }
 
 /* Switched on and off for one group of a running trace, counted; what was

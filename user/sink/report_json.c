@@ -145,7 +145,27 @@ static void put_off(struct json *j, const struct group_stats *t)
 	json_end_object(j);
 }
 
-static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
+static void put_histogram(struct json *j, const struct hist *h)
+{
+	unsigned int i;
+	u64 low, high;
+
+	json_key_array(j, "histogram");
+	for (i = 0; i < h->len; i++) {
+		u32 n = hist_bucket(h, i, &low, &high);
+
+		if (!n)
+			continue;
+		json_array(j);
+		json_u64(j, low);
+		json_u64(j, n);
+		json_end_array(j);
+	}
+	json_end_array(j);
+}
+
+static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g,
+		      bool histogram)
 {
 	const struct group_stats *t = &g->stats;
 	u32 i;
@@ -177,6 +197,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	json_key_u64(j, "incomplete", t->incomplete);
 	put_samples(j, s, t);
 	put_off(j, t);
+	if (histogram)
+		put_histogram(j, &t->hist);
 	json_end_object(j);
 }
 
@@ -248,7 +270,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_events(j, &s->events);
 	json_key_array(j, "groups");
 	for (i = 0; i < n; i++)
-		put_group(j, s, rows[i]);
+		put_group(j, s, rows[i], src->histograms);
 	json_end_array(j);
 	put_gc(j, &s->gc);
 	put_ledger(j, &s->ledger);
