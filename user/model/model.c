@@ -49,6 +49,11 @@ const struct model_observer *model_observer(const struct model *m, void **ctx)
 	return m->observer;
 }
 
+u64 model_begin(const struct model *m)
+{
+	return m->begin_ns;
+}
+
 bool model_in_range(const struct model *m, u64 ns)
 {
 	u64 at = ns > m->begin_ns ? ns - m->begin_ns : 0;
@@ -325,6 +330,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_DEF_COMPARTMENT:
 	case VMSPAN_DEF_LABEL:
 	case VMSPAN_DEF_FRAME:
+	case VMSPAN_DEF_NOTE:
 		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
 	}
 	return 0; /* of a newer target */

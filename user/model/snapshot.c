@@ -18,6 +18,7 @@ void snapshot_free(struct snapshot *s)
 	free(s->groups);
 	free(s->children);
 	free(s->processes);
+	free(s->notes);
 	free(s->waits);
 	intern_free(s->names);
 	free(s);
@@ -60,6 +61,33 @@ static int take_processes(struct snapshot *s, const struct registry_set *set)
 		ledger_add(&s->ledger, &p->ledger);
 	}
 	s->process_count = set->proc_len;
+	return 0;
+}
+
+static int take_notes(struct snapshot *s, const struct registry_set *set)
+{
+	u32 i, k, n = 0;
+
+	for (i = 0; i < set->proc_len; i++)
+		n += set->procs[i]->note_len;
+	s->notes = calloc(n + 1, sizeof(*s->notes));
+	if (!s->notes)
+		return -1;
+	for (i = 0; i < set->proc_len; i++)
+		for (k = 0; k < set->procs[i]->note_len; k++) {
+			const struct proc_note *from = &set->procs[i]->notes[k];
+			struct snapshot_note *to = &s->notes[s->note_count];
+
+			if (!from->text)
+				continue;
+			to->process = i;
+			to->text = keep(s, registry_name(set, from->text - 1));
+			to->advice =
+				from->advice ? keep(s, registry_name(set, from->advice - 1)) : "";
+			if (!to->text || !to->advice)
+				return -1;
+			s->note_count++;
+		}
 	return 0;
 }
 
@@ -193,8 +221,9 @@ struct snapshot *snapshot_take(const struct model *m)
 	s->records = m->records;
 	s->inputs = m->inputs;
 	s->frames = m->frames;
-	if (!s->names || take_processes(s, &m->set) || take_groups(s, &m->set, &group_of) ||
-	    take_children(s, &m->set, &group_of) || take_waits(s, m)) {
+	if (!s->names || take_processes(s, &m->set) || take_notes(s, &m->set) ||
+	    take_groups(s, &m->set, &group_of) || take_children(s, &m->set, &group_of) ||
+	    take_waits(s, m)) {
 		snapshot_free(s);
 		s = NULL;
 	}
@@ -278,13 +307,15 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 	if (!d)
 		return NULL;
 	*d = *s;
-	d->group_count = d->child_count = d->process_count = d->wait_count = 0;
+	d->group_count = d->child_count = d->process_count = 0;
+	d->note_count = d->wait_count = 0;
 	d->waits = calloc(s->wait_count + 1, sizeof(*d->waits));
 	d->names = intern_new();
+	d->notes = calloc(s->note_count + 1, sizeof(*d->notes));
 	d->processes = calloc(s->process_count + 1, sizeof(*d->processes));
 	d->groups = calloc(s->group_count + 1, sizeof(*d->groups));
 	d->children = calloc(s->child_count + 1, sizeof(*d->children));
-	if (!d->names || !d->processes || !d->groups || !d->children || !d->waits)
+	if (!d->names || !d->notes || !d->processes || !d->groups || !d->children || !d->waits)
 		goto fail;
 	for (i = 0; i < s->process_count; i++) {
 		d->processes[i] = s->processes[i];
@@ -294,6 +325,15 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 			goto fail;
 	}
 	d->process_count = s->process_count;
+	for (; d->note_count < s->note_count; d->note_count++) {
+		struct snapshot_note *n = &d->notes[d->note_count];
+
+		*n = s->notes[d->note_count];
+		n->text = keep(d, n->text);
+		n->advice = keep(d, n->advice);
+		if (!n->text || !n->advice)
+			goto fail;
+	}
 	for (; d->group_count < s->group_count; d->group_count++) {
 		struct snapshot_group *g = &d->groups[d->group_count];
 

@@ -34,6 +34,12 @@ struct snapshot_group {
 	u32 first_child, children; /* in snapshot.children */
 };
 
+/* Of a process: what is not as it should be, and what to do ("": nothing). */
+struct snapshot_note {
+	u32 process; /* index into processes */
+	const char *text, *advice;
+};
+
 struct snapshot {
 	u64 begin_ns, end_ns; /* CLOCK_MONOTONIC of the first and last data */
 	struct snapshot_process *processes;
@@ -42,6 +48,8 @@ struct snapshot {
 	u32 group_count;
 	struct snapshot_child *children;
 	u32 child_count;
+	struct snapshot_note *notes;
+	u32 note_count;
 	struct model_wait *waits; /* exact mode; in order of first sight */
 	u32 wait_count;
 	struct event_stats events;

@@ -79,7 +79,8 @@ enum vmspan_type {
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
 	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_LAST = VMSPAN_DEF_FRAME,
+	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
+	VMSPAN_DEF_LAST = VMSPAN_DEF_NOTE,
 };
 
 /*
@@ -201,8 +202,9 @@ struct vmspan_sample {
 /*
  * A definition; the last one of an id holds. id: what is defined. Group:
  * `kind`, flags. Compartment: `count` group ids, then the name. Frame: the id of
- * its compartment in the place of a group's, flags, then the name. In all, the
- * name begins at groups[count] and is `name_len` bytes long; the slot is
+ * its compartment in the place of a group's, flags, then the name. Note: odd ids say what
+ * is not as it should be with the process, the even ones behind them what to do; an
+ * empty name takes it back. In all, the name begins at groups[count] and is `name_len` bytes long; the slot is
  * zero-filled behind it.
  */
 #define VMSPAN_GROUP_INACTIVE 1u /* measured only when asked for */

@@ -32,6 +32,25 @@ static void put_source(struct json *j, const struct snapshot *s, const struct re
 	json_end_object(j);
 }
 
+/* Only where there are any. */
+static void put_notes(struct json *j, const struct snapshot *s, u32 process)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < s->note_count; i++) {
+		if (s->notes[i].process != process)
+			continue;
+		if (!n++)
+			json_key_array(j, "notes");
+		json_object(j);
+		json_key_string(j, "text", s->notes[i].text);
+		json_key_string(j, "advice", s->notes[i].advice);
+		json_end_object(j);
+	}
+	if (n)
+		json_end_array(j);
+}
+
 static void put_processes(struct json *j, const struct snapshot *s)
 {
 	u32 i;
@@ -46,6 +65,7 @@ static void put_processes(struct json *j, const struct snapshot *s)
 		json_key_string(j, "vm", p->vm);
 		json_key_u64(j, "ppid", p->ppid);
 		json_key_bool(j, "ended", p->ended);
+		put_notes(j, s, i);
 		json_end_object(j);
 	}
 	json_end_array(j);

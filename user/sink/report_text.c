@@ -5,6 +5,7 @@
 #include "sink/sink.h"
 #include "sink/summary.h"
 #include "sink/table.h"
+#include "sink/notes.h"
 #include "sink/waits.h"
 #include "sink/words.h"
 
@@ -84,6 +85,23 @@ static void put_sampled(struct page *p, u64 samples)
 	out_printf(&p->line, "sampled: %s sample%s; shares are within %.1f points (95 %%)",
 		   count_text(count, samples), plural(samples), (high - low) / 20000.0);
 	page_line(p, NULL);
+}
+
+static void put_notes(struct page *p, const struct snapshot *s)
+{
+	struct note_line lines[NOTE_LINES];
+	u32 n = note_lines(s, lines), i;
+	char advice[768];
+
+	for (i = 0; i < n; i++) {
+		note_text(&p->line, s, &lines[i]);
+		page_line(p, SGR_YELLOW);
+		if (!lines[i].note->advice[0])
+			continue;
+		out_printf(&p->line, "  -> %s",
+			   name_text(advice, sizeof(advice), lines[i].note->advice));
+		page_line(p, NULL);
+	}
 }
 
 static void put_table(struct page *p, const struct snapshot *s, const struct view *v)
@@ -226,6 +244,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	out_open_memory(&p.line);
 	put_head(&p, s, src);
 	put_sampled(&p, s->events.samples);
+	put_notes(&p, s);
 	put_table(&p, s, v);
 	put_ledger(&p, &s->ledger);
 	put_gc(&p, &s->gc);
