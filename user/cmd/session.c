@@ -40,6 +40,18 @@ static int measure_own(struct session *s, const struct options *o, struct err *e
 	return 0;
 }
 
+/* What was asked for and cannot be had is said, and what is had instead. */
+static void say_what_is_missing(const struct source *source)
+{
+	const struct err *why = live_no_exact(source);
+
+	if (why)
+		fprintf(stderr,
+			"vmspan: note: --exact is not possible here: %s\n"
+			"  Going on without it. %s\n",
+			why->what, why->hint);
+}
+
 int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e)
 {
 	const struct trace_config config = {
@@ -57,7 +69,10 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 
 	int rc = open_it(s, &config, hard_stop, e);
 
-	return rc ? rc : measure_own(s, o, e);
+	if (rc)
+		return rc;
+	say_what_is_missing(s->source);
+	return measure_own(s, o, e);
 }
 
 int session_replay(struct session *s, const struct options *o, const char *path, struct err *e)
