@@ -112,6 +112,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	pid_t pid;
@@ -120,6 +121,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	unsigned int in_execve : 1;
 	char comm[16];
+	struct task_struct *group_leader;
 	struct signal_struct *signal;
 };
 

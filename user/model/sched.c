@@ -35,16 +35,19 @@ static void sched_drop(struct sched *s, u32 n)
 int sched_add(struct sched *s, const struct vmspan_span *r)
 {
 	u32 reason = r->h.depth & VMSPAN_DEPTH_MASK;
+	struct peer peer = s->waker;
 
-	if (reason == VMSPAN_OFF_START) {
-		if (s->from == UINT64_MAX)
-			s->from = r->end;
+	s->waker = (struct peer){ 0 };
+	peer.pid = r->iteration;
+	/* From the first one on that is seen. */
+	if (s->from == UINT64_MAX)
+		s->from = r->begin;
+	if (reason == VMSPAN_OFF_START)
 		return 0;
-	}
 	/* A clock that goes back, or a reason of a newer tracer's: not believed. */
 	if (r->end < r->begin || (s->len && r->begin < s->offs[s->len - 1].end) ||
 	    reason >= VMSPAN_OFF_REASONS) {
-		sched_gap(s, r->end);
+		sched_gap(s, max_u64(r->begin, r->end));
 		return 0;
 	}
 	if (s->len == SCHED_WAITING) {
@@ -60,8 +63,20 @@ int sched_add(struct sched *s, const struct vmspan_span *r)
 		s->offs = offs;
 		s->cap = cap;
 	}
-	s->offs[s->len++] = (struct off){ r->begin, r->end, reason };
+	s->offs[s->len++] = (struct off){ r->begin, r->end, reason, peer };
 	return 0;
+}
+
+void sched_woken(struct sched *s, const struct vmspan_wake *r)
+{
+	s->waker.comp = r->h.id;
+	s->waker.registry = r->registry;
+	memcpy(s->waker.comm, r->comm, sizeof(s->waker.comm));
+}
+
+void sched_lost(struct sched *s)
+{
+	s->from = UINT64_MAX;
 }
 
 void sched_gap(struct sched *s, u64 cycles)
@@ -69,11 +84,12 @@ void sched_gap(struct sched *s, u64 cycles)
 	s->from = s->from == UINT64_MAX ? cycles : max_u64(s->from, cycles);
 }
 
-struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
+int sched_take(struct sched *s, u64 begin, u64 end, struct off_sum *sum, struct turn_waits *waits)
 {
-	struct off_sum sum = { { 0 } };
 	u32 first, n;
+	int rc = 0;
 
+	*sum = (struct off_sum){ { 0 } };
 	while (s->past < s->len && s->offs[s->past].begin < end)
 		s->past++;
 	/* The two clocks differ by a little: an interval belongs where its
@@ -83,7 +99,9 @@ struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
 
 		if (o->begin + (o->end - o->begin) / 2 < begin)
 			break;
-		sum.cycles[o->reason] += o->end - o->begin;
+		sum->cycles[o->reason] += o->end - o->begin;
+		if (waits && o->peer.pid && o->reason != VMSPAN_OFF_PREEMPTED && !rc)
+			rc = waits_add(waits, &o->peer, o->begin, o->end);
 	}
 	n = s->past - first;
 	if (n) {
@@ -91,10 +109,12 @@ struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
 		s->past = first;
 		s->len -= n;
 	}
-	return sum;
+	return rc;
 }
 
 void sched_forget(struct sched *s, u64 end)
 {
-	sched_take(s, 0, end);
+	struct off_sum ignored;
+
+	sched_take(s, 0, end, &ignored, NULL);
 }
