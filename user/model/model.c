@@ -49,6 +49,11 @@ const struct model_observer *model_observer(const struct model *m, void **ctx)
 	return m->observer;
 }
 
+u64 model_begin(const struct model *m)
+{
+	return m->begin_ns;
+}
+
 bool model_in_range(const struct model *m, u64 ns)
 {
 	u64 at = ns > m->begin_ns ? ns - m->begin_ns : 0;
