@@ -219,7 +219,7 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	if (!t)
 		return -ENOMEM;
 	if (span) {
-		m->spans++;
+		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
 		if (!c)
 			return -ENOMEM;

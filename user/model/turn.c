@@ -189,7 +189,8 @@ static u64 less(u64 from, u64 a, u64 b)
 static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth, bool valid,
 		       const struct inside *in, u64 seq, u64 shallower)
 {
-	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = 1 },
+	u64 ticks = !(s->h.depth & VMSPAN_F_PART);
+	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = ticks },
 		     within = { 0 };
 	struct outer *top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 
@@ -198,10 +199,10 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 	    !(in->nested | in->blocked | in->gc | in->off)) {
 		sh->charged += in->cycles;
 		sh->cpu += in->cycles;
-		sh->ticks++;
+		sh->ticks += ticks;
 		top->charged += in->cycles;
 		top->cpu += in->cycles;
-		top->ticks++;
+		top->ticks += ticks;
 		top->depth = depth;
 		top->seq = seq;
 		return 0;
@@ -303,6 +304,8 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	bool moved = s->cpu_begin != s->cpu_end && !exact, valid;
 	bool stale = in.nested && rules->nested == NESTED_DROP;
 	u64 cycles, self, shallower, seq = t->closed + 1;
+	/* A stay is counted in the event that it began in. */
+	u64 once = !(s->h.depth & VMSPAN_F_PART);
 	u32 i;
 
 	if (!tc)
@@ -345,13 +348,13 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
 
-		sh->spans++;
+		sh->spans += once;
 		if (stale)
-			sh->stale++;
+			sh->stale += once;
 		else if (moved)
-			sh->moved++;
+			sh->moved += once;
 		else
-			sh->stayed++;
+			sh->stayed += once;
 		if (share_close(sh, s, depth, valid, &in, seq, shallower))
 			return -ENOMEM;
 	}
