@@ -456,6 +456,44 @@ static void clock_is_monotone(void **state)
 	clock_free(&c);
 }
 
+/* A time made cycles is the same time to the model, now and after more readings;
+ * only where the map jumps it may not be. */
+static void clock_goes_back_and_forth(void **state)
+{
+	struct clock_map c = { 0 };
+	u64 cycles = 1000000, ns = 5000000, last = 0, i;
+
+	(void)state;
+	srandom(5);
+	assert_int_equal(clock_cycles_of(&c, 77), 77);
+	for (i = 0; i < 3000; i++) {
+		u64 step = 1000000 + (u64)random() % 1000000, at, k, made[4];
+
+		assert_int_equal(clock_add(&c, cycles, ns, 2450000000ull), 0);
+		/* Up to the next reading and what it may be off by. */
+		for (k = 0; k < 4; k++) {
+			at = clock_ns(&c, cycles) + step * 220 / 3 * k;
+			made[k] = clock_cycles_of(&c, at);
+			assert_true(made[k] >= last);
+			last = made[k];
+			assert_in_range(clock_ns(&c, made[k]), at - 1, at + 1);
+		}
+		if (i < 100)
+			for (at = 1000; at < cycles; at += cycles / 7)
+				assert_in_range(clock_cycles_of(&c, clock_ns(&c, at)), at - 4,
+						at + 4);
+		cycles += step * 600;
+		ns += (u64)((double)(step * 600) / 2.45) + (u64)random() % 200 - 100;
+		/* The machine slept: nothing lies in between, and nothing runs backwards. */
+		if (i % 100 == 99) {
+			ns += 5 * NSEC_PER_MSEC;
+			assert_int_equal(clock_add(&c, cycles, ns, 2450000000ull), 0);
+			assert_int_equal(clock_cycles_of(&c, ns - 2 * NSEC_PER_MSEC), cycles);
+		}
+	}
+	clock_free(&c);
+}
+
 /* Processes that come and go do not grow the model; nothing of them is lost. */
 static void ended_processes_fold(void **state)
 {
@@ -549,14 +587,14 @@ static void long_event_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bucket_is_strict),      cmocka_unit_test(shares_sum),
-		cmocka_unit_test(cycles_become_time),    cmocka_unit_test(forged_shares),
-		cmocka_unit_test(before_attach),         cmocka_unit_test(own_groups),
-		cmocka_unit_test(renamed_group),         cmocka_unit_test(several_processes),
-		cmocka_unit_test(snapshots_subtract),    cmocka_unit_test(order_by_number),
-		cmocka_unit_test(no_samples_no_change),  cmocka_unit_test(time_range),
-		cmocka_unit_test(clock_is_monotone),     cmocka_unit_test(ended_processes_fold),
-		cmocka_unit_test(long_event_is_bounded),
+		cmocka_unit_test(bucket_is_strict),     cmocka_unit_test(shares_sum),
+		cmocka_unit_test(cycles_become_time),   cmocka_unit_test(forged_shares),
+		cmocka_unit_test(before_attach),        cmocka_unit_test(own_groups),
+		cmocka_unit_test(renamed_group),        cmocka_unit_test(several_processes),
+		cmocka_unit_test(snapshots_subtract),   cmocka_unit_test(order_by_number),
+		cmocka_unit_test(no_samples_no_change), cmocka_unit_test(time_range),
+		cmocka_unit_test(clock_is_monotone),    cmocka_unit_test(clock_goes_back_and_forth),
+		cmocka_unit_test(ended_processes_fold), cmocka_unit_test(long_event_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -91,6 +91,10 @@ static void trees_put_groups_below_what_they_belong_to(void **state)
 	top_key(&st, 'h');
 	compose(&st, &figures, 100);
 	assert_string_equal(names(), "page|  page:shop");
+	top_key(&st, 27);
+	top_key(&st, 't');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon:tracker|  42|  43|page:shop|  42");
 	top_page_release(&page);
 	fixture_free(f);
 }

@@ -141,7 +141,7 @@ static void test_none(void **state)
 	struct vm_target t;
 
 	(void)state;
-	assert_int_equal(vm_find((u32)getpid(), &t, NULL), -ENOENT);
+	assert_int_equal(vm_find((u32)getpid(), NULL, &t, NULL), -ENOENT);
 }
 
 int main(void)

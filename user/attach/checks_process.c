@@ -152,7 +152,7 @@ static bool put_vm(struct list *l, u32 pid)
 	struct err e = { 0 };
 	struct check *c;
 
-	if (vm_find(pid, &t, &e))
+	if (vm_find(pid, NULL, &t, &e))
 		return false;
 	put(l, "vm", "VM", CHECK_OK, "%s %s, %s", t.profile->name, t.version, tail(t.path));
 	if (vm_layout(pid, &t, &proc, &e)) {

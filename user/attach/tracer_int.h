@@ -18,6 +18,7 @@ struct tracer {
 	bool multi; /* carrier and armed are loaded for uprobe_multi links */
 	struct bpf_link **vm_links; /* owned; see vm.c */
 	u32 vm_count;
+	bool vm_running, vm_loops, vm_walks; /* what vm_start() has started */
 };
 
 #endif

@@ -126,25 +126,46 @@ static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
 	return keep(t, link);
 }
 
-int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
+int vm_watch_life(struct tracer *t, struct err *err)
 {
 	const struct vmspan_bpf *s = t->skel;
-	int cpu, cpus = libbpf_num_possible_cpus(), r;
+	int r = attach_one(t, s->progs.vm_exit, "watching processes end", err);
 
-	r = attach_one(t, s->progs.vm_exit, "watching processes end", err);
 	if (!r)
 		r = attach_one(t, s->progs.vm_exec, "watching processes start", err);
 	if (!r && t->children)
 		r = attach_one(t, s->progs.vm_fork, "watching processes start", err);
-	if (!r)
-		r = attach_one(t, s->progs.walk_switch, "watching the scheduler", err);
-	/* The end of a wait first: the program at its begin sets it up. */
-	if (!r && loops)
-		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
-	if (!r && loops)
-		r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
-	for (cpu = 0; cpu < cpus && !r && walk; cpu++)
+	return r;
+}
+
+static int start_timers(struct tracer *t, u32 hz, struct err *err)
+{
+	int cpu, cpus = libbpf_num_possible_cpus(), r = 0;
+
+	for (cpu = 0; cpu < cpus && !r; cpu++)
 		r = start_timer(t, cpu, hz, err);
+	return r;
+}
+
+int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
+{
+	const struct vmspan_bpf *s = t->skel;
+	int r = 0;
+
+	if (!t->vm_running)
+		r = attach_one(t, s->progs.walk_switch, "watching the scheduler", err);
+	t->vm_running |= !r;
+	if (!r && loops && !t->vm_loops) {
+		/* The end of a wait first: the program at its begin sets it up. */
+		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
+		if (!r)
+			r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
+		t->vm_loops = !r;
+	}
+	if (!r && walk && !t->vm_walks) {
+		r = start_timers(t, hz, err);
+		t->vm_walks = !r;
+	}
 	return r;
 }
 

@@ -13,8 +13,18 @@
 int vm_leave_out(struct tracer *t);
 /* Before the load: which programs are wanted. */
 void vm_configure(struct tracer *t, u32 hz);
-/* Watches the scheduler; with `walk` starts the timers of all CPUs, with `loops` the
- * system calls in which event loops wait are watched. 0 or negative errno. */
+/*
+ * Processes' births and ends, before the programs of tracer_watch_life(), or
+ * the news of a process's end would come before its last records. 0 or negative
+ * errno.
+ */
+int vm_watch_life(struct tracer *t, struct err *err);
+/*
+ * Before a VM is traced, each time: watches the scheduler; with `walk` starts
+ * the timers of all CPUs, with `loops` the system calls in which event loops wait
+ * are watched. What runs already is left alone: a machine without such a VM
+ * pays for nothing. 0 or negative errno.
+ */
 int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);

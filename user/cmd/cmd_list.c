@@ -206,7 +206,7 @@ static int list_vm(struct print *p, u32 pid)
 	struct vm_target t;
 	int i;
 
-	if (vm_find(pid, &t, NULL))
+	if (vm_find(pid, NULL, &t, NULL))
 		return -ENOENT;
 	process_name(pid, comm);
 	if (p->as_json) {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* A process on the way is no error: most have no probes, some end. */
-static bool look_at(u32 pid, struct plan_cache *cache,
+static bool look_at(u32 pid, struct plan_cache *cache, struct vm_cache *vms,
 		    void (*fn)(void *ctx, const struct scan_process *p), void *ctx)
 {
 	struct scan_process found = { .pid = pid };
@@ -29,7 +29,7 @@ static bool look_at(u32 pid, struct plan_cache *cache,
 		plan_free(&plan);
 		return true;
 	}
-	if (vm_find(pid, &vm, NULL))
+	if (vm_find(pid, vms, &vm, NULL))
 		return false;
 	found.profile = vm.profile->name;
 	found.path = vm.path;
@@ -41,6 +41,7 @@ static bool look_at(u32 pid, struct plan_cache *cache,
 int scan_processes(void (*fn)(void *ctx, const struct scan_process *p), void *ctx, struct err *e)
 {
 	struct plan_cache cache = { 0 };
+	struct vm_cache vms = { 0 };
 	DIR *d = opendir("/proc");
 	struct dirent *entry;
 	int n = 0;
@@ -50,9 +51,10 @@ int scan_processes(void (*fn)(void *ctx, const struct scan_process *p), void *ct
 		return err_set(e, -errno, "/proc cannot be read: %s", strerror(errno));
 	while ((entry = readdir(d)))
 		if (!text_parse_u64(entry->d_name, INT32_MAX, &pid) && pid)
-			n += look_at((u32)pid, &cache, fn, ctx);
+			n += look_at((u32)pid, &cache, &vms, fn, ctx);
 	closedir(d);
 	plan_cache_free(&cache);
+	vm_cache_free(&vms);
 	if (n)
 		return n;
 	err_set_status(e, -ENOENT, EXIT_NOTHING, "no process here can be traced%s",

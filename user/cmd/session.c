@@ -123,10 +123,12 @@ int session_drain(struct session *s, bool quiet, struct err *e)
 	return model_finish(s->model);
 }
 
-struct snapshot *session_snapshot(const struct session *s, struct err *e)
+struct snapshot *session_snapshot(struct session *s, struct err *e)
 {
 	struct snapshot *snap = snapshot_take(s->model);
 
+	/* A sweep may have come upon a VM whose stacks are looked at. */
+	s->head.method = s->source->info.sampled ? "sampled" : "exact";
 	if (!snap)
 		err_set(e, -ENOMEM, "out of memory");
 	return snap;

@@ -25,7 +25,7 @@ int session_replay(struct session *s, const struct options *o, const char *path,
  * signal ended it. An error that an observer returned leaves *e empty. */
 int session_drain(struct session *s, bool quiet, struct err *e);
 /* A snapshot; NULL with *e filled. */
-struct snapshot *session_snapshot(const struct session *s, struct err *e);
+struct snapshot *session_snapshot(struct session *s, struct err *e);
 void session_close(struct session *s);
 
 /* ---- Live views: something to show at every interval ---- */

@@ -95,6 +95,36 @@ u64 clock_ns(const struct clock_map *c, u64 cycles)
 		       lo + 1 < c->len ? c->knots[lo + 1].ns : UINT64_MAX);
 }
 
+static u64 knot_cycles(const struct clock_knot *k, u64 ns)
+{
+	u64 rate = k->rate ? k->rate : 1;
+
+	if (ns >= k->ns)
+		return k->cycles + (u64)(((unsigned __int128)(ns - k->ns) << 32) / rate);
+	return k->cycles -
+	       min_u64(k->cycles, (u64)(((unsigned __int128)(k->ns - ns) << 32) / rate));
+}
+
+u64 clock_cycles_of(const struct clock_map *c, u64 ns)
+{
+	u32 lo = 0, hi = c->len;
+	u64 cycles;
+
+	if (!c->len)
+		return ns;
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (c->knots[mid].ns <= ns)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	cycles = knot_cycles(&c->knots[lo], ns);
+	/* Inside a jump: as late as the line before it goes. */
+	return lo + 1 < c->len ? min_u64(cycles, c->knots[lo + 1].cycles) : cycles;
+}
+
 void clock_free(struct clock_map *c)
 {
 	free(c->knots);

@@ -30,6 +30,9 @@ struct clock_map {
 int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz);
 /* Before the first reading: the cycles themselves. */
 u64 clock_ns(const struct clock_map *c, u64 cycles);
+/* The way back: the cycles of a time, to within the length of one. A later reading
+ * changes no answer for a time up to it, unless the map jumps there. */
+u64 clock_cycles_of(const struct clock_map *c, u64 ns);
 void clock_free(struct clock_map *c);
 
 #endif

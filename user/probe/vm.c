@@ -2,14 +2,12 @@
 /* Which VM a process runs, and whether its frames can be walked. */
 #include "probe/vm.h"
 
-#include "probe/elf_notes.h"
 #include "probe/maps.h"
-#include "probe/plan.h"
 #include "probe/target.h"
+#include "probe/vm_file.h"
 #include "probe/vm_published.h"
 
 #include <errno.h>
-#include <gelf.h>
 #include <libelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,99 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- What the file says ---- */
-
-struct notes {
-	struct vm_target *t;
-};
-
-static int take_note(void *ctx, const struct elf_note *n)
-{
-	struct vm_target *t = ((struct notes *)ctx)->t;
-	char provider[VM_NAME_MAX];
-	int i;
-
-	for (i = 0; i < VM_ROLES; i++) {
-		const char *name = vm_probe(t->profile, (enum vm_role)i, provider);
-
-		if (!name || strcmp(n->name, name) || strcmp(n->provider, provider))
-			continue;
-		t->probes[i] = true;
-		t->nop5[i] |= site_kind_at(t->fd, n->offset) == SITE_NOP5;
-	}
-	return 0;
-}
-
-struct symbols {
-	const char *names[2];
-	u64 values[2]; /* addresses as linked; 0: not there */
-};
-
-/* Symbols of a binary without debug information: .dynsym. */
-static void read_symbols(Elf *elf, struct symbols *s)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	GElf_Sym sym;
-	size_t i, n;
-	int k;
-
-	while ((scn = elf_nextscn(elf, scn))) {
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize)
-			continue;
-		data = elf_getdata(scn, NULL);
-		n = data ? sh.sh_size / sh.sh_entsize : 0;
-		for (i = 0; i < n && gelf_getsym(data, (int)i, &sym); i++) {
-			const char *name = elf_strptr(elf, sh.sh_link, sym.st_name);
-
-			for (k = 0; k < 2 && name && sym.st_shndx != SHN_UNDEF; k++)
-				if (s->names[k] && !strcmp(name, s->names[k]))
-					s->values[k] = sym.st_value;
-		}
-	}
-}
-
-/* Run-time minus linked addresses, by the segment that a mapping shows. */
-static bool find_bias(Elf *elf, const struct map_entry *e, u64 *bias)
-{
-	u64 page = (u64)sysconf(_SC_PAGESIZE) - 1;
-	GElf_Phdr ph;
-	size_t n, i;
-
-	if (elf_getphdrnum(elf, &n))
-		return false;
-	for (i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    !(ph.p_flags & PF_X) || (ph.p_offset & ~page) != e->pgoff)
-			continue;
-		*bias = e->start - (ph.p_vaddr & ~page);
-		return true;
-	}
-	return false;
-}
-
-static int read_file(struct vm_target *t, const struct map_entry *e, struct symbols *s, u64 *bias)
-{
-	struct notes notes = { t };
-	struct elf_summary sum;
-	int r = elf_notes_read(t->fd, take_note, &notes, &sum);
-	Elf *elf;
-
-	if (r < 0)
-		return r;
-	snprintf(t->build_id, sizeof(t->build_id), "%s", sum.build_id);
-	elf = elf_begin(t->fd, ELF_C_READ, NULL);
-	if (!elf)
-		return -ENOEXEC;
-	r = find_bias(elf, e, bias) ? 0 : -ENOEXEC;
-	if (!r)
-		read_symbols(elf, s);
-	elf_end(elf);
-	return r;
-}
 
 /* ---- Which version ---- */
 
@@ -168,11 +73,10 @@ static const struct vm_layout *choose_layout(const struct vm_target *t)
 
 /* 1: it is the VM's; 0: not. */
 static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile *p,
-		    struct vm_target *t)
+		    struct vm_cache *c, struct vm_target *t)
 {
-	struct symbols s = { .names = { p->symbol[0] ? p->symbol : NULL,
-					p->version[0] ? p->version : NULL } };
 	const char *base = strrchr(e->path, '/');
+	struct vm_file_facts f;
 	struct stat st;
 	char name[256];
 	u64 bias;
@@ -187,7 +91,8 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 	t->fd = maps_open(pid, e);
 	if (t->fd < 0)
 		return t->fd;
-	if (fstat(t->fd, &st) || read_file(t, e, &s, &bias) || (s.names[0] && !s.values[0])) {
+	if (fstat(t->fd, &st) || vm_file_read(t->fd, p, c, &f) ||
+	    !vm_file_bias(&f, e->pgoff, e->start, &bias) || (p->symbol[0] && !f.root)) {
 		close(t->fd);
 		return 0;
 	}
@@ -198,16 +103,19 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 	}
 	t->dev = st.st_dev;
 	t->inode = st.st_ino;
-	t->root = s.values[0] ? s.values[0] + bias : 0;
-	if (s.values[1])
-		read_version(pid, t, s.values[1] + bias);
+	memcpy(t->build_id, f.build_id, sizeof(t->build_id));
+	memcpy(t->probes, f.probes, sizeof(t->probes));
+	memcpy(t->nop5, f.nop5, sizeof(t->nop5));
+	t->root = f.root ? f.root + bias : 0;
+	if (f.version)
+		read_version(pid, t, f.version + bias);
 	else
 		version_of_name(t, name);
 	t->layout = choose_layout(t);
 	return 1;
 }
 
-int vm_find(u32 pid, struct vm_target *t, struct err *err)
+int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 {
 	const struct vm_profile *const *list;
 	int count = vm_profiles(&list, err), i, r;
@@ -223,7 +131,7 @@ int vm_find(u32 pid, struct vm_target *t, struct err *err)
 		return r;
 	for (k = 0, r = 0; k < m.count && !r; k++)
 		for (i = 0; i < count && !r; i++)
-			r = try_file(pid, &m.entries[k], list[i], t);
+			r = try_file(pid, &m.entries[k], list[i], c, t);
 	maps_free(&m);
 	if (r < 0)
 		return err_set(err, r, "process %u: its VM cannot be looked into: %s", pid,

@@ -8,6 +8,7 @@
 #define PROBE_VM_H
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/wire.h"
 #include "bpf/vm.h"
 
@@ -102,8 +103,17 @@ struct vm_target {
 	bool nop5[VM_ROLES]; /* of those: at a 5-byte nop */
 };
 
-/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
-int vm_find(u32 pid, struct vm_target *t, struct err *err);
+/* Remembers binaries by device and inode, so that each is read once. */
+struct vm_cache {
+	struct map known; /* hash of identity -> index + 1 */
+	struct vm_cache_entry *entries;
+	u32 count;
+};
+void vm_cache_free(struct vm_cache *c);
+
+/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. `c` may
+ * be NULL. */
+int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err);
 /* The profile of the VM that a command would start, by the name of its file;
  * NULL: none. */
 const struct vm_profile *vm_of_command(const char *command);

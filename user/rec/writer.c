@@ -368,6 +368,26 @@ static int item_lost(struct rec_writer *w, const struct item *it)
 	return rec_item(w, &loss);
 }
 
+static int head_write(struct rec_writer *w)
+{
+	u8 head[FILE_HEAD];
+
+	file_head_put(head, &w->head);
+	return file_write(w->fd, head, sizeof(head), 0);
+}
+
+/* A sweep learns late that it samples. The head says so at once: a recording
+ * whose writer is killed keeps it. */
+static int note_sampled(struct rec_writer *w, const struct item *it)
+{
+	const struct vmspan_head *h = it->type == ITEM_BATCH ? it->batch.data : NULL;
+
+	if (!h || w->head.flags & FILE_SAMPLED || !it->batch.records || h->type != VMSPAN_SAMPLE)
+		return 0;
+	w->head.flags |= FILE_SAMPLED;
+	return head_write(w);
+}
+
 int rec_item(void *ctx, const struct item *it)
 {
 	struct rec_writer *w = ctx;
@@ -396,6 +416,8 @@ int rec_item(void *ctx, const struct item *it)
 		return rc;
 	if (!rc)
 		rc = state_note(w->state, it);
+	if (!rc)
+		rc = note_sampled(w, it);
 	if (rc)
 		return writer_fail(w, rc, "coding an item");
 	item_count(w, it);
@@ -403,14 +425,6 @@ int rec_item(void *ctx, const struct item *it)
 }
 
 /* ------------------------------------------------------ Begin and finish -- */
-
-static int head_write(struct rec_writer *w)
-{
-	u8 head[FILE_HEAD];
-
-	file_head_put(head, &w->head);
-	return file_write(w->fd, head, sizeof(head), 0);
-}
 
 static void ring_layout(struct rec_writer *w, u64 bytes)
 {

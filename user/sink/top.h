@@ -25,6 +25,7 @@ enum top_tree {
 	TOP_FLAT,
 	TOP_BY_PROCESS,
 	TOP_BY_KIND,
+	TOP_BY_GROUP, /* each group's processes below it */
 	TOP_THREADS,
 	TOP_TREES,
 };

@@ -18,6 +18,7 @@ static void put_title(struct composer *c)
 		[TOP_FLAT] = "",
 		[TOP_BY_PROCESS] = ", tree by process",
 		[TOP_BY_KIND] = ", tree by kind",
+		[TOP_BY_GROUP] = ", tree by group",
 		[TOP_THREADS] = ", threads",
 	};
 	const struct top_state *st = c->st;

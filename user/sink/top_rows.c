@@ -4,6 +4,7 @@
 #include "sink/words.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,30 @@ static void process_figures(struct group_stats *to, const struct snapshot_proces
 	memcpy(to->durations, p->events.durations, sizeof(to->durations));
 }
 
+static struct top_row *add_child(struct top_rows *r, const struct composer *c,
+				 const struct snapshot_group *g, const struct snapshot_child *ch)
+{
+	/* An only child's histogram is its group's. */
+	const struct group_stats *stats = g->children == 1 ? &g->stats : &ch->stats;
+	struct top_row *row;
+
+	if (!worth(c, g, stats))
+		return NULL;
+	row = add_row(r, c, row_id(SPACE_CHILD, c->s->processes[ch->process].id, g->id), g->name,
+		      stats);
+	row->depth = row->item.depth = 1;
+	row->group = g->name;
+	/* The sparkline is of all processes together. */
+	if (g->children == 1)
+		row->item.history = g->id;
+	return row;
+}
+
+static void process_name(char to[80], const struct snapshot_process *p)
+{
+	snprintf(to, 80, "%u %.40s%s", p->pid, p->name, p->ended ? " (ended)" : "");
+}
+
 static int by_process(struct top_rows *r, const struct composer *c)
 {
 	const struct snapshot *s = c->s;
@@ -206,8 +231,7 @@ static int by_process(struct top_rows *r, const struct composer *c)
 		const struct snapshot_process *p = &s->processes[i];
 		struct top_row *row;
 
-		snprintf(r->names[i], sizeof(r->names[i]), "%u %.40s%s", p->pid, p->name,
-			 p->ended ? " (ended)" : "");
+		process_name(r->names[i], p);
 		row = add_row(r, c, row_id(SPACE_PROCESS, 0, p->id), r->names[i], &r->sums[i]);
 		row->parent = rank[i];
 	}
@@ -215,25 +239,59 @@ static int by_process(struct top_rows *r, const struct composer *c)
 		for (k = 0; k < s->groups[i].children; k++) {
 			const struct snapshot_group *g = &s->groups[i];
 			const struct snapshot_child *ch = &s->children[g->first_child + k];
-			const struct group_stats *stats = g->children == 1 ? &g->stats : &ch->stats;
-			struct top_row *row;
+			struct top_row *row = add_child(r, c, g, ch);
 
-			if (!worth(c, g, stats))
-				continue;
-			row = add_row(r, c,
-				      row_id(SPACE_CHILD, s->processes[ch->process].id, g->id),
-				      g->name, stats);
-			row->parent = rank[ch->process];
-			row->depth = row->item.depth = 1;
-			row->group = g->name;
-			/* The sparkline is of all processes together. */
-			if (g->children == 1)
-				row->item.history = g->id;
+			if (row)
+				row->parent = rank[ch->process];
 		}
 	free(rank);
 	sort_rows(r, c);
 	drop_empty(r);
 	r->title = "PROCESS / GROUP";
+	return 0;
+}
+
+/* A service is many processes that do the same: who of them does it. */
+static int by_group(struct top_rows *r, const struct composer *c)
+{
+	const struct snapshot *s = c->s;
+	u32 i, k, n;
+
+	if (make_room(r, s->group_count + s->child_count, s->process_count))
+		return -ENOMEM;
+	for (i = 0; i < s->process_count; i++)
+		process_name(r->names[i], &s->processes[i]);
+	for (i = 0; i < s->group_count; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+		struct top_row *row;
+
+		if (!worth(c, g, &g->stats))
+			continue;
+		row = add_row(r, c, row_id(SPACE_GROUP, 0, g->id), g->name, &g->stats);
+		row->group = g->name;
+		row->item.history = g->id;
+	}
+	/* Where a group has come in the order is the place of its processes. */
+	sort_rows(r, c);
+	for (i = 0, n = r->count; i < n; i++) {
+		const struct group_stats *stats = r->list[i].item.stats;
+		const struct snapshot_group *g =
+			(const void *)((const char *)stats -
+				       offsetof(struct snapshot_group, stats));
+
+		r->list[i].parent = i;
+		for (k = 0; k < g->children; k++) {
+			const struct snapshot_child *ch = &s->children[g->first_child + k];
+			struct top_row *row = add_child(r, c, g, ch);
+
+			if (!row)
+				continue;
+			row->parent = i;
+			row->item.name = r->names[ch->process];
+		}
+	}
+	sort_rows(r, c);
+	r->title = "GROUP / PROCESS";
 	return 0;
 }
 
@@ -342,10 +400,8 @@ static int by_thread(struct top_rows *r, const struct composer *c)
 int top_rows_make(struct top_rows *r, const struct composer *c)
 {
 	static int (*const make[TOP_TREES])(struct top_rows * r, const struct composer *c) = {
-		[TOP_FLAT] = flat,
-		[TOP_BY_PROCESS] = by_process,
-		[TOP_BY_KIND] = by_kind,
-		[TOP_THREADS] = by_thread,
+		[TOP_FLAT] = flat,         [TOP_BY_PROCESS] = by_process, [TOP_BY_KIND] = by_kind,
+		[TOP_BY_GROUP] = by_group, [TOP_THREADS] = by_thread,
 	};
 
 	*r = (struct top_rows){ 0 };

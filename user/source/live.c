@@ -34,11 +34,18 @@ int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batch
 	return live_emit(l, &it);
 }
 
+u64 live_cycles(const struct live *l, u64 ns)
+{
+	return l->s.info.clock == CLOCK_MONO ? ns : clock_cycles_of(&l->clocks, ns);
+}
+
 static int emit_clock(struct live *l, const struct item_clock *c)
 {
 	struct item it = { .type = ITEM_CLOCK, .clock = *c };
 
 	l->clock_ns = c->mono_ns;
+	if (clock_add(&l->clocks, c->cycles, c->mono_ns, l->s.info.cycles_hz))
+		return l->failed = -ENOMEM;
 	return live_emit(l, &it);
 }
 
@@ -308,6 +315,8 @@ static void live_free(struct source *s)
 	command_free(&l->command);
 	tracer_free(l->t);
 	plan_cache_free(&l->cache);
+	vm_cache_free(&l->vm_cache);
+	clock_free(&l->clocks);
 	free(l);
 }
 
@@ -366,70 +375,77 @@ static int check_pid(u32 pid, struct err *err)
 	return -ESRCH;
 }
 
+/* What the targets need. */
+struct needs {
+	bool direct; /* the direct stopwatch */
+	bool sdk, vm; /* a target has vmspan.h; is a stock VM */
+};
+
 /*
  * Looks at the targets before anything is loaded: whether they can be traced
- * at all, and whether one of them needs the direct stopwatch.
+ * at all, and what that takes. A sweep may find anything.
  */
-static int look(struct live *l, const struct live_config *c, bool *direct, struct err *err)
+static int look(struct live *l, const struct live_config *c, struct needs *n, struct err *err)
 {
-	const struct vm_profile *command;
-	struct vm_target vm = { 0 };
 	struct plan plan;
 	u32 i, j;
 	int r;
 
-	*direct = c->method == METHOD_DIRECT;
+	*n = (struct needs){ .direct = c->method == METHOD_DIRECT };
+	l->vm_hz = c->hz ? c->hz : VM_HZ;
 	for (i = 0; i < c->pid_count; i++) {
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
-		if (r == -ENOENT && !vm_find(c->pids[i], &vm, err)) {
-			l->loops |= vm.profile->loop;
-			l->walk |= vm_walks(vm.profile);
-			vm_target_free(&vm);
-			l->vm_hz = c->hz ? c->hz : VM_HZ;
+		if (r == -ENOENT && live_vm_is(l, c->pids[i])) {
+			n->vm = true;
 			*err = (struct err){ 0 };
 			continue;
 		}
 		if (r)
 			return r;
+		n->sdk = true;
 		for (j = 0; j < plan.count; j++)
-			*direct |= c->method == METHOD_AUTO && !plan_has_flush(&plan.dsos[j]);
+			n->direct |= c->method == METHOD_AUTO && !plan_has_flush(&plan.dsos[j]);
 		plan_free(&plan);
 	}
-	command = c->command ? vm_of_command(c->command[0]) : NULL;
-	if (command) {
-		l->loops |= command->loop;
-		l->walk |= vm_walks(command);
-		l->vm_hz = c->hz ? c->hz : VM_HZ;
-	}
-	return 0;
+	n->vm |= c->command && vm_of_command(c->command[0]);
+	if (!n->vm && (!sweep_wanted(&c->sweep) || c->exact))
+		l->vm_hz = 0;
+	if (!c->exact || !n->vm)
+		return 0;
+	err_set_status(err, -EINVAL, EXIT_USAGE,
+		       "--exact is for programs with vmspan.h: a stock VM's events always know "
+		       "when they had no CPU");
+	return -EINVAL;
 }
 
-static int open_tracer(struct live *l, const struct live_config *c, bool direct, struct err *err)
+static int open_tracer(struct live *l, const struct live_config *c, const struct needs *n,
+		       struct err *err)
 {
-	const struct tracer_config tc = {
+	struct tracer_config tc = {
 		.ring_bytes = c->ring_bytes ? c->ring_bytes : LIVE_RING_BYTES,
 		.alert_ns = c->alert_ns,
-		.direct = direct,
+		.direct = n->direct,
 		.children = !c->no_children,
 		.sweep = sweep_wanted(&c->sweep),
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
 	};
+	bool only_vms;
 
-	if (c->exact && l->vm_hz) {
-		err_set_status(
-			err, -EINVAL, EXIT_USAGE,
-			"--exact is for programs with vmspan.h: a stock VM's events always know "
-			"when they had no CPU");
-		return -EINVAL;
-	}
 	l->t = tracer_open(&tc, err);
+	/* A sweep can do without them where they cannot be loaded. */
+	if (!l->t && l->vm_hz && !n->vm && err->code != -EPERM && err->code != -EACCES) {
+		*err = (struct err){ 0 };
+		l->vm_hz = tc.vm_hz = 0;
+		l->t = tracer_open(&tc, err);
+	}
 	if (!l->t)
 		return err->code;
-	l->s.info.clock = l->vm_hz || (direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
-	l->s.info.sampled = l->walk;
+	/* Stock VMs are measured in ns; beside others those are made cycles. */
+	only_vms = n->vm && !n->sdk && !sweep_wanted(&c->sweep);
+	l->s.info.clock = only_vms || (n->direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
 	l->s.info.exact = tracer_has_sched(l->t);
 	return ring_open(&l->ring, l, err);
 }
@@ -503,7 +519,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 {
 	struct live *l = calloc(1, sizeof(*l));
 	struct err own = { 0 };
-	bool direct;
+	struct needs needs;
 	int r;
 
 	err = err ? err : &own;
@@ -516,15 +532,15 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->sweep = config->sweep;
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
-	r = look(l, config, &direct, err);
+	r = look(l, config, &needs, err);
 	if (!r)
-		r = open_tracer(l, config, direct, err);
+		r = open_tracer(l, config, &needs, err);
 	if (!r) {
 		/* Spans that began before this reading are not of this trace. */
 		fill_info(l);
 		/* Their last records before the news of their ends. */
 		if (l->vm_hz)
-			r = vm_start(l->t, l->vm_hz, l->loops, l->walk, err);
+			r = vm_watch_life(l->t, err);
 	}
 	if (!r) {
 		r = tracer_watch_life(l->t, err);
@@ -548,8 +564,11 @@ u32 live_attached(const struct source *s)
 	size_t at = 0;
 	u32 n = 0;
 
-	while (map_next(&l->processes, &at, &key, &value))
-		n += ((struct process *)(uintptr_t)value)->attachments != NULL;
+	while (map_next(&l->processes, &at, &key, &value)) {
+		const struct process *p = (struct process *)(uintptr_t)value;
+
+		n += p->attachments || p->vm_profile;
+	}
 	return n;
 }
 

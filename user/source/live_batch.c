@@ -99,18 +99,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	return live_emit(l, &it);
 }
 
-/*
- * Without TSC events the kernel side stamped ns of CLOCK_MONOTONIC. The spans'
- * cycles are reached from the latest reading of both; what the rate is off by
- * in the time since then (250 ms at most while there is data) is the error.
- */
-static u64 cycles_at(const struct live *l, u64 ns)
-{
-	double cycles = (double)((s64)(ns - l->first.mono_ns)) * (double)l->s.info.cycles_hz / 1e9;
-
-	return l->first.cycles + (u64)(s64)cycles;
-}
-
+/* Without TSC events the kernel side stamped ns of CLOCK_MONOTONIC. */
 static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 {
 	const struct vmspan_batch *b = (const void *)(h + 1);
@@ -136,8 +125,8 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
 		memcpy(records, b + 1, bytes);
 		for (i = 0; i < b->records; i++) {
-			records[i].begin = cycles_at(l, records[i].begin);
-			records[i].end = cycles_at(l, records[i].end);
+			records[i].begin = live_cycles(l, records[i].begin);
+			records[i].end = live_cycles(l, records[i].end);
 		}
 		it.batch.data = records;
 	}

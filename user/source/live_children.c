@@ -15,7 +15,7 @@ struct kin {
 	u32 pid, ppid;
 };
 
-static u32 parent_of(u32 pid)
+u32 parent_of(u32 pid)
 {
 	char path[40], line[512], *p;
 	unsigned int ppid = 0;

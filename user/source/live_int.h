@@ -11,7 +11,8 @@
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
- *   live_vm.c        stock VMs
+ *   live_vm.c        stock VMs: attaching
+ *   live_vm_items.c  what their programs tell -> items
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -20,11 +21,12 @@
 #include "attach/tracer.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "model/clock.h"
 #include "probe/target.h"
+#include "probe/vm.h"
 #include "source/live.h"
 
 struct ring_buffer;
-struct vm_profile;
 struct vm_state;
 struct vm_file;
 
@@ -140,10 +142,11 @@ struct live {
 	struct attachment *buried; /* of ended processes, not yet detached */
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
-	u32 vm_hz; /* 0: no stock VM is traced */
-	bool loops, walk; /* event loops are watched; stacks are looked at */
+	u32 vm_hz; /* 0: stock VMs are not traced */
+	struct vm_cache vm_cache;
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	struct clock_map clocks; /* of the clock items handed out */
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
@@ -159,6 +162,9 @@ struct live {
 /* Hands an item out; its failure sticks in l->failed and is returned. */
 int live_emit(struct live *l, const struct item *it);
 int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches);
+/* The trace's clock at a time of CLOCK_MONOTONIC: what the model, which knows the
+ * same clock items, makes the same time of again. */
+u64 live_cycles(const struct live *l, u64 ns);
 
 /* ---- live_ring.c ---- */
 
@@ -224,6 +230,8 @@ void process_free(struct live *l, struct process *p);
 
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
+/* 0: not known. */
+u32 parent_of(u32 pid);
 
 /* ---- live_sweep.c ---- */
 
@@ -239,8 +247,13 @@ int sweep_new(struct live *l, const struct wire_life *w);
 #define VM_REGISTRY 2
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
+/* Does it run a VM we know? Nothing is attached to. */
+bool live_vm_is(struct live *l, u32 pid);
 /* Timers, scheduler, loops and the probes of whole files. */
 void live_vm_detach(struct live *l);
+
+/* ---- live_vm_items.c ---- */
+
 /* A WIRE_VM_* record. 0, or l->failed. */
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
 void live_vm_thread_end(struct process *p, u32 tid);

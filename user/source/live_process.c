@@ -309,7 +309,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		int v = live_vm_attach(l, p, &vm_err);
 
 		if (v != -ENOENT) {
-			plan_free(&plan);
+			if (!v)
+				not_candidate(l, p);
 			*err = vm_err;
 			return v;
 		}

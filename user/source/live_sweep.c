@@ -2,7 +2,8 @@
 /*
  * Targets by what they are, not by PID: every process, those of a name, those of
  * a control group. Those that are there are looked through once; those to come
- * are known by their exec, or by the SDK's word that it has been loaded.
+ * are known by their exec, or by the SDK's word that it has been loaded. Programs
+ * with the SDK and stock VMs are found alike.
  */
 #include "source/live_int.h"
 
@@ -130,14 +131,15 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 	struct err e = { 0 };
 	struct process *p;
 	struct plan plan;
-	int r;
+	int r = plan_process(pid, &l->cache, &plan, &e);
 
-	if (plan_process(pid, &l->cache, &plan, &e))
-		return 0;
 	plan_free(&plan);
-	p = process_new(l, pid, 0);
+	if (r && (r != -ENOENT || !live_vm_is(l, pid)))
+		return 0;
+	p = process_new(l, pid, parent_of(pid));
 	if (!p)
 		return -ENOMEM;
+	e = (struct err){ 0 };
 	r = tracer_trace(l->t, pid, &e);
 	if (!r)
 		r = process_attach(l, p, &e);
@@ -196,7 +198,7 @@ int sweep_new(struct live *l, const struct wire_life *w)
 		tracer_untrace(l->t, w->h.pid);
 		return 0;
 	}
-	p = process_new(l, w->h.pid, 0);
+	p = process_new(l, w->h.pid, parent_of(w->h.pid));
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the programs of stock VMs put into the ring -> the records an
+ * instrumented process would have made, in streams of a registry of their own.
+ * Names in it come from the target.
+ */
+#include "source/live_int.h"
+
+#include "base/intern.h"
+#include "probe/vm.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond these a process's groups and labels are one; threads start anew. */
+#define GROUPS_MAX 65536
+#define LABELS_MAX 4096
+#define STREAMS_MAX 65536
+
+struct vm_stream {
+	u64 seq; /* of the next record */
+	u64 cpu_ns; /* of all events so far */
+	u32 iteration, records; /* records so far of the event under way */
+};
+
+struct vm_state {
+	struct intern *groups, *labels; /* owned; ids are numbers here plus 1 */
+	struct map streams; /* tid -> struct vm_stream *, owned */
+};
+
+/* ---- State ---- */
+
+void live_vm_free(struct process *p)
+{
+	struct vm_state *v = p->vm_state;
+	u64 key, value;
+	size_t at = 0;
+
+	if (!v)
+		return;
+	while (map_next(&v->streams, &at, &key, &value))
+		free((void *)(uintptr_t)value);
+	map_free(&v->streams);
+	intern_free(v->groups);
+	intern_free(v->labels);
+	free(v);
+	p->vm_state = NULL;
+}
+
+static struct vm_state *state_of(struct process *p)
+{
+	struct vm_state *v = p->vm_state;
+
+	if (v)
+		return v;
+	v = calloc(1, sizeof(*v));
+	if (!v)
+		return NULL;
+	p->vm_state = v;
+	v->groups = intern_new();
+	v->labels = intern_new();
+	if (!v->groups || !v->labels)
+		live_vm_free(p);
+	return p->vm_state;
+}
+
+static struct vm_stream *stream_of(struct vm_state *v, u32 tid)
+{
+	u64 *at = map_get(&v->streams, tid);
+	struct vm_stream *s;
+
+	if (at)
+		return (struct vm_stream *)(uintptr_t)*at;
+	if (v->streams.len >= STREAMS_MAX)
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	if (s && map_put(&v->streams, tid, (u64)(uintptr_t)s)) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* ---- Definitions ---- */
+
+static int define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
+		  u32 group, const char *name)
+{
+	u64 room[(sizeof(struct vmspan_def) + sizeof(u32) + VMSPAN_NAME_MAX + VMSPAN_SLOT) / 8] = {
+		0
+	};
+	struct vmspan_def *d = (void *)room;
+	size_t len = strlen(name), bytes;
+	struct item it = { .type = ITEM_DEFS };
+
+	len = len > VMSPAN_NAME_MAX ? VMSPAN_NAME_MAX : len;
+	d->count = group != 0;
+	bytes = sizeof(*d) + d->count * sizeof(u32) + len;
+	d->h.type = type;
+	d->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	d->h.id = id;
+	d->kind = kind;
+	d->flags = flags;
+	d->name_len = (u8)len;
+	if (group)
+		d->groups[0] = group;
+	memcpy(d->groups + d->count, name, len);
+	it.defs = (struct item_defs){ .pid = p->pid,
+				      .registry = VM_REGISTRY,
+				      .data = room,
+				      .bytes = d->h.slots * (u32)VMSPAN_SLOT };
+	return live_emit(l, &it);
+}
+
+/*
+ * The compartment of a group, made on first sight; `parent` is one more group
+ * it belongs to, or 0. 0 without memory, or when an item was refused.
+ */
+static u32 compartment(struct live *l, struct process *p, u8 kind, const char *name)
+{
+	struct vm_state *v = state_of(p);
+	char full[VMSPAN_NAME_MAX + 8];
+	u32 before;
+	s64 id;
+
+	if (!v)
+		return 0;
+	if (intern_count(v->groups) >= GROUPS_MAX)
+		name = "(other)";
+	snprintf(full, sizeof(full), "%c%s", (char)('0' + kind), name);
+	before = intern_count(v->groups);
+	id = intern_put(v->groups, full, strlen(full));
+	if (id < 0)
+		return 0;
+	if (intern_count(v->groups) != before &&
+	    (define(l, p, VMSPAN_DEF_GROUP, (u32)id + 1, kind, 0, 0, name) ||
+	     define(l, p, VMSPAN_DEF_COMPARTMENT, (u32)id + 1, 0, 0, (u32)id + 1, name)))
+		return 0;
+	return (u32)id + 1;
+}
+
+static u32 label(struct live *l, struct process *p, const char *text)
+{
+	struct vm_state *v = state_of(p);
+	u32 before;
+	s64 id;
+
+	if (!v || !*text)
+		return 0;
+	before = intern_count(v->labels);
+	if (before >= LABELS_MAX)
+		text = "(other)";
+	id = intern_put(v->labels, text, strlen(text));
+	if (id < 0)
+		return 0;
+	if (intern_count(v->labels) != before)
+		define(l, p, VMSPAN_DEF_LABEL, (u32)id + 1, 0, 0, 0, text);
+	return (u32)id + 1;
+}
+
+/* ---- Texts ---- */
+
+static size_t put_utf8(char *to, size_t n, size_t cap, u32 c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (n + 4 >= cap)
+		return n;
+	if (c < 0x80) {
+		to[n++] = (char)c;
+	} else if (c < 0x800) {
+		to[n++] = (char)(0xc0 | c >> 6);
+		to[n++] = (char)(0x80 | (c & 0x3f));
+	} else if (c < 0x10000) {
+		to[n++] = (char)(0xe0 | c >> 12);
+		to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[n++] = (char)(0x80 | (c & 0x3f));
+	} else {
+		to[n++] = (char)(0xf0 | c >> 18);
+		to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+		to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[n++] = (char)(0x80 | (c & 0x3f));
+	}
+	return n;
+}
+
+/* Characters of `unit` bytes (0: UTF-8 already) -> a terminated string. */
+static void text_of(const char *from, size_t len, unsigned int unit, char *to, size_t cap)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i + (unit ? unit : 1) <= len; i += unit ? unit : 1) {
+		u32 c = 0;
+
+		memcpy(&c, from + i, unit ? unit : 1);
+		if (!c)
+			break;
+		if (unit)
+			n = put_utf8(to, n, cap, c);
+		else if (n + 1 < cap)
+			to[n++] = from[i];
+	}
+	to[n] = 0;
+}
+
+/* ---- Records ---- */
+
+static int emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32 records,
+		const void *data, u32 bytes)
+{
+	struct item it = { .type = ITEM_BATCH };
+
+	it.batch = (struct item_batch){
+		.pid = p->pid,
+		.tid = tid,
+		.registry = VM_REGISTRY,
+		.thread = tid,
+		.seq = s->seq,
+		.records = records,
+		.bytes = bytes,
+		.data = data,
+	};
+	s->seq += records;
+	return live_emit(l, &it);
+}
+
+/* A record of an event; how many it has is told by its own. */
+static void count_record(struct vm_stream *s, u32 iteration)
+{
+	if (s->iteration != iteration)
+		s->records = 0;
+	s->iteration = iteration;
+	s->records++;
+}
+
+static int take_frame(struct live *l, struct process *p, const struct wire_frame *w)
+{
+	char file[3 * VM_FILE + 8], function[3 * VM_FUNCTION + 8], name[VMSPAN_NAME_MAX + 1],
+		group[VM_NAME_MAX];
+	u8 kind = VMSPAN_PACKAGE;
+	bool named = false;
+	u32 comp;
+
+	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
+	    w->function_unit > 4 || !p->vm_profile)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	text_of(w->file, w->file_len, w->file_unit, file, sizeof(file));
+	text_of(w->function, w->function_len, w->function_unit, function, sizeof(function));
+	if (!vm_group(p->vm_profile, file, &kind, &named, group, sizeof(group)))
+		snprintf(group, sizeof(group), "(unknown)");
+	comp = compartment(l, p, kind, group);
+	if (l->failed)
+		return l->failed;
+	snprintf(name, sizeof(name), "%.100s (%.148s)", function[0] ? function : "(main)",
+		 strlen(file) > 148 ? file + strlen(file) - 148 : file);
+	return define(l, p, VMSPAN_DEF_FRAME, w->id, kind, named ? VMSPAN_FRAME_NAMED : 0, comp,
+		      name);
+}
+
+static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
+		       const struct wire_sample *w)
+{
+	u64 room[(sizeof(struct vmspan_sample) + VM_FRAMES * sizeof(u32)) / 8] = { 0 };
+	struct vmspan_sample *r = (void *)room;
+	size_t bytes = sizeof(*r) + w->count * sizeof(u32);
+
+	if (w->count > VM_FRAMES)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	r->h.type = VMSPAN_SAMPLE;
+	r->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	r->h.depth = (u16)w->count;
+	r->time = live_cycles(l, w->time);
+	r->weight = w->weight;
+	r->cpu = w->cpu;
+	r->flags = w->flags;
+	r->iteration = w->iteration;
+	memcpy(r->frames, w->frames, w->count * sizeof(u32));
+	count_record(s, w->iteration);
+	return emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
+}
+
+static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const struct wire_gc *w)
+{
+	struct vmspan_gc r = {
+		.h = { .type = VMSPAN_GC,
+		       .slots = sizeof(r) / VMSPAN_SLOT,
+		       .depth = w->part ? VMSPAN_F_PART : 0 },
+		.begin = live_cycles(l, w->begin),
+		.end = live_cycles(l, w->end),
+		.cpu_begin = w->cpu_begin,
+		.cpu_end = w->cpu_end,
+		.iteration = w->iteration,
+	};
+
+	if (w->iteration)
+		count_record(s, w->iteration);
+	return emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
+}
+
+/* "postgres: 15/main: USER DATABASE [local] SELECT" -> DATABASE. */
+static void database_of(const char *title, char *to, size_t cap)
+{
+	char words[6][64];
+	int n, first;
+
+	if (strncmp(title, "postgres: ", 10)) {
+		snprintf(to, cap, "(unknown)");
+		return;
+	}
+	n = sscanf(title + 10, "%63s %63s %63s %63s %63s %63s", words[0], words[1], words[2],
+		   words[3], words[4], words[5]);
+	first = n > 0 && words[0][strlen(words[0]) - 1] == ':';
+	if (n >= first + 3 && !strcmp(words[first], "autovacuum"))
+		snprintf(to, cap, "%s", words[first + 2]);
+	else if (n >= first + 3 && strcmp(words[first], "parallel"))
+		snprintf(to, cap, "%s", words[first + 1]);
+	else
+		snprintf(to, cap, "(background)");
+}
+
+/* The first word of a statement, in capitals; comments are stepped over. */
+static void verb_of(const char *s, char *to, size_t cap)
+{
+	size_t n = 0;
+
+	for (;;) {
+		s += strspn(s, " \t\r\n(;");
+		if (!strncmp(s, "--", 2)) {
+			s += strcspn(s, "\n");
+		} else if (!strncmp(s, "/*", 2)) {
+			const char *e = strstr(s + 2, "*/");
+
+			s = e ? e + 2 : s + strlen(s);
+		} else {
+			break;
+		}
+	}
+	while (n + 1 < cap && isalpha((unsigned char)s[n])) {
+		to[n] = (char)toupper((unsigned char)s[n]);
+		n++;
+	}
+	to[n] = 0;
+	if (!n)
+		snprintf(to, cap, "(empty)");
+}
+
+/* A statement's group: its database, and what kind of statement it is. */
+static u32 statement_of(struct live *l, struct process *p, const struct wire_turn *w, u32 *name)
+{
+	char text[VM_TEXT + 1], title[VM_TITLE + 1], database[64], verb[20], both[96];
+
+	text_of(w->text, w->text_len, 0, text, sizeof(text));
+	text_of(w->title, w->title_len, 0, title, sizeof(title));
+	database_of(title, database, sizeof(database));
+	verb_of(text, verb, sizeof(verb));
+	snprintf(both, sizeof(both), "%s %s", database, verb);
+	*name = label(l, p, both);
+	return compartment(l, p, VMSPAN_TENANT, both);
+}
+
+/* A request's path, without what makes each one different. */
+static u32 request_of(struct live *l, struct process *p, const struct wire_turn *w)
+{
+	char text[VM_TEXT + 1];
+
+	text_of(w->text, w->text_len, 0, text, sizeof(text));
+	text[strcspn(text, "?#")] = 0;
+	return label(l, p, text);
+}
+
+static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
+		     const struct wire_turn *w)
+{
+	struct {
+		struct vmspan_span span;
+		struct vmspan_event event;
+	} r = { 0 };
+	u64 wall = w->end - w->begin, begin = live_cycles(l, w->begin),
+	    end = live_cycles(l, w->end);
+	bool exact = w->kind == TURN_STATEMENT, stall = w->kind == TURN_SAFEPOINT;
+	u32 name = 0, comp = 0;
+
+	if (w->end < w->begin || w->text_len > VM_TEXT || w->title_len > VM_TITLE)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (exact)
+		comp = statement_of(l, p, w, &name);
+	else if (w->kind == TURN_REQUEST)
+		name = request_of(l, p, w);
+	else if (w->kind == TURN_BURST || stall)
+		name = label(l, p, stall ? "safepoint" : "burst");
+	if (l->failed)
+		return l->failed;
+	if (exact) {
+		r.span.h =
+			(struct vmspan_head){ VMSPAN_SPAN, sizeof(r.span) / VMSPAN_SLOT, 0, comp };
+		r.span.begin = begin;
+		r.span.end = end;
+		/* One clock for all CPUs: nothing is wrong with a span that moved. */
+		r.span.cpu_begin = r.span.cpu_end = w->cpu_end;
+		r.span.iteration = w->iteration;
+		count_record(s, w->iteration);
+	}
+	r.event.h = (struct vmspan_head){ VMSPAN_EVENT, sizeof(r.event) / VMSPAN_SLOT,
+					  exact || stall ? 0 : VMSPAN_F_SAMPLED, w->iteration };
+	r.event.begin = begin;
+	r.event.end = end;
+	r.event.mono_begin = w->begin;
+	r.event.mono_end = w->end;
+	r.event.cpu_ns_begin = s->cpu_ns;
+	s->cpu_ns += wall - min_u64(wall, w->off_ns);
+	r.event.cpu_ns_end = s->cpu_ns;
+	r.event.cpu_begin = w->cpu_begin;
+	r.event.cpu_end = w->cpu_end;
+	r.event.label = name;
+	r.event.records = s->iteration == w->iteration ? s->records : 0;
+	s->records = 0;
+	if (exact)
+		return emit(l, p, s, w->h.tid, 2, &r, sizeof(r));
+	return emit(l, p, s, w->h.tid, 1, &r.event, sizeof(r.event));
+}
+
+int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
+{
+	static const size_t sizes[] = {
+		[WIRE_VM_FRAME] = sizeof(struct wire_frame),
+		[WIRE_VM_SAMPLE] = sizeof(struct wire_sample),
+		[WIRE_VM_TURN] = WIRE_TURN_BARE,
+		[WIRE_VM_GC] = sizeof(struct wire_gc),
+	};
+	struct process *p = process_find(l, h->pid);
+	struct vm_state *v = p ? state_of(p) : NULL;
+	struct vm_stream *s;
+
+	if (!v || size < sizes[h->kind])
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (process_tell(l, p))
+		return l->failed;
+	if (h->kind == WIRE_VM_FRAME)
+		return take_frame(l, p, (const void *)h);
+	s = stream_of(v, h->tid);
+	if (!s)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (process_thread(l, p, h->tid))
+		return l->failed;
+	if (h->kind == WIRE_VM_SAMPLE)
+		return take_sample(l, p, s, (const void *)h);
+	if (h->kind == WIRE_VM_GC)
+		return take_gc(l, p, s, (const void *)h);
+	return take_turn(l, p, s, (const void *)h);
+}
+
+void live_vm_thread_end(struct process *p, u32 tid)
+{
+	u64 *at = p->vm_state ? map_get(&p->vm_state->streams, tid) : NULL;
+
+	if (!at)
+		return;
+	free((void *)(uintptr_t)*at);
+	map_del(&p->vm_state->streams, tid);
+}
