@@ -21,6 +21,7 @@ struct tracer_config {
 	bool children; /* follow forks */
 	bool sweep; /* tell of every process that is executed */
 	u32 vm_hz; /* load the programs of stock VMs, for so many looks a second; 0: none */
+	bool calls; /* with vm_hz: every call of stock VMs */
 	bool exact; /* record what the scheduler does to traced threads */
 };
 

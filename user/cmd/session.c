@@ -38,6 +38,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.no_children = o->target.no_children,
 		.hz = o->target.hz,
 		.exact = o->target.exact,
+		.calls = o->target.calls,
 	};
 	int rc;
 

@@ -412,6 +412,12 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 	n->vm |= c->command && vm_of_command(c->command[0]);
 	if (!n->vm && (!sweep_wanted(&c->sweep) || c->exact))
 		l->vm_hz = 0;
+	if (c->calls && (n->sdk || !n->vm)) {
+		err_set_status(err, -EINVAL, EXIT_USAGE,
+			       "--exact-calls is for stock VMs: programs with vmspan.h always "
+			       "tell of every stay");
+		return -EINVAL;
+	}
 	if (!c->exact || !n->vm)
 		return 0;
 	err_set_status(err, -EINVAL, EXIT_USAGE,
@@ -431,6 +437,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 		.sweep = sweep_wanted(&c->sweep),
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
+		.calls = c->calls,
 	};
 	bool only_vms;
 
@@ -529,6 +536,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	l->s.ops = &live_ops;
 	l->method = config->method;
+	l->calls = config->calls;
+	l->returns_only = config->returns_only;
 	l->sweep = config->sweep;
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
