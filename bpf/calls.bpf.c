@@ -319,7 +319,10 @@ int vm_call_end(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Run by user space once the probes are gone: events under way end now. */
+/* When user space ended the trace; what is under way ends then. */
+__u64 calls_end = 0;
+
+/* Run by user space once no thread is followed any more. */
 SEC("?iter/task")
 int vm_tail(struct bpf_iter__task *ctx)
 {
@@ -327,6 +330,7 @@ int vm_tail(struct bpf_iter__task *ctx)
 	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
 
 	if (t && t->open)
-		turn_close(t, task, task_ids(task), bpf_ktime_get_ns());
+		turn_close(t, task, task_ids(task),
+			   calls_end > t->turn_begin ? calls_end : t->turn_begin);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/vm.h"
 
+#include "attach/clock.h"
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 
@@ -195,6 +196,22 @@ int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err
 void vm_untrace(struct tracer *t, u32 pid)
 {
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid);
+}
+
+/* The programs of the scheduler are gone before the tail is run. */
+void vm_end_calls(struct tracer *t)
+{
+	int fd = bpf_map__fd(t->skel->maps.vm_procs);
+	u32 pid;
+
+	if (!t->calls)
+		return;
+	t->skel->bss->calls_end = clock_mono_ns();
+	while (!bpf_map_get_next_key(fd, NULL, &pid))
+		if (bpf_map_delete_elem(fd, &pid))
+			break;
+	vm_stop(t);
+	tracer_tail(t);
 }
 
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,

@@ -32,6 +32,8 @@ void vm_stop(struct tracer *t);
 /* Adds a process to those that are walked. 0 or negative errno. */
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);
 void vm_untrace(struct tracer *t, u32 pid);
+/* Exact calls end, now, at once in all processes: probes take long to take away. */
+void vm_end_calls(struct tracer *t);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.
  * NULL with *err filled. */
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
+#include "cmd/calls_price.h"
 #include "source/live.h"
 #include "source/replay.h"
 
@@ -48,6 +49,11 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	if (rc)
 		return rc;
 	s->waking = true;
+	if (config.calls) {
+		rc = calls_price(o, &config, e);
+		if (rc)
+			return rc;
+	}
 	s->source = live_open(&config, e);
 	if (!s->source)
 		return e->code ? e->code : err_set(e, -EIO, "cannot attach");

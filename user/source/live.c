@@ -252,6 +252,7 @@ static int tails(struct live *l)
 
 /*
  * The way back, in this order:
+ *  0. Exact calls of stock VMs end at one moment, what is under way with them.
  *  1. armed (or the conventional probes) goes: no new mark begins. The carrier
  *     is still there for the batches under way, and so is `traced`.
  *  2. What the direct stopwatch holds is handed over, then the ring drained.
@@ -274,6 +275,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	l->detached = true;
 	if (!l->started)
 		r = start(l);
+	vm_end_calls(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);
 	tracer_tail(l->t);
