@@ -10,22 +10,32 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static __always_inline void emit_life(__u32 kind, struct ids ids, __u32 other,
-				      struct task_struct *t, bool now)
+/* Reserved and filled but for the name. */
+static __always_inline struct wire_life *life_record(__u32 kind, struct ids ids, __u32 other)
 {
 	struct wire_life *l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
 
 	if (!l) {
 		count(COUNT_LIFE_LOST, 1);
-		return;
+		return NULL;
 	}
+	__builtin_memset(l, 0, sizeof(*l));
 	l->h.kind = kind;
 	l->h.bytes = sizeof(*l) - sizeof(l->h);
 	l->h.pid = ids.tgid;
 	l->h.tid = ids.tid;
 	l->mono_ns = bpf_ktime_get_ns();
 	l->other = other;
-	l->pad = 0;
+	return l;
+}
+
+static __always_inline void emit_life(__u32 kind, struct ids ids, __u32 other,
+				      struct task_struct *t, bool now)
+{
+	struct wire_life *l = life_record(kind, ids, other);
+
+	if (!l)
+		return;
 	bpf_core_read(l->comm, sizeof(l->comm), &t->comm);
 	bpf_ringbuf_submit(l, wake_flags(now));
 }
@@ -86,6 +96,44 @@ int BPF_PROG(life_loaded, struct task_struct *task, const char *comm)
 	if (was[0] == is[0] && was[1] == is[1] && is_told_of(ids))
 		emit_life(WIRE_LOADED, ids, 0, task, true);
 	return 0;
+}
+
+/*
+ * What a sweep goes by may change without an exec. Of those that are traced
+ * nothing more is asked: a trace does not end because its target is renamed.
+ */
+static __always_inline int tell_change(struct ids ids, struct task_struct *task, const char *comm)
+{
+	struct wire_life *l;
+
+	if (bpf_map_lookup_elem(&traced, &ids.tgid) || !is_told_of(ids))
+		return 0;
+	l = life_record(WIRE_CHANGED, ids, 0);
+	if (!l)
+		return 0;
+	bpf_probe_read_kernel_str(l->comm, sizeof(l->comm), comm ? comm : task->comm);
+	bpf_ringbuf_submit(l, wake_flags(true));
+	return 0;
+}
+
+/* A process has its first thread's name; an exec tells of itself. */
+SEC("?tp_btf/task_rename")
+int BPF_PROG(life_renamed, struct task_struct *task, const char *comm)
+{
+	if (task->pid != task->tgid || !task->mm)
+		return 0;
+	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve))
+		return 0;
+	return tell_change(task_ids(task), task, comm);
+}
+
+/* Of a process its first thread is told, after it has been moved. */
+SEC("?tp_btf/cgroup_attach_task")
+int BPF_PROG(life_moved, struct cgroup *to, const char *path, struct task_struct *task, bool whole)
+{
+	if (task->pid != task->tgid || !task->mm)
+		return 0;
+	return tell_change(task_ids(task), task, NULL);
 }
 
 /*

@@ -19,6 +19,7 @@ enum wire_kind {
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
 	WIRE_LOADED = 7, /* struct wire_life: the SDK has been loaded into it */
+	WIRE_CHANGED = 8, /* struct wire_life: it has another name or control group */
 	/* Of stock VMs; see vm.h. */
 	WIRE_VM_FRAME = 16, /* struct wire_frame */
 	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
@@ -26,7 +27,7 @@ enum wire_kind {
 	WIRE_VM_GC = 19, /* struct wire_gc */
 	WIRE_VM_CALL = 20, /* struct wire_call */
 	WIRE_VM_CALLS = 21, /* as WIRE_BATCH, made in the kernel: stays in functions */
-	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
+	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
 };
 
 /* What a WIRE_SCHED batch names as its registry; no target's lies there. */

@@ -11,9 +11,14 @@ SAN=()
 case $B in *san*) SAN=(-fsanitize="address,undefined") ;; esac
 PROBE=$T/live_probe
 
+# Where there is no compiler, $PREBUILT has what can be had.
 build() { # OUTPUT SOURCE FLAG...
 	local out=$1 src=$2
 	shift 2
+	if [ -n "${PREBUILT-}" ]; then
+		cp "$PREBUILT/${out##*/}" "$out"
+		return
+	fi
 	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
 }
 
@@ -106,6 +111,10 @@ state() { # PID: semaphore, armed byte, flush byte
 	"$PROBE" -i "$1" | tr '\n' ' '
 }
 
+site() { # PID: the instructions of its carrier
+	"$PROBE" -b "$1"
+}
+
 run_command() { # NAME ARGUMENT...: live_probe until its command has ended
 	local name=$1
 	shift
@@ -120,8 +129,12 @@ run_command() { # NAME ARGUMENT...: live_probe until its command has ended
 	skip "attach" "reads x86-64 instruction bytes"
 	exit 0
 }
-if ! build "$PROBE" tests/live/live_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz \
-	-linih || ! build "$T/steady" tests/vm/steady.c -pthread; then
+wraps=()
+for f in tracer_open site_flush site_armed bpf_program__attach_uprobe_opts kernel_uprobe_multi; do
+	wraps+=("-Wl,--wrap=$f")
+done
+if ! build "$PROBE" tests/live/live_probe.c tests/live/live_stage.c ${SAN+"${SAN[@]}"} \
+	"${wraps[@]}" "$B/libvmspan.a" -lbpf -lelf -lz -linih || ! build "$T/steady" tests/vm/steady.c -pthread; then
 	not_ok "build" "the programs of this test do not build"
 	exit 1
 fi

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "model/snapshot.h"
 #include "rec/codec.h"
+#include "rec/rec.h"
 #include "sink/export.h"
 #include "tests/unit/rec_gen.h"
 
@@ -23,6 +24,8 @@
 enum {
 	PAIRS = 10000,
 	EVENTS = 1000,
+	LOOP_EVENTS = 50,
+	LOOP_SPANS = 1000,
 	STREAM_MAX = 4096
 };
 
@@ -88,9 +91,10 @@ static void add_definition(u8 type, u32 id, const char *name, u32 group)
 	it->defs = (struct item_defs){ 100, 0x4000, d, 64 };
 }
 
-static void make_stream(void)
+static struct gen g = { .seed = 11, .sigma = 0.3, .now = 1000000000, .batch = add_batch };
+
+static void add_head(void)
 {
-	static struct gen g = { .seed = 11, .sigma = 0.3, .now = 1000000000, .batch = add_batch };
 	char name[24];
 	u32 i;
 
@@ -102,6 +106,13 @@ static void make_stream(void)
 		add_definition(VMSPAN_DEF_GROUP, i, name, 0);
 		add_definition(VMSPAN_DEF_COMPARTMENT, i, name, i);
 	}
+}
+
+static void make_stream(void)
+{
+	u32 i;
+
+	add_head();
 	for (i = 0; i < EVENTS; i++) {
 		gen_event(&g);
 		if (i % 100 == 99)
@@ -112,12 +123,45 @@ static void make_stream(void)
 	stream.spans = g.spans;
 }
 
+/* What `make bench` runs: two compartments in turn, a thousand spans an event. */
+static void make_loop(void)
+{
+	struct vmspan_span *span;
+	u32 i, k;
+
+	add_head();
+	for (i = 0; i < LOOP_EVENTS; i++) {
+		u64 begin = g.now;
+		struct vmspan_event *e;
+
+		g.iteration++;
+		for (k = 0; k < LOOP_SPANS; k++) {
+			span = gen_append(&g, VMSPAN_SPAN, 1, 0, 1 + k % 2);
+			span->begin = g.now += 40 + gen_random(&g.seed) % 4;
+			span->end = g.now += 28 + gen_random(&g.seed) % 4;
+			span->iteration = g.iteration;
+			g.spans++;
+		}
+		e = gen_append(&g, VMSPAN_EVENT, 3, 0, g.iteration);
+		e->begin = begin;
+		e->end = g.now;
+		e->mono_begin = gen_mono(begin);
+		e->mono_end = gen_mono(g.now);
+		e->cpu_ns_end = (g.now - begin) / 3;
+		e->records = LOOP_SPANS;
+		gen_flush(&g);
+		g.now += 5000;
+	}
+	stream.spans = g.spans;
+}
+
 /* ---- The pieces; `sum` keeps the compiler from leaving them out ---- */
 
 static volatile u64 sum;
 static vmspan_u32 comp;
 static struct model *model;
 static struct codec *codec;
+static struct rec_writer *writer;
 static const struct exporter *exporter;
 static struct out text;
 
@@ -188,6 +232,16 @@ static void encode(void)
 			fail("encode");
 }
 
+/* All that is done to a batch on its way into a file. */
+static void do_record(void)
+{
+	u32 i;
+
+	for (i = 0; i < stream.count; i++)
+		if (rec_item(writer, &stream.item[i]))
+			fail("record");
+}
+
 static int count(void *ctx, const struct item *it)
 {
 	(void)ctx;
@@ -203,15 +257,37 @@ static void decode(void)
 		fail("decode");
 }
 
-static void set_up_model(void)
+static void new_model(void)
 {
 	static const struct model_config config = { .cycles_hz = 2100000000 };
 
-	make_stream();
 	model = model_new(&config);
 	if (!model)
 		fail("model");
 	out_open_memory(&text);
+}
+
+static void set_up_model(void)
+{
+	make_stream();
+	new_model();
+}
+
+static void set_up_model_loop(void)
+{
+	make_loop();
+	new_model();
+}
+
+static void set_up_record_loop(void)
+{
+	static const struct source_info info = { .clock = CLOCK_TSC, .cycles_hz = 2100000000 };
+	struct err err = { 0 };
+
+	make_loop();
+	writer = rec_create("/dev/null", &info, NULL, &err);
+	if (!writer)
+		fail("record");
 }
 
 static void set_up_codec(void)
@@ -254,9 +330,13 @@ struct piece {
 };
 
 static const struct piece pieces[] = {
-	{ "mark", set_up_mark, do_mark },    { "check", make_stream, do_check },
-	{ "model", set_up_model, feed },     { "encode", set_up_codec, encode },
+	{ "mark", set_up_mark, do_mark },
+	{ "check", make_stream, do_check },
+	{ "model", set_up_model, feed },
+	{ "encode", set_up_codec, encode },
 	{ "decode", set_up_decode, decode },
+	{ "model-loop", set_up_model_loop, feed },
+	{ "record-loop", set_up_record_loop, do_record },
 };
 
 static const char *const export_prefix = "export-";

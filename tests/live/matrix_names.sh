@@ -66,6 +66,17 @@ tell two "spans 5"
 tell x "spans 7"
 detach a
 eq "by a pattern: exact counts" "$(counts a .spans)$(of a "$one_pid" "$two_pid" "$x_pid")" '15[3,5,7]'
+# Names are taken without an exec, too.
+attach a -c "vmn-new$$"
+tell one "name vmn-other$$" "spans 2"
+eq "by name: one that takes another name is left alone" "$(state "$one_pid")" "$untouched"
+tell one "name vmn-new$$"
+check "by name: one that takes it is attached to" wait_armed "$one_pid"
+tell one "spans 1009" "name vmn-a$$" "spans 13" "fork 7"
+detach a
+eq "by name: one that takes it and gives it up again: exact counts" \
+	"$(counts a '[.spans, .forks, .seen]')$(of a "$one_pid")" '[1029,1,1][1022]'
+eq "by name: one that takes it: nothing lost, all defined" "$(counts a "$clean")" "$none"
 # With the wait that record sets for its own command a later one misses nothing.
 attach a -c "vmn-a$$"
 (
@@ -104,6 +115,16 @@ if [ -n "$group" ]; then
 	tell y "spans 47"
 	detach a
 	eq "by control group, as /proc/PID/cgroup has it" "$(counts a .spans)" 43
+	attach a -g "$group/inner"
+	tell y "spans 3"
+	echo "$y_pid" >"$group/inner/cgroup.procs"
+	check "by control group: one that is moved there is attached to" wait_armed "$y_pid"
+	tell y "spans 1009"
+	echo "$y_pid" >"$group/cgroup.procs"
+	tell y "spans 53"
+	detach a
+	eq "by control group: moved there and away again: exact counts" \
+		"$(of a "$x_pid" "$y_pid")$(counts a "$clean")" "[0,1062]$none"
 	dismiss x
 	dismiss y
 	rmdir "$group/inner" "$group"

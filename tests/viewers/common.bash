@@ -5,6 +5,7 @@
 
 VIEWERS=$TOP/build/viewers
 NODE=$VIEWERS/node/bin/node
+[ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
 
 # Ends the script, aloud, unless the files are there.
 need() { # WHAT FILE...

@@ -95,6 +95,22 @@ for name in cut big; do
 	rm "$T/$name.profile.json"
 done
 
+# Sampled stacks: time by function, itself and with what it called.
+"$B/golden/make_recording" sampled "$T/sampled.vmspan"
+export_to sampled firefox "$T/sampled.profile.json"
+export_to sampled collapsed "$T/sampled.txt"
+check "sampled: loads" load "$T/sampled.profile.json"
+eq "sampled: time by function" "$(pq thread functions --session test --json --include-idle --limit 0 |
+	jq -c '[.functions[] | [.name, (.selfSamples * 1e6 | round), (.totalSamples * 1e6 | round)]] | sort')" \
+	"$(jq -RSc -n '[inputs | capture("^(?<s>.*) (?<ns>[0-9]+)$")
+		| {s: (.s | split(";")[2:]), ns: (.ns | tonumber)} | select(.s != [])] | . as $all
+		| [.[].s[]] | unique | map(. as $f | [$f, ([$all[] | select(.s[-1] == $f) | .ns] | add // 0),
+		([$all[] | select(.s | index($f)) | .ns] | add)]) | sort' "$T/sampled.txt")"
+eq "sampled: a category a group" "$(pq thread functions --session test --json --include-idle --limit 0 |
+	jq -c '[.functions[].library | values] | unique')" \
+	'["addon:heavy","addon:light","page:(stdlib)","plugin:shop"]'
+pq stop test >/dev/null
+
 # The checks above can fail.
 gunzip <"$T/one.profile.json.gz" | jq '.threads = []' >"$T/none.json"
 load "$T/none.json"

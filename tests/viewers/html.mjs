@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Opens a page in headless Chromium and uses it as a person would.
-//   node html.mjs PUPPETEER CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
+//   node html.mjs PLAYWRIGHT CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
 // CASE: figures, use, looks, hostile, load, live. Prints ok and not ok lines.
 import { pathToFileURL } from "node:url";
 import { readFileSync, existsSync } from "node:fs";
 import { join, basename } from "node:path";
 
-const [library, chromium, screens, test, where, reportFile] = process.argv.slice(2);
-const puppeteer = (await import(pathToFileURL(library).href)).default;
+const [library, executablePath, screens, test, where, reportFile] = process.argv.slice(2);
+const { chromium: browsers } = await import(pathToFileURL(library).href);
 const report = reportFile && JSON.parse(readFileSync(reportFile, "utf8"));
 const url = existsSync(where) ? pathToFileURL(where).href : where;
 const label = existsSync(where) ? basename(where, ".html") : "served";
@@ -21,8 +21,7 @@ function is(name, got, want) {
 
 const yes = (name, got) => is(name, Boolean(got), true);
 
-const browser = await puppeteer.launch({ executablePath: chromium, headless: true, args: ["--no-sandbox", "--disable-gpu",
-	"--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+const browser = await browsers.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
 const page = await browser.newPage();
 const errors = [], requests = [];
 page.on("pageerror", (e) => errors.push(String(e)));
@@ -30,9 +29,9 @@ page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
 page.on("request", (r) => requests.push(r.url()));
 
 async function open(width = 1360, height = 900) {
-	await page.setViewport({ width, height });
+	await page.setViewportSize({ width, height });
 	await page.goto(url);
-	await page.waitForFunction(() => / - ready$/.test(document.title), { timeout: 20000 });
+	await page.waitForFunction(() => / - ready$/.test(document.title), null, { timeout: 20000 });
 }
 
 const value = (selector) => page.$eval(selector, (e) => e.dataset.value);
@@ -83,11 +82,11 @@ async function figures() {
 			s.lanes += l.events;
 		s.nested = data.events.filter((e) => e[E.parent]).length;
 		s.dots = Number($("gc-chart").dataset.points);
-		s.whole = !data.omitted.events;
+		s.whole = !data.omitted.events && !data.chosen;
 		return s;
 	});
-	is("turns in the timeline", sums.events, report.events.count);
-	if (report.events.count < 4000)
+	is("turns in the timeline", sums.events + await page.evaluate(() => data.left_out), report.events.count);
+	if (report.events.count < 4000 && !await page.evaluate(() => data.chosen))
 		yes("nothing is left out of a small trace", sums.whole);
 	if (sums.whole) {
 		is("time of the turns", [sums.wall, sums.cpu], [report.events.wall_ns, report.events.cpu_ns]);
@@ -96,10 +95,31 @@ async function figures() {
 	}
 	is("collections", [sums.gcs, sums.dots, sums.freed], [report.gc.count, report.gc.count, report.gc.freed_bytes]);
 	is("pauses", sums.pause, report.gc.total_ns);
-	if (Object.values(report.losses).every((n) => !n))
+	const sampled = report.source.method === "sampled";
+	if (Object.values(report.losses).every((n) => !n) && !sampled && sums.whole)
 		is("calls", sums.calls, report.spans);
 	const nodes = await page.$$eval("#graph-box .node", (l) => l.map((n) => n.dataset.group).filter((n) => n !== "(event loop)").sort());
-	is("graph: groups", nodes, report.groups.filter((g) => g.spans && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
+	if (await page.evaluate(() => !data.chosen))
+		is("graph: groups", nodes, report.groups.filter((g) => (sampled ? g.samples : g.spans) && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
+}
+
+/* --group: every panel is about the chosen groups and who has to do with them. */
+async function chosen() {
+	await figures();
+	const seen = await page.evaluate(() => ({
+		glob: data.chosen, note: $("chosen").textContent, shown: data.events.length, out: data.left_out,
+		/* Of the turns, those in which it is known to have run. */
+		ran: data.events.filter((e) => (e[E.tree] || []).some((v, k) => k % N.size === N.group && nameOf(v) === data.chosen)).length,
+		edges: Array.from({ length: data.edges.length / 4 }, (_, i) => [nameOf(data.edges[i * 4]), nameOf(data.edges[i * 4 + 1])]),
+		callers: data.events.some((e) => (e[E.tree] || []).some((v, k) => k % N.size === N.group && nameOf(v) !== data.chosen)),
+	}));
+	is("chosen: every turn has it", [seen.ran, seen.shown], [report.groups[0].events, report.groups[0].events]);
+	is("chosen: turns left out", seen.shown + seen.out, report.events.count);
+	yes("chosen: the page says so", seen.note.includes(seen.glob) && seen.note.includes("left out"));
+	yes("chosen: turns are whole", seen.callers);
+	yes("chosen: there are callers", seen.edges.some(([from, to]) => to === seen.glob && from !== "(event loop)"));
+	is("chosen: calls are its own", seen.edges.filter((e) => !e.includes(seen.glob)), []);
+	is("chosen: cards", await page.$$eval("#cards li[data-group]", (l) => l.map((e) => e.dataset.group)), [seen.glob]);
 }
 
 async function timeline() {
@@ -120,7 +140,7 @@ async function timeline() {
 	const box = await (await page.$("#lanes-canvas")).boundingBox();
 	await page.mouse.move(box.x + box.width / 2, box.y + 40);
 	await page.keyboard.down("Control");
-	await page.mouse.wheel({ deltaY: -240 });
+	await page.mouse.wheel(0, -240);
 	await page.keyboard.up("Control");
 	const wheeled = await view();
 	yes("Ctrl and the wheel zoom", wheeled[1] - wheeled[0] < whole[1] - whole[0]);
@@ -197,8 +217,7 @@ async function table() {
 }
 
 async function graph() {
-	/* puppeteer's own focus() is for HTML elements, and this is SVG. */
-	await page.$eval("#graph-box .node[data-group='addon:tracker']", (n) => n.focus());
+	await page.focus("#graph-box .node[data-group='addon:tracker']");
 	await key("Enter");
 	is("graph: Enter chooses", await text("#graph-side h4"), "addon:tracker");
 	const link = await page.$eval("#graph-side a.docs", (a) => [a.href, a.rel]).catch(() => null);
@@ -226,7 +245,7 @@ async function graph() {
 async function looks() {
 	await open();
 	await page.evaluate(() => scrollTo(0, 0));
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+	await page.emulateMedia({ colorScheme: "light" });
 	await shot("light");
 	await page.$eval("#search", (e) => { e.value = "tracker"; e.dispatchEvent(new Event("input")); });
 	await page.evaluate(() => {
@@ -241,7 +260,7 @@ async function looks() {
 	await page.evaluate(() => { showEvent(-1); fit(); scrollTo(0, 0); });
 	const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 	const light = await paper();
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }]);
+	await page.emulateMedia({ colorScheme: "dark" });
 	const dark = await paper();
 	yes("dark as the system is", light !== dark);
 	await shot("dark");
@@ -251,7 +270,7 @@ async function looks() {
 	await key("Enter");
 	is("the button: dark", await paper(), dark);
 	await key("Enter");
-	await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+	await page.emulateMedia({ colorScheme: "light" });
 	await open(390, 844);
 	is("no sideways scrolling on a phone", await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 	await shot("phone");
@@ -259,6 +278,7 @@ async function looks() {
 
 const cases = {
 	figures,
+	chosen,
 	looks,
 	async use() {
 		await open();
@@ -295,9 +315,9 @@ const cases = {
 	},
 	async live() {
 		await open();
-		await page.waitForFunction(() => Number(document.body.dataset.updates) >= 1, { timeout: 20000 });
+		await page.waitForFunction(() => Number(document.body.dataset.updates) >= 1, null, { timeout: 20000 });
 		const first = await value("[data-key='events.count']");
-		await page.waitForFunction((n) => Number(document.querySelector("[data-key='events.count']").dataset.value) > n, { timeout: 20000 }, Number(first));
+		await page.waitForFunction((n) => Number(document.querySelector("[data-key='events.count']").dataset.value) > n, Number(first), { timeout: 20000 });
 		yes("turns are added as they happen", true);
 		is("the page says it is live", await text("#state"), "live");
 		await shot("live");

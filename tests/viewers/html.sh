@@ -4,22 +4,15 @@
 # it can be used by mouse and keys. Pictures are left in $B/screens.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/viewers/common.bash
+. "$(dirname "$0")/common.bash"
 
-puppeteer="puppeteer-core@24.43.1"
-folder=$B/viewers/html
-library=$folder/node_modules/puppeteer-core/lib/esm/puppeteer/puppeteer-core.js
+library=$VIEWERS/playwright/index.mjs
 screens=$B/screens
-mkdir -p "$screens" "$folder"
-
-fetch() {
-	[ -e "$library" ] && grep -q "\"version\": \"${puppeteer#*@}\"" "$folder/node_modules/puppeteer-core/package.json" && return
-	echo '{"private":true}' >"$folder/package.json"
-	timeout 120 npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund \
-		"$puppeteer" >"$folder/npm.log" 2>&1
-}
+mkdir -p "$screens"
 
 browse() { # CASE PAGE [REPORT]
-	timeout -k 5 120 node tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
+	timeout -k 5 120 "$NODE" tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
 	case $? in
 	0) ;;
 	1) lib_failed=$((lib_failed + 1)) ;;
@@ -37,7 +30,7 @@ pages() {
 
 		page:* = https://example.org/pages
 	END
-	for scenario in basic lossy hostile empty; do
+	for scenario in basic lossy hostile empty sampled; do
 		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
 		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
@@ -132,18 +125,21 @@ serve_live() {
 chromium=$(command -v chromium || command -v google-chrome || true)
 if [ -z "$chromium" ]; then
 	skip "the page in a browser" "no chromium here (apt-get install chromium)"
-elif ! command -v node >/dev/null || ! fetch; then
-	skip "the page in a browser" "$puppeteer cannot be had: $(tail -n 1 "$folder/npm.log" 2>/dev/null)"
+elif [ ! -e "$library" ]; then
+	skip "the page in a browser" "not here: tools/install-deps --viewers fetches it"
 	chromium=
 fi
 
 pages
 links
 if [ -n "$chromium" ]; then
-	for scenario in basic lossy empty one cut; do
+	for scenario in basic lossy empty sampled one cut; do
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"
+	"$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
+	"$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
+	browse chosen "$T/chosen.html" "$T/chosen.json"
 	browse load "$T/large.html" "$T/large.json"
 	browse use "$T/basic.html" "$T/basic.json"
 	looks

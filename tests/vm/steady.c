@@ -12,6 +12,7 @@
  *   gc N, block N, input N, value N   N of them
  *   deep N       recursion N compartments deep (A in B in A ...)
  *   skip N       N enters whose leave never comes, in an event
+ *   name NAME    takes this name
  *   exec         executes itself again
  *   quit
  *
@@ -21,6 +22,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 static vmspan_u32 comps[2], label;
@@ -129,6 +131,8 @@ static void task(const char *line)
 		threads(a, b);
 	} else if (!strcmp(what, "group") && sscanf(line, "%*s %63s", name) == 1) {
 		define(name);
+	} else if (!strcmp(what, "name") && sscanf(line, "%*s %63s", name) == 1) {
+		prctl(PR_SET_NAME, name, 0, 0, 0);
 	} else if (!strcmp(what, "deep")) {
 		deep(a);
 	} else if (!strcmp(what, "skip")) {

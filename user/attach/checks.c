@@ -5,8 +5,10 @@
  */
 #include "attach/checks.h"
 
+#include "attach/clock.h"
 #include "attach/kernel.h"
 #include "attach/tracer.h"
+#include "attach/tsc_sync.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -218,18 +220,44 @@ static void check_tsc(struct check *c)
 }
 #endif
 
+/* The kernel compares the counters when it starts; here they are compared now. */
+static void check_tsc_sync(struct check *c)
+{
+	struct tsc_sync s;
+	struct err e = { 0 };
+	int r = tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC));
+
+	if (r) {
+		set(c, CHECK_OK, "not measured: %s",
+		    r == -ENODATA ? "the CPUs are too busy just now" : strerror(-r));
+	} else if (tsc_sync_refuses(&s, &e)) {
+		set(c, CHECK_WARN, "%.190s", e.what);
+		advise(c, e.hint);
+	} else if (s.cpus == 1 && !s.unmeasured) {
+		set(c, CHECK_OK, "one CPU: nothing to compare");
+	} else {
+		set(c, CHECK_OK, "measured: %u CPUs agree to within %" PRIu64 " ns", s.cpus,
+		    s.error_ns);
+		if (s.unmeasured)
+			snprintf(c->detail + strlen(c->detail),
+				 sizeof(c->detail) - strlen(c->detail),
+				 "; %u more were not measured", s.unmeasured);
+	}
+}
+
 static void check_nops(struct check *c)
 {
 	switch (kernel_nops()) {
 	case NOPS_PLAIN:
-		set(c, CHECK_OK, "this kernel has none");
+		set(c, CHECK_OK, "none: a batch takes a trap, as on all kernels up to 7.1");
 		break;
 	case NOPS_SAFE:
-		set(c, CHECK_OK, "10-byte nops, which are safe");
+		set(c, CHECK_OK, "good: vmspan's batches are handed over by a call, not by a trap");
 		break;
 	case NOPS_UNSAFE:
 		set(c, CHECK_WARN,
-		    "this kernel (6.18 to 7.1) breaks programs whose probes are 5-byte nops when "
+		    "unsafe: this kernel (6.18 to 7.1) breaks programs whose probes are 5-byte "
+		    "nops when "
 		    "they are traced; vmspan's are not, and it refuses those that are");
 		advise(c, "Mind other tools on programs with 5-byte nops; 7.2 is sound.");
 		break;
@@ -387,6 +415,7 @@ u32 checks_machine(struct check list[CHECKS_MAX])
 		{ "task_storage", "BPF task storage", check_storage },
 		{ "msr_tsc", "TSC for BPF", check_msr },
 		{ "tsc", "time-stamp counter", check_tsc },
+		{ "tsc_sync", "counters of the CPUs", check_tsc_sync },
 		{ "optimized_probes", "optimized probes", check_nops },
 		{ "load", "vmspan's BPF programs", check_load },
 	};

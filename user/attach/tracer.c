@@ -5,6 +5,7 @@
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
+#include "attach/tsc_sync.h"
 #include "attach/vm.h"
 
 #include <bpf/bpf.h>
@@ -94,14 +95,27 @@ static void configure_direct(struct tracer *t)
 		bpf_program__set_autoload((struct bpf_program *)list[i], true);
 }
 
+/* Of the scheduler's record, in the order in which they are attached: before
+ * sched_waking what tells it of interrupts. */
+#define SCHED_PROGRAMS(X)       \
+	X(sched_switch)         \
+	X(irq_handler_entry)    \
+	X(irq_handler_exit)     \
+	X(softirq_entry)        \
+	X(softirq_exit)         \
+	X(hrtimer_expire_entry) \
+	X(hrtimer_expire_exit)  \
+	X(sched_waking)         \
+	X(sched_born)
+
 static void configure_exact(struct tracer *t)
 {
 	struct vmspan_bpf *s = t->skel;
 
 	s->rodata->exact = true;
-	bpf_program__set_autoload(s->progs.sched_switch, true);
-	bpf_program__set_autoload(s->progs.sched_waking, true);
-	bpf_program__set_autoload(s->progs.sched_born, true);
+#define LOAD(name) bpf_program__set_autoload(s->progs.name, true);
+	SCHED_PROGRAMS(LOAD)
+#undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
 }
 
@@ -148,6 +162,10 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
+	t->names = life && config->names;
+	t->groups = life && config->groups;
+	bpf_program__set_autoload(t->skel->progs.life_renamed, t->names);
+	bpf_program__set_autoload(t->skel->progs.life_moved, t->groups);
 	if (config->sweep)
 		t->skel->rodata->sweep_flags =
 			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
@@ -159,7 +177,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	if (config->exact)
 		configure_exact(t);
 	else if (!r)
-		r = bpf_map__set_autocreate(t->skel->maps.scheds, false);
+		r = bpf_map__set_autocreate(t->skel->maps.scheds, false) ||
+		    bpf_map__set_autocreate(t->skel->maps.interrupts, false);
 	if (!r && (config->direct || config->exact))
 		r = configure_clock(t);
 	if (!r && !config->vm_hz)
@@ -178,6 +197,16 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	return r;
 }
 
+/* Spans that change CPU are kept then, so the CPUs' counters must agree. What
+ * cannot be measured, on busy CPUs, is left to the kernel's own comparison. */
+static bool counters_agree(const struct tracer_config *config, struct err *err)
+{
+	struct tsc_sync s;
+
+	return !config->exact || tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) ||
+	       !tsc_sync_refuses(&s, err);
+}
+
 struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
@@ -185,6 +214,10 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 
 	if (!t) {
 		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	if (!counters_agree(config, err)) {
+		free(t);
 		return NULL;
 	}
 	kernel_catch_log();
@@ -282,11 +315,11 @@ int tracer_watch_sched(struct tracer *t, struct err *err)
 
 	if (!t->exact)
 		return 0;
-	r = attach(s->progs.sched_switch, &s->links.sched_switch, what, err);
-	if (!r)
-		r = attach(s->progs.sched_waking, &s->links.sched_waking, what, err);
-	if (!r)
-		r = attach(s->progs.sched_born, &s->links.sched_born, what, err);
+#define ATTACH(name) \
+	if (!r)      \
+		r = attach(s->progs.name, &s->links.name, what, err);
+	SCHED_PROGRAMS(ATTACH)
+#undef ATTACH
 	if (!r) {
 		r = for_each_task(s->progs.sched_present);
 		if (r)
@@ -314,6 +347,10 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
 	if (!r)
 		r = attach(s->progs.life_loaded, &s->links.life_loaded, what, err);
+	if (!r && t->names)
+		r = attach(s->progs.life_renamed, &s->links.life_renamed, what, err);
+	if (!r && t->groups)
+		r = attach(s->progs.life_moved, &s->links.life_moved, what, err);
 	if (!r && t->children)
 		r = attach(s->progs.life_fork, &s->links.life_fork, what, err);
 	return r;

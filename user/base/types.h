@@ -23,6 +23,11 @@ static inline u64 min_u64(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
+static inline u32 max_u32(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
 static inline u64 max_u64(u64 a, u64 b)
 {
 	return a > b ? a : b;

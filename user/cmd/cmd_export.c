@@ -70,6 +70,8 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 		.start_ns = s->source->info.start_mono_ns,
 		.start_real_ns = s->source->info.start_real_ns,
 		.glob = o->view.glob,
+		.narrowed = o->target.count || o->select.thread || o->select.min_duration_ns ||
+			    o->select.slowest,
 		.directory = directory_of(output, directory),
 		.docs = docs,
 	};
@@ -139,6 +141,7 @@ int export_run(const struct exporter *x, const struct options *o, const char *in
 {
 	const struct select_config wanted = {
 		.glob = o->view.glob,
+		.whole_turns = x->whole_turns,
 		.pids = o->target.pids,
 		.pid_count = o->target.count,
 		.thread = o->select.thread,

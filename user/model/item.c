@@ -24,6 +24,7 @@ static const u8 fixed_slots[256] = {
 	[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
+	[VMSPAN_WAKE] = sizeof(struct vmspan_wake) / VMSPAN_SLOT,
 };
 
 /* The groups and the name must lie within the definition's slots. */
@@ -40,26 +41,62 @@ static bool sample_fits(const struct vmspan_sample *s)
 	       (size_t)s->h.slots * VMSPAN_SLOT;
 }
 
+/* Size and contents of one record; what it is adds to the sum. */
+static int record_sum(const struct vmspan_head *h, u32 left, struct batch_sum *sum)
+{
+	if (!h->slots || h->slots * (u32)VMSPAN_SLOT > left)
+		return -EBADMSG;
+	if (fixed_slots[h->type] && h->slots != fixed_slots[h->type])
+		return -EBADMSG;
+	switch (h->type) {
+	case VMSPAN_EVENT:
+		sum->turn = !sum->events && left == sizeof(struct vmspan_event);
+		sum->events++;
+		sum->label_last = max_u32(sum->label_last, ((const struct vmspan_event *)h)->label);
+		return 0;
+	case VMSPAN_GC:
+	case VMSPAN_BLOCK:
+	case VMSPAN_INPUT:
+	case VMSPAN_FRAME:
+	case VMSPAN_VALUE:
+		sum->label_last = max_u32(sum->label_last, h->id);
+		return 0;
+	case VMSPAN_SAMPLE:
+		return sample_fits((const void *)h) ? 0 : -EBADMSG;
+	}
+	if (h->type < VMSPAN_DEF_GROUP || h->type > VMSPAN_DEF_LAST)
+		return 0;
+	sum->defs++;
+	return def_fits((const void *)h) ? 0 : -EBADMSG;
+}
+
+int batch_sum(const void *data, u32 bytes, u32 records, struct batch_sum *sum)
+{
+	const u8 *p = data, *end = p + bytes;
+	u32 n = 0, spans = 0, last = 0;
+
+	*sum = (struct batch_sum){ 0 };
+	for (; p < end; n++) {
+		const struct vmspan_head *h = (const void *)p;
+
+		if (end - p < VMSPAN_SLOT)
+			return -EBADMSG;
+		if (h->type == VMSPAN_SPAN && h->slots == 1) {
+			spans++;
+			last = max_u32(last, h->id);
+		} else if (record_sum(h, (u32)(end - p), sum)) {
+			return -EBADMSG;
+		}
+		p += h->slots * (u32)VMSPAN_SLOT;
+	}
+	sum->spans = spans;
+	sum->compartment_last = last;
+	return records == UINT32_MAX || n == records ? 0 : -EBADMSG;
+}
+
 int batch_check(const void *data, u32 bytes, u32 records)
 {
-	const u8 *p = data;
-	u32 at = 0, n = 0;
+	struct batch_sum sum;
 
-	while (at < bytes) {
-		const struct vmspan_head *h = (const void *)(p + at);
-
-		if (bytes - at < VMSPAN_SLOT || !h->slots ||
-		    h->slots * (u32)VMSPAN_SLOT > bytes - at)
-			return -EBADMSG;
-		if (fixed_slots[h->type] && h->slots != fixed_slots[h->type])
-			return -EBADMSG;
-		if (h->type >= VMSPAN_DEF_GROUP && h->type <= VMSPAN_DEF_LAST &&
-		    !def_fits((const void *)h))
-			return -EBADMSG;
-		if (h->type == VMSPAN_SAMPLE && !sample_fits((const void *)h))
-			return -EBADMSG;
-		at += h->slots * (u32)VMSPAN_SLOT;
-		n++;
-	}
-	return records == UINT32_MAX || n == records ? 0 : -EBADMSG;
+	return batch_sum(data, bytes, records, &sum);
 }

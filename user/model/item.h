@@ -61,7 +61,7 @@ struct item_defs {
 
 /*
  * The registry of streams that come from the scheduler, not from the target:
- * their records are VMSPAN_OFF. Registries of targets lie at multiples of
+ * their records are VMSPAN_OFF and VMSPAN_WAKE. Registries of targets lie at multiples of
  * VMSPAN_REGISTRY_ALIGN.
  */
 #define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */
@@ -117,6 +117,13 @@ typedef int (*item_fn)(void *ctx, const struct item *it);
 /* "ring_full", "read_fault", ...: the keys of the report's "losses". */
 const char *loss_name(enum loss_cause cause);
 
+/* What is in some records. */
+struct batch_sum {
+	u32 spans, events, defs;
+	u32 compartment_last, label_last; /* the largest ids they name, or 0 */
+	bool turn; /* the last of them is their first event */
+};
+
 /*
  * Checks records from outside: sizes, known types' slot counts, names within
  * their records, exactly `records` of them in exactly `bytes`. Unknown types
@@ -124,5 +131,7 @@ const char *loss_name(enum loss_cause cause);
  * item_batch or (with records = UINT32_MAX: any number) an item_defs.
  */
 int batch_check(const void *data, u32 bytes, u32 records);
+/* The same, and sums up: one walk over a batch instead of one a question. */
+int batch_sum(const void *data, u32 bytes, u32 records, struct batch_sum *sum);
 
 #endif

@@ -2,7 +2,6 @@
 /* Takes the canonical stream apart and hands each record to its place. */
 #include "model/model.h"
 #include "model/model_priv.h"
-#include "model/scale.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +32,8 @@ void model_free(struct model *m)
 		free(m->spare[m->spare_len]);
 	}
 	free(m->shares);
+	free(m->event_waits);
+	wait_rows_free(&m->waits);
 	free(m);
 }
 
@@ -76,11 +77,31 @@ static struct turn *turn_of(struct model *m, struct stream *st, u32 iteration)
 	return t;
 }
 
+/* One event at a time keeps the places of its sums in the rows. */
+static int turn_leave(struct model *m)
+{
+	int rc = m->active ? turn_park(m->active) : 0;
+
+	m->active = NULL;
+	return rc;
+}
+
+/* Makes the event the active one. NULL without memory. */
+static struct turn *turn_enter(struct model *m, struct stream *st, u32 iteration)
+{
+	if (turn_leave(m))
+		return NULL;
+	m->active = turn_of(m, st, iteration);
+	return m->active;
+}
+
 /* The event is over. */
 static void turn_done(struct model *m, struct stream *st, struct turn *t)
 {
 	u32 index = 0;
 
+	if (m->active == t)
+		m->active = NULL;
 	while (st->turns[index] != t)
 		index++;
 	memmove(st->turns + index, st->turns + index + 1,
@@ -129,46 +150,6 @@ static void close_gap(struct stream *st, u64 end)
 	st->last_end = end;
 }
 
-static int show_span(struct model *m, struct stream *st, const struct vmspan_span *s,
-		     const struct comp *c, const struct stay *stay)
-{
-	const struct vmspan_gc *gc = s->h.type == VMSPAN_GC ? (const void *)s : NULL;
-	const struct vmspan_block *block = s->h.type == VMSPAN_BLOCK ? (const void *)s : NULL;
-	struct model_span out;
-
-	if (!m->observer || !m->observer->span)
-		return 0;
-	out = (struct model_span){
-		.thread = &st->pub,
-		.type = (enum vmspan_type)s->h.type,
-		.fate = stay->fate,
-		.name = c ? registry_name(&m->set, c->name)
-			  : registry_label(&m->set, st->registry, s->h.id),
-		.group = c ? registry_name(&m->set, st->proc->rows[c->rows[0]].name) : "",
-		.begin_ns = clock_ns(&m->clock, s->begin),
-		.end_ns = clock_ns(&m->clock, s->end),
-		.cpu_begin = s->cpu_begin,
-		.cpu_end = s->cpu_end,
-		.depth = s->h.depth & VMSPAN_DEPTH_MASK,
-		.repaired = s->h.depth & VMSPAN_F_REPAIRED,
-		.iteration = s->iteration,
-		.bytes_before = gc ? gc->bytes_before : 0,
-		.bytes_after = gc ? gc->bytes_after : 0,
-		.peer = block ? block->peer : 0,
-	};
-
-	if (!model_in_range(m, out.begin_ns))
-		return 0;
-	if (stay->cycles && out.end_ns > out.begin_ns) {
-		u64 ns = out.end_ns - out.begin_ns;
-
-		out.self_ns = scale(stay->self, ns, stay->cycles);
-		out.blocked_ns = scale(stay->blocked, ns, stay->cycles);
-		out.gc_ns = scale(stay->gc, ns, stay->cycles);
-	}
-	return m->observer->span(m->observer_ctx, &out);
-}
-
 static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc *gc)
 {
 	struct gc_stats *g = &st->proc->gc;
@@ -193,7 +174,7 @@ static bool covered(const struct stream *st, u64 begin)
 /* A span, a collection or a blocking call. */
 static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
-	struct turn_rules rules = { m->config.nested, st->gap_cycles, st->sched };
+	struct turn_rules rules;
 	bool span = s->h.type == VMSPAN_SPAN;
 	struct comp *c = NULL;
 	struct stay stay = { .fate = SPAN_KEPT };
@@ -205,7 +186,6 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		return 0;
 	}
 	close_gap(st, s->end);
-	rules.gap_cycles = st->gap_cycles;
 	if (s->h.depth & VMSPAN_F_REPAIRED)
 		m->repairs.repaired++;
 	if (s->h.type == VMSPAN_GC)
@@ -213,11 +193,13 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	/* A collection or call outside of everything is no event. */
 	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK)) {
 		stay.cycles = stay.self = s->end > s->begin ? s->end - s->begin : 0;
-		return show_span(m, st, s, NULL, &stay);
+		return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
 	}
-	t = turn_of(m, st, s->iteration);
+	t = m->active && m->active->iteration == s->iteration ? m->active
+							      : turn_enter(m, st, s->iteration);
 	if (!t)
 		return -ENOMEM;
+	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, st->proc->rows };
 	if (span) {
 		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
@@ -231,7 +213,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		return rc;
 	if (stay.fate == SPAN_BAD)
 		m->repairs.discarded_shares++;
-	rc = show_span(m, st, s, c, &stay);
+	if (m->observer && m->observer->span)
+		rc = show_span(m, st, s, c, &stay);
 	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
 		return rc;
 	/* The root of what ran outside any event: an event of its own. */
@@ -259,18 +242,21 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 }
 
 /* What of the event's off-CPU time no stay in it has taken is native. */
-static void take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
+static int take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
 {
 	struct off_sum off;
 
 	if (!st->sched)
-		return;
-	off = sched_take(st->sched, e->begin, e->end);
+		return 0;
 	t->exact = covered(st, e->begin);
+	if (sched_take(st->sched, e->begin, e->end, &off, t->exact ? &t->waits : NULL))
+		return -ENOMEM;
+	waits_own(&t->waits, 0, WAIT_NATIVE);
 	if (t->exact)
 		turn_off(t, &off);
 	if (!e->parent)
 		sched_forget(st->sched, e->end);
+	return 0;
 }
 
 static int take_event(struct model *m, struct stream *st, const struct vmspan_event *e, u64 seq)
@@ -291,9 +277,8 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		return 0;
 	}
 	t = turn_of(m, st, e->h.id);
-	if (!t)
+	if (!t || take_native_off(st, t, e))
 		return -ENOMEM;
-	take_native_off(st, t, e);
 	whole = whole && (t->exact || !m->config.exact);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole || st->flawed);
@@ -307,29 +292,13 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	return rc ? rc : nest(m, st, e);
 }
 
-static int take_mark(struct model *m, struct stream *st, const struct vmspan_mark *mk)
-{
-	struct model_mark out = {
-		.thread = &st->pub,
-		.type = (enum vmspan_type)mk->h.type,
-		.label = registry_label(&m->set, st->registry, mk->h.id),
-		.value = mk->value,
-		.time_ns = clock_ns(&m->clock, mk->time),
-		.iteration = mk->iteration,
-	};
-
-	if (mk->time < m->attach_cycles || !model_in_range(m, out.time_ns))
-		return 0;
-	m->inputs += mk->h.type == VMSPAN_INPUT;
-	m->frames += mk->h.type == VMSPAN_FRAME;
-	if (!m->observer || !m->observer->mark)
-		return 0;
-	return m->observer->mark(m->observer_ctx, &out);
-}
-
 /* The streams of the scheduler's record have no other records. */
 static int take_sched(struct stream *st, const struct vmspan_span *r)
 {
+	if (r->h.type == VMSPAN_WAKE) {
+		sched_woken(st->sched, (const void *)r);
+		return 0;
+	}
 	if (st->gap_open) {
 		sched_gap(st->sched, r->end);
 		st->gap_open = false;
@@ -351,11 +320,12 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
 	case VMSPAN_VALUE:
-		return take_mark(m, st, (const void *)h);
+		return show_mark(m, st, (const void *)h);
 	case VMSPAN_DEF_GROUP:
 	case VMSPAN_DEF_COMPARTMENT:
 	case VMSPAN_DEF_LABEL:
 	case VMSPAN_DEF_FRAME:
+	case VMSPAN_DEF_NOTE:
 		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
 	}
 	return 0; /* of a newer target */
@@ -400,7 +370,8 @@ static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
 		p += (size_t)h->slots * VMSPAN_SLOT;
 		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
 	}
-	return rc;
+	/* Streams come and go between batches, and their events with them. */
+	return turn_leave(m) ?: rc;
 }
 
 /* ---------------------------------------------------------------- Items -- */

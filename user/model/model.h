@@ -92,6 +92,8 @@ struct model_event {
 	struct ledger ledger; /* event_wall_ns is its wall */
 	const struct model_share *shares; /* one a group charged */
 	u32 share_count;
+	const struct model_wait *waits; /* exact mode; names live as long as the model */
+	u32 wait_count;
 };
 
 struct model_mark {

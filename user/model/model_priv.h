@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The model's inside, shared by model.c, settle.c and snapshot.c only. */
+/* The model's inside, shared by model.c, show.c, settle.c and snapshot.c only. */
 #ifndef MODEL_PRIV_H
 #define MODEL_PRIV_H
 
@@ -15,12 +15,16 @@ struct model {
 	u64 begin_ns, end_ns; /* of the first and the last clock item */
 	u64 uid; /* of the last turn */
 	u64 thread_id; /* of the last thread */
+	struct turn *active; /* of this batch, or NULL: see turn_park() */
 	struct turn *spare[8]; /* turns for reuse */
 	u32 spare_len;
 	const struct model_observer *observer;
 	void *observer_ctx;
 	struct model_share *shares; /* scratch for the observer */
 	u32 share_cap;
+	struct wait_rows waits;
+	struct model_wait *event_waits; /* scratch for the observer */
+	u32 event_wait_cap;
 	struct loss_stats losses;
 	u64 missing; /* records, by sequence numbers */
 	struct repair_stats repairs;
@@ -33,6 +37,17 @@ bool model_in_range(const struct model *m, u64 ns);
  * `e` is NULL for an event whose record is missing, or that never was one. */
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 bool incomplete);
+
+/* A row of waits with its names, which live as long as the model. */
+struct model_wait wait_shown(const struct registry_set *set, const struct wait_row *row);
+
+/* ---- show.c ---- */
+
+/* Shows a stay to the observer, which wants spans. 0, or what it returned. */
+int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, const struct comp *c,
+	      const struct stay *stay);
+/* Counts a mark, and shows it to an observer that wants it. */
+int show_mark(struct model *m, struct stream *st, const struct vmspan_mark *mk);
 
 struct snapshot;
 /* All but the groups: d -= then. */

@@ -24,6 +24,9 @@ struct row {
 	u32 name; /* intern id of "kind:name" */
 	u8 kind;
 	u32 refs; /* group ids that mean this row */
+	/* Where the event that is active keeps its sums. */
+	u32 turn_share;
+	u64 turn_uid;
 	struct group_stats stats;
 };
 
@@ -35,10 +38,9 @@ struct comp {
 	u8 row_count;
 	u32 rows[VMSPAN_GROUPS_MAX + 2]; /* groups, own group, top */
 	u32 generation; /* of the registry when rows were worked out */
-	/* Where the last event it was seen in keeps its sums. */
+	/* Where the event that is active keeps its sums. */
 	u64 turn_uid;
 	u32 turn_comp;
-	u32 turn_shares[VMSPAN_GROUPS_MAX + 2];
 };
 
 struct group_def {
@@ -66,6 +68,13 @@ struct registry {
 	struct map threads; /* thread number -> struct stream * */
 };
 
+/* What is not as it should be with a process, and what to do about it. */
+struct proc_note {
+	u32 id; /* odd; 0: free */
+	u32 text, advice; /* intern ids + 1; text 0: taken back */
+};
+#define NOTES_MAX 32 /* of a process; more are not kept */
+
 struct proc {
 	u32 pid, ppid;
 	u64 id; /* unique in the model, from 1 */
@@ -80,6 +89,8 @@ struct proc {
 	u32 registry_len;
 	struct map thread_names; /* tid -> owned char * */
 	struct map scheds; /* tid -> struct sched * */
+	struct proc_note *notes; /* owned */
+	u32 note_len;
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;
@@ -116,7 +127,14 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d);
 /* The compartment, with its rows worked out; an id never defined becomes
  * "(unknown)". NULL without memory. */
-struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
+struct comp *registry_comp_slow(struct registry_set *s, struct proc *p, struct registry *r, u32 id);
+static inline struct comp *registry_comp(struct registry_set *s, struct proc *p, struct registry *r,
+					 u32 id)
+{
+	struct comp *c = id < r->comp_len ? r->comps[id] : NULL;
+
+	return c && c->generation == r->generation ? c : registry_comp_slow(s, p, r, id);
+}
 /* A label's text, "" for 0 and for ids never defined. */
 const char *registry_label(const struct registry_set *s, const struct registry *r, u32 id);
 /* A frame; NULL for one that was never defined. */

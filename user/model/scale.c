@@ -7,6 +7,9 @@ static u64 muldiv(u64 part, u64 amount, u64 total, u64 *rest)
 {
 	unsigned __int128 wide = (unsigned __int128)part * amount;
 
+	/* Most parts of most events are nothing. */
+	if (!part)
+		return *rest = 0;
 	if (wide >> 64) {
 		*rest = (u64)(wide % total);
 		return (u64)(wide / total);

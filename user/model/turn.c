@@ -6,22 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more entry of an array that doubles. */
-static int grow(void *array, u32 len, u32 *cap, size_t size)
-{
-	void **at = array, *p;
-	u32 want;
+/* What the usual span does not need stays out of its registers' way. */
+#define NOINLINE __attribute__((noinline))
 
-	if (len < *cap)
-		return 0;
-	want = *cap ? *cap * 2 : 8;
-	p = realloc(*at, want * size);
+/* Doubles an array; what is new is zero. */
+static NOINLINE int array_double(void **array, u32 *cap, size_t size)
+{
+	u32 want = *cap ? *cap * 2 : 8;
+	void *p = realloc(*array, want * size);
+
 	if (!p)
 		return -ENOMEM;
 	memset((char *)p + *cap * size, 0, (want - *cap) * size);
-	*at = p;
+	*array = p;
 	*cap = want;
 	return 0;
+}
+
+/* Room for one more entry. */
+static inline int grow(void *array, u32 len, u32 *cap, size_t size)
+{
+	return len < *cap ? 0 : array_double(array, cap, size);
 }
 
 void turn_reset(struct turn *t, u32 iteration, u64 uid)
@@ -41,6 +46,7 @@ void turn_reset(struct turn *t, u32 iteration, u64 uid)
 		.comp_cap = keep.comp_cap,
 		.share_of = keep.share_of,
 		.comp_of = keep.comp_of,
+		.waits = { keep.waits.at, 0, keep.waits.cap, 0 },
 		.scratch = keep.scratch,
 		.scratch_cap = keep.scratch_cap,
 	};
@@ -56,6 +62,7 @@ void turn_free(struct turn *t)
 	free(t->pend);
 	free(t->comps);
 	free(t->scratch);
+	free(t->waits.at);
 	map_free(&t->share_of);
 	map_free(&t->comp_of);
 	*t = (struct turn){ 0 };
@@ -130,55 +137,89 @@ static u64 shallower_seq(const struct turn *t, u16 depth)
 	return i ? t->pend[i - 1].seq : 0;
 }
 
-static struct share *share_of(struct turn *t, u32 row, u32 *index)
+/* Where the group's sums are in this event; its row remembers it for the event
+ * that is active. */
+static struct share *share_of(struct turn *t, struct row *rows, u32 row, u32 *index)
 {
-	u64 *at = map_get(&t->share_of, row);
+	struct row *r = &rows[row];
 	struct share *sh;
+	u64 *at;
 
-	if (!at) {
-		if (grow(&t->shares, t->share_len, &t->share_cap, sizeof(*t->shares)) ||
-		    map_put(&t->share_of, row, t->share_len))
-			return NULL;
-		sh = &t->shares[t->share_len];
-		*sh = (struct share){ .row = row, .outer = sh->outer, .outer_cap = sh->outer_cap };
-		*index = t->share_len++;
-		return sh;
+	if (r->turn_uid != t->uid) {
+		at = map_get(&t->share_of, row);
+		if (!at) {
+			if (grow(&t->shares, t->share_len, &t->share_cap, sizeof(*t->shares)))
+				return NULL;
+			sh = &t->shares[t->share_len];
+			*sh = (struct share){ .row = row,
+					      .outer = sh->outer,
+					      .outer_cap = sh->outer_cap };
+		}
+		r->turn_share = at ? (u32)*at : t->share_len++;
+		r->turn_uid = t->uid;
 	}
-	*index = (u32)*at;
+	*index = r->turn_share;
 	return &t->shares[*index];
 }
 
-/* Where the compartment's sums are in this event; cached in the compartment. */
-static struct turn_comp *comp_of(struct turn *t, struct comp *c, u32 id)
+/* The same for a compartment that the event has not entered since it became
+ * active. */
+static NOINLINE struct turn_comp *comp_enter(struct turn *t, struct comp *c, u32 id,
+					     struct row *rows)
 {
 	struct turn_comp *tc;
 	u64 *at;
 	u32 i;
 
-	if (c->turn_uid == t->uid)
-		return &t->comps[c->turn_comp];
 	at = map_get(&t->comp_of, id);
 	if (at && t->comps[*at].share_count == c->row_count) {
 		tc = &t->comps[*at];
 	} else {
-		if (grow(&t->comps, t->comp_len, &t->comp_cap, sizeof(*t->comps)) ||
-		    map_put(&t->comp_of, id, t->comp_len))
+		if (grow(&t->comps, t->comp_len, &t->comp_cap, sizeof(*t->comps)))
 			return NULL;
 		tc = &t->comps[t->comp_len++];
 		*tc = (struct turn_comp){ .id = id, .share_count = c->row_count };
 	}
 	for (i = 0; i < c->row_count; i++)
-		if (!share_of(t, c->rows[i], &tc->shares[i]))
+		if (!share_of(t, rows, c->rows[i], &tc->shares[i]))
 			return NULL;
 	c->turn_uid = t->uid;
 	c->turn_comp = (u32)(tc - t->comps);
 	return tc;
 }
 
+int turn_park(struct turn *t)
+{
+	for (; t->comp_parked < t->comp_len; t->comp_parked++)
+		if (map_put(&t->comp_of, t->comps[t->comp_parked].id, t->comp_parked))
+			return -ENOMEM;
+	for (; t->share_parked < t->share_len; t->share_parked++)
+		if (map_put(&t->share_of, t->shares[t->share_parked].row, t->share_parked))
+			return -ENOMEM;
+	return 0;
+}
+
 static u64 less(u64 from, u64 a, u64 b)
 {
 	from -= min_u64(from, a);
 	return from - min_u64(from, b);
+}
+
+/* The usual span of a group: nothing lies in it, and the stay before it is
+ * taken in by whatever will take in this one. */
+static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u16 depth,
+				u64 cycles, u64 seq, u64 shallower)
+{
+	struct outer *top = sh->outer + sh->outer_len - 1;
+
+	if (!sh->outer_len || top->begin >= s->begin || top->depth < depth || top->seq <= shallower)
+		return false;
+	top->charged += cycles;
+	top->cpu += cycles;
+	top->ticks++;
+	top->depth = depth;
+	top->seq = seq;
+	return true;
 }
 
 /*
@@ -189,24 +230,12 @@ static u64 less(u64 from, u64 a, u64 b)
 static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth, bool valid,
 		       const struct inside *in, u64 seq, u64 shallower)
 {
+	/* A stay is counted in the event that it began in. */
 	u64 ticks = !(s->h.depth & VMSPAN_F_PART);
 	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = ticks },
 		     within = { 0 };
-	struct outer *top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
+	struct outer *top;
 
-	/* The usual case: a stay without anything inside, next to others. */
-	if (valid && top && top->begin < s->begin && top->depth >= depth && top->seq > shallower &&
-	    !(in->nested | in->blocked | in->gc | in->off)) {
-		sh->charged += in->cycles;
-		sh->cpu += in->cycles;
-		sh->ticks += ticks;
-		top->charged += in->cycles;
-		top->cpu += in->cycles;
-		top->ticks += ticks;
-		top->depth = depth;
-		top->seq = seq;
-		return 0;
-	}
 	while (sh->outer_len && sh->outer[sh->outer_len - 1].begin >= s->begin) {
 		top = &sh->outer[--sh->outer_len];
 		within.charged += top->charged;
@@ -214,20 +243,12 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.gc += top->gc;
 		within.cpu += top->cpu;
 		within.preempted += top->preempted;
-		within.ticks += top->ticks;
 	}
 	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
 	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
-	sh->charged += o.charged - within.charged;
-	sh->blocked += o.blocked - within.blocked;
-	sh->gc += o.gc - within.gc;
-	sh->cpu += o.cpu - within.cpu;
-	sh->preempted += o.preempted - within.preempted;
-	sh->ticks += o.ticks;
-	sh->ticks -= within.ticks;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 	/* Nothing shallower was closed in between, so the same stays are open
 	 * around both: whoever takes in one will take in the other. */
@@ -246,16 +267,6 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		return -ENOMEM;
 	sh->outer[sh->outer_len++] = o;
 	return 0;
-}
-
-/* Duration and self time of a stay around `in`; BAD if they make no sense. */
-static bool stay_cycles(const struct vmspan_span *s, const struct inside *in, u64 *cycles)
-{
-	*cycles = s->end - s->begin;
-	if (s->end >= s->begin && *cycles >= in->cycles)
-		return true;
-	*cycles = in->cycles;
-	return false;
 }
 
 /* Takes off-CPU time out of the `self` cycles of a stay; its waiting is
@@ -282,65 +293,78 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 	add(&in->off, total);
 }
 
-/* The intervals of a stay, if the record covers it. */
-static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s,
-		     struct off_sum *off)
+/* What every stay has: the stays in it, its cycles, its time off the CPU. */
+struct measured {
+	struct inside in; /* itself included */
+	struct off_sum off; /* its own */
+	bool exact; /* the scheduler's record covers it */
+};
+
+/* Fills both; the fate is SPAN_KEPT, or SPAN_BAD if its times make no sense.
+ * 0 or -ENOMEM. */
+static int stay_measure(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+			u16 depth, struct measured *m, struct stay *out)
 {
-	if (!rules->sched)
-		return false;
-	*off = sched_take(rules->sched, s->begin, s->end);
-	return rules->sched->from <= s->begin;
+	u64 cycles = s->end - s->begin;
+
+	m->in = pend_take(t, depth, s->begin);
+	m->exact = rules->sched && rules->sched->from <= s->begin;
+	if (rules->sched &&
+	    sched_take(rules->sched, s->begin, s->end, &m->off, m->exact ? &t->waits : NULL))
+		return -ENOMEM;
+	out->fate = SPAN_KEPT;
+	if (s->end < s->begin || cycles < m->in.cycles) {
+		out->fate = SPAN_BAD;
+		cycles = m->in.cycles;
+	}
+	out->cycles = cycles;
+	out->self = cycles - m->in.cycles;
+	m->in.cycles = cycles;
+	if (m->exact)
+		take_off(t, &m->off, &out->self, &m->in);
+	out->blocked = m->in.blocked;
+	out->gc = m->in.gc;
+	return 0;
 }
 
-int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
-	      struct comp *c, struct stay *out)
+static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
+				const struct vmspan_span *s, struct turn_comp *tc, u16 depth,
+				struct stay *out)
 {
-	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
-	struct inside in = pend_take(t, depth, s->begin);
-	struct turn_comp *tc = comp_of(t, c, s->h.id);
-	struct off_sum off = { { 0 } };
-	/* Where the scheduler's record tells where it was, nothing is discarded. */
-	bool exact = sched_of(rules, s, &off);
-	bool moved = s->cpu_begin != s->cpu_end && !exact, valid;
-	bool stale = in.nested && rules->nested == NESTED_DROP;
-	u64 cycles, self, shallower, seq = t->closed + 1;
-	/* A stay is counted in the event that it began in. */
+	u64 shallower, seq = t->closed + 1;
 	u64 once = !(s->h.depth & VMSPAN_F_PART);
+	bool moved, stale, valid;
+	struct measured m;
 	u32 i;
 
-	if (!tc)
+	if (stay_measure(t, rules, s, depth, &m, out))
 		return -ENOMEM;
-	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
-	if (!stay_cycles(s, &in, &cycles))
-		out->fate = SPAN_BAD;
-	else if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
-		out->fate = SPAN_LOST;
-	self = cycles - in.cycles;
-	in.cycles = cycles;
-	if (exact)
-		take_off(t, &off, &self, &in);
-	out->cycles = cycles;
-	out->self = self;
-	out->blocked = in.blocked;
-	out->gc = in.gc;
+	/* Where the scheduler's record tells where it was, nothing is discarded. */
+	moved = s->cpu_begin != s->cpu_end && !m.exact;
+	stale = m.in.nested && rules->nested == NESTED_DROP;
+	if (out->fate != SPAN_BAD)
+		out->fate = stale                           ? SPAN_STALE
+			    : moved                         ? SPAN_MOVED
+			    : s->begin <= rules->gap_cycles ? SPAN_LOST
+							    : SPAN_KEPT;
 	switch (out->fate) {
 	case SPAN_KEPT:
-		add(&tc->self, self);
-		add(&t->self, self);
-		for (i = VMSPAN_OFF_PREEMPTED; exact && i < VMSPAN_OFF_REASONS; i++)
-			tc->off.cycles[i] += off.cycles[i];
+		add(&tc->self, out->self);
+		add(&t->self, out->self);
+		for (i = VMSPAN_OFF_PREEMPTED; m.exact && i < VMSPAN_OFF_REASONS; i++)
+			tc->off.cycles[i] += m.off.cycles[i];
 		break;
 	case SPAN_MOVED:
-		add(&t->moved, self);
+		add(&t->moved, out->self);
 		break;
 	case SPAN_STALE:
-		add(&t->stale, self);
+		add(&t->stale, out->self);
 		break;
 	case SPAN_LOST:
-		add(&tc->unsure, self);
+		add(&tc->unsure, out->self);
 		break;
 	case SPAN_BAD:
-		add(&t->lost, self);
+		add(&t->lost, out->self);
 		break;
 	}
 	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
@@ -348,50 +372,94 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
 
-		sh->spans += once;
 		if (stale)
 			sh->stale += once;
 		else if (moved)
 			sh->moved += once;
 		else
 			sh->stayed += once;
-		if (share_close(sh, s, depth, valid, &in, seq, shallower))
+		if (share_close(sh, s, depth, valid, &m.in, seq, shallower))
 			return -ENOMEM;
 	}
-	return pend_leave(t, depth, s->end, &in);
+	return pend_leave(t, depth, s->end, &m.in);
+}
+
+/* Nothing lies in the span, nothing happened to it, and another of its depth
+ * has closed before it. */
+static bool span_plain(const struct turn *t, const struct turn_rules *rules,
+		       const struct vmspan_span *s, u16 depth)
+{
+	return t->pend_len && t->pend[t->pend_len - 1].depth == depth && !rules->sched &&
+	       !(s->h.depth & VMSPAN_F_PART) &&
+	       s->cpu_begin == s->cpu_end && s->end >= s->begin && s->begin > rules->gap_cycles;
+}
+
+/* The same as what turn_span() does to all others, for most of them. */
+static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_comp *tc, u16 depth,
+		       struct stay *out)
+{
+	struct inside in = { .cycles = s->end - s->begin };
+	u64 shallower = t->pend_len > 1 ? t->pend[t->pend_len - 2].seq : 0;
+	struct pend *p = &t->pend[t->pend_len - 1];
+	u64 seq = ++t->closed;
+	u32 i;
+
+	*out = (struct stay){ SPAN_KEPT, in.cycles, in.cycles, 0, 0 };
+	add(&tc->self, in.cycles);
+	add(&t->self, in.cycles);
+	for (i = 0; i < tc->share_count; i++) {
+		struct share *sh = &t->shares[tc->shares[i]];
+
+		sh->stayed++;
+		if (!share_beside(sh, s, depth, in.cycles, seq, shallower) &&
+		    share_close(sh, s, depth, true, &in, seq, shallower))
+			return -ENOMEM;
+	}
+	p->seq = seq;
+	p->end = t->last_end = s->end;
+	add(&p->in.cycles, in.cycles);
+	return 0;
+}
+
+int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+	      struct comp *c, struct stay *out)
+{
+	struct turn_comp *tc = c->turn_uid == t->uid ? &t->comps[c->turn_comp]
+						     : comp_enter(t, c, s->h.id, rules->rows);
+	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
+
+	if (!tc)
+		return -ENOMEM;
+	if (span_plain(t, rules, s, depth))
+		return span_beside(t, s, tc, depth, out);
+	if (span_around(t, rules, s, tc, depth, out))
+		return -ENOMEM;
+	if (t->waits.open)
+		waits_own(&t->waits, s->begin, c->rows[0]);
+	return 0;
 }
 
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
-	struct inside in = pend_take(t, depth, s->begin);
-	struct off_sum off = { { 0 } };
-	bool exact = sched_of(rules, s, &off);
-	u64 cycles, self;
+	struct measured m;
 
+	if (stay_measure(t, rules, s, depth, &m, out))
+		return -ENOMEM;
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
-	out->fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
-	if (!stay_cycles(s, &in, &cycles))
-		out->fate = SPAN_BAD;
-	self = cycles - in.cycles;
-	in.cycles = cycles;
-	if (exact)
-		take_off(t, &off, &self, &in);
-	out->cycles = cycles;
-	out->self = self;
-	out->blocked = in.blocked;
-	out->gc = in.gc;
+	if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
+		out->fate = SPAN_LOST;
 	if (out->fate == SPAN_BAD) {
-		add(&t->lost, self);
+		add(&t->lost, out->self);
 	} else if (s->h.type == VMSPAN_GC) {
-		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
-		add(&in.gc, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, out->self);
+		add(&m.in.gc, out->self);
 	} else {
-		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
-		add(&in.blocked, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, out->self);
+		add(&m.in.blocked, out->self);
 	}
-	return pend_leave(t, depth, s->end, &in);
+	return pend_leave(t, depth, s->end, &m.in);
 }
 
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns)
@@ -507,14 +575,49 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	return 0;
 }
 
-/* Adds what a compartment has of its own to one of its groups. */
-static void share_self(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
+/* Adds what a compartment was off the CPU to one of its groups. */
+static void share_off(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
 {
 	u32 i;
 
-	sh->self_ns += tc->self_ns;
-	for (i = VMSPAN_OFF_PREEMPTED; own && i < VMSPAN_OFF_REASONS; i++)
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
+}
+
+/* Adds what each compartment has of its own to its groups. */
+static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
+{
+	u32 i, k;
+
+	for (i = 0; i < t->comp_len; i++) {
+		const struct turn_comp *tc = &t->comps[i];
+
+		for (k = 0; k < tc->share_count; k++) {
+			struct share *sh = &t->shares[tc->shares[k]];
+
+			sh->self_ns += tc->self_ns;
+			if (off)
+				share_off(sh, tc, own, wall);
+		}
+	}
+}
+
+static void share_sum(struct share *sh)
+{
+	u32 i;
+
+	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
+	for (i = 0; i < sh->outer_len; i++) {
+		const struct outer *o = &sh->outer[i];
+
+		sh->charged += o->charged;
+		sh->blocked += o->blocked;
+		sh->gc += o->gc;
+		sh->cpu += o->cpu;
+		sh->preempted += o->preempted;
+		sh->ticks += o->ticks;
+	}
+	sh->spans = sh->stayed + sh->moved + sh->stale;
 }
 
 /* Less than this the two clocks may differ by: their reads, interrupts. */
@@ -538,7 +641,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
-	u32 i, k;
+	u32 i;
 	int rc;
 
 	turn_decide(t, incomplete);
@@ -547,15 +650,14 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
+	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
+		share_sum(&t->shares[i]);
 		t->shares[i].self_ns = 0;
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
 	}
-	for (i = 0; i < t->comp_len; i++)
-		for (k = 0; k < t->comps[i].share_count; k++)
-			share_self(&t->shares[t->comps[i].shares[k]], &t->comps[i],
-				   out->discarded ? 0 : own, wall);
+	shares_self(t, own, wall, t->off && own && !out->discarded);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
 		u64 inside;

@@ -38,18 +38,17 @@ struct pend {
 /* An outermost stay of a group, or several merged. */
 struct outer {
 	u64 begin, seq;
-	u64 charged, blocked, gc, cpu, preempted;
-	u32 ticks;
+	u64 charged, blocked, gc, cpu, preempted, ticks;
 	u16 depth;
 };
 
 struct share {
 	u32 row;
-	u64 spans, stayed, moved, stale;
-	u64 ticks, charged, blocked, gc, cpu, preempted; /* sums of outer[] */
+	u64 stayed, moved, stale;
 	struct outer *outer; /* kept from event to event */
 	u32 outer_len, outer_cap;
-	/* settled, ns */
+	/* settled: their sum, the sums of outer[] in cycles, and ns */
+	u64 spans, ticks, charged, blocked, gc, cpu, preempted;
 	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
 };
@@ -75,7 +74,9 @@ struct turn {
 	u32 share_len, share_cap;
 	struct turn_comp *comps;
 	u32 comp_len, comp_cap;
-	struct map share_of, comp_of; /* row, compartment id -> index */
+	/* Row, compartment id -> index, of those put away by turn_park(). */
+	struct map share_of, comp_of;
+	u32 share_parked, comp_parked;
 	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
 	u64 off; /* cycles off the CPU, whatever they count as */
 	bool exact; /* all of it is covered by the scheduler's record */
@@ -86,6 +87,7 @@ struct turn {
 	u64 nested; /* cycles of nested events */
 	u64 nested_wall_ns, nested_cpu_ns;
 	u64 last_end;
+	struct turn_waits waits; /* exact mode: on whom */
 	u64 *scratch;
 	u32 scratch_cap;
 };
@@ -94,6 +96,7 @@ struct turn_rules {
 	enum nested_mode nested;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
 	struct sched *sched; /* the thread's, or NULL */
+	struct row *rows; /* of the process */
 };
 
 /* A settled event. */
@@ -103,6 +106,7 @@ struct settlement {
 	/* Exact mode: what its CPU clock misses and the scheduler does not explain:
 	 * a hypervisor took the CPU. Nobody can tell from whom. */
 	u64 stolen_ns;
+	u64 own; /* cycles that are its own: they took ledger.event_wall_ns */
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 
@@ -117,6 +121,13 @@ struct stay {
 	u64 blocked, gc; /* inside calls and collections in it, at any depth */
 };
 
+/*
+ * Rows and compartments remember where the sums of one event are: the active
+ * one. An event that takes in spans after another has done so must not have
+ * been active since, unless it was parked: then what they forgot is looked up.
+ * Most events begin and end in one batch and are never parked. 0 or -ENOMEM.
+ */
+int turn_park(struct turn *t);
 /* Takes in a span. 0 or -ENOMEM. */
 int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct comp *c, struct stay *out);

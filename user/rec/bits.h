@@ -19,21 +19,27 @@ enum {
 
 struct bits_out {
 	u8 *at;
-	u64 word; /* bits not yet stored, fewer than 8 between calls */
-	unsigned int held;
+	u64 word; /* bits not yet stored */
+	unsigned int held; /* their number, < 64 */
 };
 
-static inline void bits_put(struct bits_out *b, u64 v, unsigned int n)
+/* Stores the whole bytes of what is held. */
+static inline void bits_store(struct bits_out *b)
 {
-	u64 le;
+	u64 le = htole64(b->word);
 
-	b->word |= v << b->held;
-	b->held += n;
-	le = htole64(b->word);
 	memcpy(b->at, &le, sizeof(le));
 	b->at += b->held >> 3;
 	b->word >>= b->held & ~7u;
 	b->held &= 7;
+}
+
+static inline void bits_put(struct bits_out *b, u64 v, unsigned int n)
+{
+	if (b->held + n > 63)
+		bits_store(b);
+	b->word |= v << b->held;
+	b->held += n;
 }
 
 static inline void bits_put_word(struct bits_out *b, u64 v)
@@ -45,8 +51,10 @@ static inline void bits_put_word(struct bits_out *b, u64 v)
 /* Fills the last byte with zeros. Returns the end of the run. */
 static inline u8 *bits_end(struct bits_out *b)
 {
+	bits_store(b);
 	if (b->held)
-		bits_put(b, 0, 8 - b->held);
+		*b->at++ = (u8)b->word;
+	b->word = b->held = 0;
 	return b->at;
 }
 

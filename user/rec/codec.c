@@ -203,29 +203,19 @@ static int put_body(struct buf *out, enum tag tag, const struct buf *body)
 	return buf_put(out, body->data, body->len);
 }
 
-/* Batches mostly end with a turn: then the count need not be said. */
-static bool is_turn(const struct item_batch *b)
-{
-	const u8 *p = b->data, *end = p + b->bytes;
-
-	while (p < end && *p != VMSPAN_EVENT)
-		p += ((const struct vmspan_head *)p)->slots * VMSPAN_SLOT;
-	return p < end && p + ((const struct vmspan_head *)p)->slots * VMSPAN_SLOT == end;
-}
-
-static int put_batch(struct codec *c, struct buf *out, const struct item_batch *b)
+int codec_put_batch(struct codec *c, struct buf *out, const struct item_batch *b, bool turn)
 {
 	struct records_thread *t =
 		records_find(&c->records, b->pid, b->tid, b->registry, b->thread);
 	bool known = t != NULL;
 
+	buf_clear(&c->body);
 	if (b->bytes > CODEC_ITEM_MAX)
 		return -EMSGSIZE;
 	if (known && t - c->records.threads < TAG_THREADS && t->seq == b->seq &&
 	    t->too_deep == b->too_deep && t->unmatched == b->unmatched &&
 	    t->repaired == b->repaired && t->in_mark == b->in_mark) {
-		bool turn = is_turn(b);
-
+		/* Batches mostly end with a turn: then the count need not be said. */
 		buf_put_u8(out, (u8)((turn ? TAG_BATCH_TURN : TAG_BATCH_SHORT) |
 				     (t - c->records.threads)));
 		if (!turn)
@@ -242,6 +232,8 @@ static int put_batch(struct codec *c, struct buf *out, const struct item_batch *
 
 int codec_put(struct codec *c, struct buf *out, const struct item *it)
 {
+	struct batch_sum sum;
+
 	buf_clear(&c->body);
 	switch (it->type) {
 	case ITEM_CLOCK:
@@ -264,7 +256,9 @@ int codec_put(struct codec *c, struct buf *out, const struct item *it)
 		put_loss(c, &it->loss);
 		return put_body(out, TAG_LOSS, &c->body);
 	case ITEM_BATCH:
-		return put_batch(c, out, &it->batch);
+		if (batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum))
+			return -EINVAL;
+		return codec_put_batch(c, out, &it->batch, sum.turn);
 	}
 	return -EINVAL;
 }

@@ -33,6 +33,8 @@ size_t codec_bound(const struct item *it);
  * it is too large to be kept; -ENOSPC: too many threads, begin another chunk.
  */
 int codec_put(struct codec *c, struct buf *out, const struct item *it);
+/* The same for a batch whose batch_sum is known; `turn` as it says. */
+int codec_put_batch(struct codec *c, struct buf *out, const struct item_batch *b, bool turn);
 
 /* What came of reading a content. */
 struct codec_result {

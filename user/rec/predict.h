@@ -56,7 +56,8 @@ static inline u64 step_first(unsigned int step, unsigned int k)
 }
 
 /* From PLACE_STEP_MAX on, z follows the zeros as it is. True for that. */
-static inline bool step_put(struct bits_out *b, u64 z, unsigned int k)
+static inline __attribute__((always_inline)) bool step_put(struct bits_out *b, u64 z,
+							   unsigned int k)
 {
 	u64 q = z >> k, rest;
 	unsigned int step = (unsigned int)q, bits;

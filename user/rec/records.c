@@ -293,11 +293,11 @@ CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c
 		    const bool writing, u64 shape, u64 before, u64 *begin, u64 *end)
 {
 	u32 level = level_of(shape);
-	u64 first = 0, where, v;
-	bool parent;
+	/* Next to the one before it: nothing lies inside. */
+	bool beside = t->open_len && t->open[t->open_len - 1].level == level, parent;
+	u64 first = 0, where = shape + before * 7, v;
 
-	parent = nest_children(t, level, &first);
-	where = shape + before * 7;
+	parent = !beside && nest_children(t, level, &first);
 	v = parent ? first - *begin : *begin - t->end;
 	number(r, c, writing, parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, where, &v);
 	if (!writing)
@@ -307,7 +307,8 @@ CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c
 	if (!writing)
 		*end = v + (parent ? t->end : *begin);
 	t->end = *end;
-	nest_done(t, level, *begin);
+	if (!beside)
+		nest_done(t, level, *begin);
 }
 
 CODE void code_span(struct records *r, struct records_thread *t, struct coder *c,
@@ -450,6 +451,11 @@ static bool record_regular(const union record *u)
 	return true;
 }
 
+static bool span_plain(const struct vmspan_span *s, const struct records_thread *t)
+{
+	return s->cpu_begin == t->cpu && s->cpu_end == t->cpu && s->iteration == t->iteration;
+}
+
 /* Does it run where and in what the thread's last one ran? */
 static bool record_plain(const union record *u, const struct records_thread *t)
 {
@@ -462,8 +468,7 @@ static bool record_plain(const union record *u, const struct records_thread *t)
 	case VMSPAN_VALUE:
 		return u->mark.cpu == t->cpu && u->mark.iteration == t->iteration;
 	}
-	return u->span.cpu_begin == t->cpu && u->span.cpu_end == t->cpu &&
-	       u->span.iteration == t->iteration;
+	return span_plain(&u->span, t);
 }
 
 CODE void code_fields(struct records *r, struct records_thread *t, struct coder *c,
@@ -513,13 +518,14 @@ static void record_done(struct records_thread *t, const struct guess *g, u64 sha
 	t->since++;
 }
 
-static void record_write(struct records *r, struct records_thread *t, struct coder *c,
-			 const union record *u)
+/* Spans are most of all there is: for them `span` is a constant. */
+CODE void record_code(struct records *r, struct records_thread *t, struct coder *c,
+		      const union record *u, u64 shape, const bool span)
 {
-	u64 shape = head_shape(&u->h), before = t->recent[0];
+	u64 before = t->recent[0];
 	struct guess g = guess_head(r, t);
-	bool coded = shape_coded(shape) && record_regular(u);
-	bool plain = coded && record_plain(u, t);
+	bool coded = span || (shape_coded(shape) && record_regular(u));
+	bool plain = coded && (span ? span_plain(&u->span, t) : record_plain(u, t));
 	bool expected = shape == *g.far && plain;
 
 	flag(c, true, expected);
@@ -532,11 +538,24 @@ static void record_write(struct records *r, struct records_thread *t, struct cod
 		}
 	}
 	/* Nothing is stored through it while writing: it may be read only. */
-	if (coded)
+	if (span)
+		code_span(r, t, c, true, plain, shape, before, (struct vmspan_span *)&u->span);
+	else if (coded)
 		code_fields(r, t, c, true, plain, shape, before, (union record *)u);
 	else
 		code_raw(c, true, shape, (union record *)u);
 	record_done(t, &g, shape);
+}
+
+static void record_write(struct records *r, struct records_thread *t, struct coder *c,
+			 const union record *u)
+{
+	u64 shape = head_shape(&u->h);
+
+	if (u->h.type == VMSPAN_SPAN && u->h.slots == 1)
+		record_code(r, t, c, u, shape, true);
+	else
+		record_code(r, t, c, u, shape, false);
 }
 
 size_t records_bound(u32 records, u32 bytes)

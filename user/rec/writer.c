@@ -38,6 +38,9 @@ enum {
 	/* Chunks of records rarely get smaller: where one did not by a
 	 * sixteenth, the next that is tried comes after so many. */
 	DEFLATE_PAUSE = 15,
+	/* Where records take no more bytes than this, to save a part of one
+	 * would cost as much time as all else that is done to a record. */
+	DEFLATE_ABOVE = 2,
 	STATE_LAST = 256,
 	CHUNK_ANCHOR = 64, /* more than a content begins with */
 	STATE_SHARE = 16, /* at most a sixteenth of a long file is states */
@@ -174,7 +177,8 @@ static struct buf *chunk_pack(struct rec_writer *w, enum chunk_kind kind)
 	uLongf packed = compressBound(len);
 	bool of_records = kind == CHUNK_DATA;
 
-	if (w->no_deflate || (of_records && w->deflate_pause && w->deflate_pause--))
+	if (w->no_deflate || (of_records && len <= (u64)w->chunk_records * DEFLATE_ABOVE) ||
+	    (of_records && w->deflate_pause && w->deflate_pause--))
 		return &w->chunk;
 	buf_clear(&w->packed);
 	if (!buf_space(&w->packed, CHUNK_HEAD + packed) ||
@@ -323,21 +327,12 @@ static int item_room(struct rec_writer *w, u64 bound)
 	return rc ? rc : chunk_begin(w);
 }
 
-static void count_records(struct rec_totals *t, const struct item_batch *b)
-{
-	const u8 *p = b->data, *end = p + b->bytes;
-
-	for (; p < end; p += ((const struct vmspan_head *)p)->slots * VMSPAN_SLOT) {
-		t->spans += *p == VMSPAN_SPAN;
-		t->events += *p == VMSPAN_EVENT;
-	}
-	t->records += b->records;
-}
-
-static void item_count(struct rec_writer *w, const struct item *it)
+static void item_count(struct rec_writer *w, const struct item *it, const struct batch_sum *sum)
 {
 	if (it->type == ITEM_BATCH) {
-		count_records(&w->totals, &it->batch);
+		w->totals.spans += sum->spans;
+		w->totals.events += sum->events;
+		w->totals.records += it->batch.records;
 		w->chunk_records += it->batch.records;
 	} else if (it->type == ITEM_LOSS) {
 		w->totals.lost_records += it->loss.records;
@@ -388,8 +383,15 @@ static int note_sampled(struct rec_writer *w, const struct item *it)
 	return head_write(w);
 }
 
+static int item_put(struct rec_writer *w, const struct item *it, const struct batch_sum *sum)
+{
+	return it->type == ITEM_BATCH ? codec_put_batch(w->codec, &w->chunk, &it->batch, sum->turn)
+				      : codec_put(w->codec, &w->chunk, it);
+}
+
 int rec_item(void *ctx, const struct item *it)
 {
+	struct batch_sum sum = { 0 };
 	struct rec_writer *w = ctx;
 	u64 bound = codec_bound(it);
 	int rc;
@@ -397,30 +399,31 @@ int rec_item(void *ctx, const struct item *it)
 	if (w->error)
 		return w->error;
 	if ((it->type == ITEM_BATCH &&
-	     batch_check(it->batch.data, it->batch.bytes, it->batch.records)) ||
+	     batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum)) ||
 	    (it->type == ITEM_DEFS && batch_check(it->defs.data, it->defs.bytes, UINT32_MAX)))
 		return item_lost(w, it);
 	rc = bound == SIZE_MAX ? -EMSGSIZE : item_room(w, bound);
 	if (!rc)
-		rc = codec_put(w->codec, &w->chunk, it);
+		rc = item_put(w, it, &sum);
 	if (rc == -ENOSPC && !w->error) {
 		rc = chunk_flush(w);
 		if (!rc)
 			rc = item_room(w, bound);
 		if (!rc)
-			rc = codec_put(w->codec, &w->chunk, it);
+			rc = item_put(w, it, &sum);
 	}
 	if (rc == -EMSGSIZE && !w->error)
 		return item_lost(w, it);
 	if (rc == -EINVAL)
 		return rc;
-	if (!rc)
+	/* Of a batch, the state keeps its definitions. */
+	if (!rc && (it->type != ITEM_BATCH || sum.defs))
 		rc = state_note(w->state, it);
 	if (!rc)
 		rc = note_sampled(w, it);
 	if (rc)
 		return writer_fail(w, rc, "coding an item");
-	item_count(w, it);
+	item_count(w, it, &sum);
 	return it->type == ITEM_CLOCK ? item_clock(w, &it->clock) : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sink/firefox.h"
 #include "sink/complete.h"
+#include "sink/firefox_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,18 +9,9 @@
 
 #define FORMAT_VERSION 63 /* the first with counters that describe themselves */
 #define GECKO_VERSION 30 /* of the format before processing; only its presence counts */
-#define MS_DIGITS 6 /* times are ms with all their ns */
 /* A longer turn of the loop is one that people notice. */
 #define JANK_NS (50 * NSEC_PER_MSEC)
 #define EXACT_MAX (1ull << 53) /* the loader's numbers are doubles */
-
-struct firefox {
-	struct slices slices;
-	struct json json;
-	struct export_config config;
-	int rc; /* of reading back */
-	u64 row; /* of the column under way */
-};
 
 static void key_ms(struct json *j, const char *key, u64 ns)
 {
@@ -33,12 +24,6 @@ static void key_ms_if(struct json *j, const char *key, u64 ns)
 {
 	if (ns)
 		key_ms(j, key, ns);
-}
-
-static void key_empty(struct json *j, const char *key)
-{
-	json_key_array(j, key);
-	json_end_array(j);
 }
 
 /* ----------------------------------------------------------- Markers ----- */
@@ -280,18 +265,6 @@ static void put_markers(struct firefox *f, s64 thread)
 
 /* ----------------------------------------------------------- Threads ----- */
 
-static void put_samples(struct json *j)
-{
-	json_key_object(j, "samples");
-	key_empty(j, "stack");
-	key_empty(j, "time");
-	json_key(j, "weight");
-	json_null(j);
-	json_key_string(j, "weightType", "samples");
-	json_key_u64(j, "length", 0);
-	json_end_object(j);
-}
-
 static void key_pid(struct json *j, u32 pid)
 {
 	char text[16];
@@ -321,7 +294,7 @@ static void put_thread(struct firefox *f, const char *process, const char *name,
 	json_null(j);
 	key_empty(j, "pausedRanges");
 	json_key_bool(j, "showMarkersInTimeline", true);
-	put_samples(j);
+	firefox_samples(f, thread);
 	put_markers(f, thread);
 	json_end_object(j);
 }
@@ -525,51 +498,13 @@ static void put_meta(struct firefox *f, const struct snapshot *s, const struct r
 	json_key_array(j, "initialSelectedThreads");
 	json_u64(j, 0);
 	json_end_array(j);
-	json_key(j, "categories");
+	json_key_array(j, "categories");
 	firefox_categories(j);
+	firefox_group_categories(f);
+	json_end_array(j);
 	json_key(j, "markerSchema");
 	firefox_schemas(j);
 	put_facts(j, s, src);
-	json_end_object(j);
-}
-
-/* An empty table of these columns. */
-static void put_table(struct json *j, const char *name, const char *const *columns)
-{
-	json_key_object(j, name);
-	for (; *columns; columns++)
-		key_empty(j, *columns);
-	json_key_u64(j, "length", 0);
-	json_end_object(j);
-}
-
-static void put_shared(struct firefox *f)
-{
-	static const char *const stack[] = { "frame", "prefix", NULL };
-	static const char *const frame[] = {
-		"address",      "inlineDepth",   "category", "subcategory", "func",
-		"nativeSymbol", "innerWindowID", "line",     "column",      NULL
-	};
-	static const char *const func[] = { "name",   "isJS",       "relevantForJS", "resource",
-					    "source", "lineNumber", "columnNumber",  NULL };
-	static const char *const resource[] = { "type", "lib", "name", "host", NULL };
-	static const char *const symbol[] = { "libIndex", "address", "name", "functionSize", NULL };
-	static const char *const source[] = { "id",          "filename",     "startLine",
-					      "startColumn", "sourceMapURL", NULL };
-	struct json *j = &f->json;
-	u32 i;
-
-	json_key_object(j, "shared");
-	put_table(j, "stackTable", stack);
-	put_table(j, "frameTable", frame);
-	put_table(j, "funcTable", func);
-	put_table(j, "resourceTable", resource);
-	put_table(j, "nativeSymbols", symbol);
-	put_table(j, "sources", source);
-	json_key_array(j, "stringArray");
-	for (i = 0; i < intern_count(f->slices.names); i++)
-		json_string(j, slices_name(&f->slices, i));
-	json_end_array(j);
 	json_end_object(j);
 }
 
@@ -581,7 +516,7 @@ static void *firefox_begin(struct out *out, const struct export_config *config, 
 		return NULL;
 	f->config = *config;
 	json_open(&f->json, out);
-	if (slices_init(&f->slices, config)) {
+	if (slices_init(&f->slices, config) || samples_want(&f->slices)) {
 		slices_release(&f->slices);
 		free(f);
 		return NULL;
@@ -598,6 +533,7 @@ static int firefox_end(void *x, const struct snapshot *s, const struct report_so
 
 	if (!order)
 		return -ENOMEM;
+	f->rc = firefox_find_groups(f);
 	json_object(j);
 	put_meta(f, s, src);
 	key_empty(j, "libs");
@@ -606,7 +542,7 @@ static int firefox_end(void *x, const struct snapshot *s, const struct report_so
 	for (i = 0; i < f->slices.counter_count; i++)
 		put_counter(f, i, order);
 	json_end_array(j);
-	put_shared(f);
+	firefox_shared(f);
 	json_end_object(j);
 	json_line(j);
 	free(order);
@@ -620,6 +556,7 @@ static void firefox_free(void *x)
 	if (!f)
 		return;
 	slices_release(&f->slices);
+	map_free(&f->group_of);
 	free(f);
 }
 

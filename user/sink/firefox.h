@@ -26,8 +26,11 @@ enum firefox_marker {
 const char *firefox_type(enum firefox_marker m);
 /* Index in meta.categories. group: of a span. */
 unsigned int firefox_category(enum firefox_marker m, const char *group);
-/* The values of "categories" and "markerSchema". */
+/* The first categories, and one more. */
+#define FIREFOX_CATEGORIES 12
 void firefox_categories(struct json *j);
+void firefox_put_category(struct json *j, const char *name, const char *color);
+/* The value of "markerSchema". */
 void firefox_schemas(struct json *j);
 
 #endif

@@ -7,7 +7,7 @@
 /* The loader wants a grey one to exist. Colours: those it has names for. */
 static const struct {
 	const char *name, *color;
-} categories[] = {
+} categories[FIREFOX_CATEGORIES] = {
 	{ "other", "grey" },      { "addon", "purple" },    { "page", "green" },
 	{ "package", "brown" },   { "plugin", "magenta" },  { "tenant", "yellow" },
 	{ "gc", "orange" },       { "blocked", "red" },     { "event", "blue" },
@@ -149,21 +149,23 @@ unsigned int firefox_category(enum firefox_marker m, const char *group)
 	return 0;
 }
 
+void firefox_put_category(struct json *j, const char *name, const char *color)
+{
+	json_object(j);
+	json_key_string(j, "name", name);
+	json_key_string(j, "color", color);
+	json_key_array(j, "subcategories");
+	json_string(j, "Other");
+	json_end_array(j);
+	json_end_object(j);
+}
+
 void firefox_categories(struct json *j)
 {
 	unsigned int i;
 
-	json_array(j);
-	for (i = 0; i < ARRAY_SIZE(categories); i++) {
-		json_object(j);
-		json_key_string(j, "name", categories[i].name);
-		json_key_string(j, "color", categories[i].color);
-		json_key_array(j, "subcategories");
-		json_string(j, "Other");
-		json_end_array(j);
-		json_end_object(j);
-	}
-	json_end_array(j);
+	for (i = 0; i < FIREFOX_CATEGORIES; i++)
+		firefox_put_category(j, categories[i].name, categories[i].color);
 }
 
 static void put_schema(struct json *j, const struct schema *s)

@@ -16,6 +16,7 @@ void select_release(struct select *s)
 {
 	free(s->slow);
 	free(s->shares);
+	free(s->waits);
 	*s = (struct select){ 0 };
 }
 
@@ -46,7 +47,8 @@ static bool wants_thread(const struct select *s, const struct model_thread *t)
 
 static bool wants_group(const struct select *s, const char *group)
 {
-	return !s->config.glob || group_matches(group ? group : "", s->config.glob);
+	return !s->config.glob || s->config.whole_turns ||
+	       group_matches(group ? group : "", s->config.glob);
 }
 
 static bool wants_any_group(const struct select *s, const struct model_event *e)
@@ -185,7 +187,27 @@ static int take_span(void *ctx, const struct model_span *sp)
 	return s->inner->span ? s->inner->span(s->inner_ctx, sp) : 0;
 }
 
-/* The event with the shares of wanted groups only. */
+static int narrow_waits(struct select *s, struct model_event *e)
+{
+	u32 i, n = 0;
+
+	if (e->wait_count > s->wait_cap) {
+		struct model_wait *p = realloc(s->waits, e->wait_count * 2 * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->waits = p;
+		s->wait_cap = e->wait_count * 2;
+	}
+	for (i = 0; i < e->wait_count; i++)
+		if (wants_group(s, e->waits[i].group))
+			s->waits[n++] = e->waits[i];
+	e->waits = s->waits;
+	e->wait_count = n;
+	return 0;
+}
+
+/* The event with the shares and waits of wanted groups only. */
 static int narrow(struct select *s, struct model_event *e)
 {
 	u32 i, n = 0;
@@ -203,7 +225,7 @@ static int narrow(struct select *s, struct model_event *e)
 			s->shares[n++] = e->shares[i];
 	e->shares = s->shares;
 	e->share_count = n;
-	return 0;
+	return narrow_waits(s, e);
 }
 
 static int take_event(void *ctx, const struct model_event *e)
@@ -212,14 +234,15 @@ static int take_event(void *ctx, const struct model_event *e)
 	struct model_event copy = *e;
 	int rc;
 
-	if (!wants_any_group(s, e) || !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
+	if ((!s->config.whole_turns && !wants_any_group(s, e)) ||
+	    !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
 		s->left_out++;
 		return 0;
 	}
 	s->passed++;
 	if (!s->inner->event)
 		return 0;
-	rc = s->config.glob ? narrow(s, &copy) : 0;
+	rc = s->config.glob && !s->config.whole_turns ? narrow(s, &copy) : 0;
 	return rc ? rc : s->inner->event(s->inner_ctx, &copy);
 }
 
@@ -242,10 +265,10 @@ static int take_sample(void *ctx, const struct model_sample *m)
 	if (!s->inner->sample || !wants_thread(s, m->thread) ||
 	    !wants_time(s, m->thread->id, m->time_ns, m->time_ns))
 		return 0;
-	for (i = 0; s->config.glob && i < m->count; i++)
+	for (i = 0; s->config.glob && !s->config.whole_turns && i < m->count; i++)
 		if (wants_group(s, m->groups[i]))
 			break;
-	if (s->config.glob && i == m->count)
+	if (s->config.glob && !s->config.whole_turns && i == m->count)
 		return 0;
 	return s->inner->sample(s->inner_ctx, m);
 }

@@ -12,6 +12,8 @@
 
 struct select_config {
 	const char *glob; /* groups; NULL: all */
+	/* Spans and events of other groups too: the glob is but for `slowest`. */
+	bool whole_turns;
 	const u32 *pids; /* borrowed */
 	u32 pid_count; /* 0: all */
 	const char *thread; /* a tid, or a pattern of names; NULL: all */
@@ -32,7 +34,8 @@ struct select {
 	struct slow_event *slow; /* a heap while they are sought, then sorted */
 	u32 slow_count, slow_cap;
 	struct model_share *shares; /* scratch */
-	u32 share_cap;
+	struct model_wait *waits; /* the same */
+	u32 share_cap, wait_cap;
 	u64 passed, left_out; /* spans and events */
 };
 

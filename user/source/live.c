@@ -295,6 +295,15 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	return r;
 }
 
+static void forget_looked(struct live *l)
+{
+	while (l->looked_count)
+		if (l->looked[--l->looked_count] >= 0)
+			close(l->looked[l->looked_count]);
+	free(l->looked);
+	l->looked = NULL;
+}
+
 static void live_free(struct source *s)
 {
 	struct live *l = of(s);
@@ -312,6 +321,7 @@ static void live_free(struct source *s)
 	map_free(&l->processes);
 	process_free_buried(l);
 	free(l->carriers);
+	forget_looked(l);
 	buf_free(&l->held);
 	ring_close(&l->ring);
 	command_free(&l->command);
@@ -395,14 +405,27 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 
 	*n = (struct needs){ .direct = c->method == METHOD_DIRECT };
 	l->vm_hz = c->hz ? c->hz : VM_HZ;
+	l->looked = calloc(c->pid_count + 1, sizeof(*l->looked));
+	if (!l->looked)
+		return err_set(err, -ENOMEM, "no memory");
 	for (i = 0; i < c->pid_count; i++) {
+		/* First of all: whatever is looked at from now on is its. */
+		l->looked[l->looked_count++] = process_pidfd(c->pids[i]);
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
-		if (r == -ENOENT && live_vm_is(l, c->pids[i])) {
-			n->vm = true;
-			*err = (struct err){ 0 };
-			continue;
+		if (r == -ENOENT) {
+			struct err vm_err = { 0 };
+			int v = live_vm_look(l, c->pids[i], &vm_err);
+
+			if (v == -ENOTSUP)
+				*err = vm_err;
+			r = v == -ENOENT ? r : v;
+			if (!r) {
+				n->vm = true;
+				*err = (struct err){ 0 };
+				continue;
+			}
 		}
 		if (r)
 			return r;
@@ -437,6 +460,8 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 		.direct = n->direct,
 		.children = !c->no_children,
 		.sweep = sweep_wanted(&c->sweep),
+		.names = c->sweep.comm_count && !c->sweep.all,
+		.groups = c->sweep.cgroup_count && !c->sweep.all,
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
 		.calls = c->calls,
@@ -471,6 +496,9 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		p = process_new(l, c->pids[i], 0);
 		if (!p)
 			return err_set(err, -ENOMEM, "no memory");
+		if (process_is_over(l->looked[i]))
+			return err_set(err, -ESRCH,
+				       "process %u ended while it was being attached to", p->pid);
 		/* Before its probes: no batch and no child falls between. */
 		r = tracer_trace(l->t, p->pid, err);
 		if (!r)
@@ -541,6 +569,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->calls = config->calls;
 	l->returns_only = config->returns_only;
 	l->sweep = config->sweep;
+	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
 	r = look(l, config, &needs, err);
@@ -558,6 +587,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	if (!r)
 		r = open_pids(l, config, err);
+	forget_looked(l);
 	if (!r && read_defs(l))
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)

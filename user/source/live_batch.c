@@ -29,11 +29,11 @@ static struct process *process_of(struct live *l, u32 pid)
  * Not for every such batch, or a hostile target could keep the reader busy.
  */
 static int define(struct live *l, struct process *p, struct registry *r, const void *data,
-		  u32 bytes)
+		  u32 bytes, const struct batch_sum *sum)
 {
 	bool first = !r->read_ns;
 
-	if (registry_knows(r, data, bytes) && !first)
+	if (registry_knows(r, data, bytes, sum) && !first)
 		return 0;
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;
@@ -61,6 +61,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	const struct vmspan_batch *b = (const void *)(h + 1);
 	const void *data = b + 1;
 	struct item it = { .type = ITEM_BATCH };
+	struct batch_sum sum;
 	struct registry *r;
 	struct process *p;
 	u32 bytes;
@@ -69,7 +70,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 		return malformed(l, 0, 0);
 	bytes = h->bytes - (u32)sizeof(*b);
 	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != VMSPAN_ABI || b->bytes != h->bytes ||
-	    batch_check(data, bytes, b->records))
+	    batch_sum(data, bytes, b->records, &sum))
 		return malformed(l, b->records, h->bytes);
 	p = process_of(l, h->pid);
 	if (l->failed)
@@ -77,7 +78,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	r = p ? live_registry_at(p, b->registry) : NULL;
 	if (!r)
 		return malformed(l, b->records, h->bytes);
-	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes))
+	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes, &sum))
 		return l->failed;
 	if (r->seq.len >= SEQ_MAX)
 		map_free(&r->seq);
@@ -125,6 +126,8 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
 		memcpy(records, b + 1, bytes);
 		for (i = 0; i < b->records; i++) {
+			if (records[i].h.type != VMSPAN_OFF)
+				continue;
 			records[i].begin = live_cycles(l, records[i].begin);
 			records[i].end = live_cycles(l, records[i].end);
 		}
@@ -176,6 +179,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return process_fork(l, w);
 	case WIRE_EXEC:
 		return process_exec(l, w);
+	case WIRE_CHANGED:
+		return process_find(l, h->pid) ? 0 : sweep_new(l, w);
 	case WIRE_LOADED:
 		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:

@@ -5,7 +5,8 @@
  *   live.c           open, poll, stop, free
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
- *   live_process.c   processes: attaching, fork, exec, exit
+ *   live_process.c   processes: their coming, fork, exec, exit
+ *   live_attach.c    their links
  *   live_children.c  descendants that were there before
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
@@ -14,6 +15,7 @@
  *   live_vm.c        stock VMs: attaching
  *   live_vm_items.c  what their programs tell -> items
  *   live_calls.c     the same of exact calls
+ *   live_notes.c     probes that are never hit
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -43,6 +45,7 @@ enum known_kind {
 struct known {
 	u64 *bits; /* owned; one an id below 64 * words */
 	u32 words;
+	u32 all; /* ids up to this are all known */
 };
 
 /* An unknown id makes the log be read again: so often at once, then not more
@@ -83,6 +86,16 @@ struct attachment {
 	struct attachment *next;
 };
 
+/* Which probes of a stock VM have ever been hit: a bit a role. */
+struct vm_watch {
+	u32 armed, hit, noted;
+	u32 absent; /* that its build does not have; still to be said */
+	u64 cpu_ns; /* of the process when it began */
+	u64 used_ns; /* since then, at the last check */
+	u64 next_ns, every_ns; /* the next check; 0: none is needed */
+	char version[16];
+};
+
 struct process {
 	u32 pid, ppid;
 	u32 number; /* in the order of their coming */
@@ -102,6 +115,8 @@ struct process {
 	struct map threads; /* tid -> 1: its name was handed out */
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
 	struct vm_state *vm_state; /* owned, or NULL */
+	struct vm_watch watch;
+	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
@@ -135,6 +150,8 @@ struct live {
 	enum live_method method;
 	struct command command;
 	struct live_sweep sweep;
+	int *looked; /* owned; pidfds of the targets, while they are being opened */
+	u32 looked_count;
 	u32 candidates; /* processes that are one */
 	u32 process_last; /* number of the newest process */
 	struct map processes; /* pid -> struct process *, owned */
@@ -194,14 +211,12 @@ int live_losses(struct live *l);
 /* ---- live_process.c ---- */
 
 struct process *process_find(const struct live *l, u32 pid);
+/* -1 without pidfds, or without the process. */
+int process_pidfd(u32 pid);
+/* The process of a pidfd has ended. */
+bool process_is_over(int pidfd);
 /* A new process state; an older one of the pid is ended first. NULL: no memory. */
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
-/* Attaches to whatever the process has now mapped and is not attached yet.
- * 0, -ENOENT (it has no probes), other negative errno with *err. */
-int process_attach(struct live *l, struct process *p, struct err *err);
-/* The same for a file that `p` is about to exec. */
-int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
-			struct err *err);
 /* Tells of a process that is there; once. */
 int process_tell(struct live *l, struct process *p);
 /* Reads the definitions of all its registries. */
@@ -219,15 +234,32 @@ int process_end(struct live *l, struct process *p, u64 mono_ns);
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
-/* What is left of ended processes. */
-void process_free_buried(struct live *l);
 /* When the next rescan is due, or UINT64_MAX. */
 u64 process_next_rescan(const struct live *l);
+void process_free(struct live *l, struct process *p);
+
+/* A sweep's process has shown its probes, or has ended. */
+void process_not_candidate(struct live *l, struct process *p);
+
+/* ---- live_attach.c ---- */
+
+/* Attaches to whatever the process has now mapped and is not attached yet.
+ * 0, -ENOENT (it has no probes), other negative errno with *err. */
+int process_attach(struct live *l, struct process *p, struct err *err);
+/* The same for a file that `p` is about to exec. */
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
+			struct err *err);
+/* Its links outlive it. */
+void attachments_bury(struct live *l, struct process *p);
+void attachments_free(struct live *l, struct process *p);
+/* Some links of ended processes go, if there are many; idle: no data comes. */
+void attachments_thin(struct live *l, bool idle);
+/* What is left of ended processes. */
+void process_free_buried(struct live *l);
 /* Marks of every process stop. */
 void process_disarm_all(struct live *l);
 /* No link of any kind is left. */
 void process_detach_all(struct live *l);
-void process_free(struct live *l, struct process *p);
 
 /* ---- live_children.c ---- */
 
@@ -250,10 +282,27 @@ int sweep_new(struct live *l, const struct wire_life *w);
 #define VM_REGISTRY 2
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
-/* Does it run a VM we know? Nothing is attached to. */
-bool live_vm_is(struct live *l, u32 pid);
+/* Does it run a VM we know? Nothing is attached to. As vm_find(). */
+int live_vm_look(struct live *l, u32 pid, struct err *err);
 /* Timers, scheduler, loops and the probes of whole files. */
 void live_vm_detach(struct live *l);
+
+/* A process whose probe is never hit: its stays on the CPU become its events. */
+void live_vm_fall_back(struct live *l, struct process *p);
+
+/* ---- live_notes.c ---- */
+
+/* Says what is not as it should be with a process, and what to do; the same key
+ * again replaces it, an empty text takes it back. 0 or l->failed. */
+#define NOTE_REFUSED VM_ROLES
+int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
+/* Its VM cannot be traced: said as soon as there is somebody to say it to. */
+void live_refused(struct process *p, const struct err *why);
+/* From now on hits are expected of `armed`, bits by role. */
+void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
+int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
+/* If it is time: says why it was refused, which probes have never been hit. */
+int live_watch_check(struct live *l, struct process *p, u64 now);
 
 /* ---- live_vm_items.c ---- */
 
@@ -269,8 +318,9 @@ struct registry *live_registry_at(struct process *p, u64 address);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
-/* True when all ids in checked records are known; learns definitions. */
-bool registry_knows(struct registry *r, const void *data, u32 bytes);
+/* True when all ids in checked records are known; learns definitions. `sum`:
+ * theirs. */
+bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */

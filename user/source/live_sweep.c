@@ -2,8 +2,9 @@
 /*
  * Targets by what they are, not by PID: every process, those of a name, those of
  * a control group. Those that are there are looked through once; those to come
- * are known by their exec, or by the SDK's word that it has been loaded. Programs
- * with the SDK and stock VMs are found alike.
+ * are known by their exec, by the SDK's word that it has been loaded, or by the
+ * name or control group they take. Programs with the SDK and stock VMs are found
+ * alike.
  */
 #include "source/live_int.h"
 
@@ -134,7 +135,9 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 	int r = plan_process(pid, &l->cache, &plan, &e);
 
 	plan_free(&plan);
-	if (r && (r != -ENOENT || !live_vm_is(l, pid)))
+	if (r == -ENOENT)
+		r = live_vm_look(l, pid, &e);
+	if (r && r != -ENOTSUP)
 		return 0;
 	p = process_new(l, pid, parent_of(pid));
 	if (!p)
@@ -145,6 +148,11 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		r = process_attach(l, p, &e);
 	if (!r)
 		return 0;
+	/* A VM that cannot be looked into is spoken of; it does not end the sweep. */
+	if (r == -ENOTSUP && l->vm_hz) {
+		live_refused(p, &e);
+		return 0;
+	}
 	if (!first->code && r != -ESRCH && r != -ENOENT)
 		*first = e;
 	p->candidate = p->ended = true;

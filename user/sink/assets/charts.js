@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Heap over time, and pause against bytes freed. */
 
+/* Steps of an axis of bytes: its labels are in powers of 1024. */
+const BYTE_STEPS = Array.from({ length: 50 }, (_, i) => 2 ** i);
 let charts = [];
 
 function axis(values, extra) {
@@ -47,7 +49,7 @@ function drawHeap(box) {
 	const heaps = all.every(isBytes);
 	chart(box, {
 		scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low), high * 1.08 || 1] } },
-		axes: [axis((v) => ns(v), { size: 34 }), axis((v) => heaps ? bytes(v) : count(v))],
+		axes: [axis((v) => ns(v), { size: 34 }), axis((v) => heaps ? bytes(v) : count(v), heaps ? { incrs: BYTE_STEPS } : {})],
 		series: [{ label: "time", value: (u, v) => v === null ? "" : ns(v) }, ...all.map((s, i) => ({
 			label: seriesTitle(s), stroke: `hsl(${HUES[i % HUES.length]} 60% ${isDark() ? 60 : 45}%)`, width: 1.5, spanGaps: true,
 			points: { show: s.points.length < 80, size: 5, fill: css("--card") },
@@ -68,15 +70,26 @@ function drawPauses(box) {
 	}
 	chart(box, {
 		scales: { x: { time: false, range: (u, low, high) => [0, high * 1.05 || 1] }, y: { range: (u, low, high) => [0, high * 1.1 || 1] } },
-		axes: [axis((v) => bytes(v), { size: 34 }), axis((v) => ns(v))],
+		axes: [axis((v) => bytes(v), { size: 34, incrs: BYTE_STEPS }), axis((v) => ns(v))],
 		series: [{ label: "freed", value: (u, v) => v === null ? "" : bytes(v) },
 			{ label: "pause", stroke: css("--gc"), fill: css("--gc"), paths: () => null, points: { show: true, size: 7, stroke: css("--gc"), fill: css("--card") },
 				value: (u, v) => v === null ? "" : ns(v) }],
 	}, [list.map((p) => p[0]), list.map((p) => p[1])]);
 }
 
+/* Of the collections that are shown. */
+function gcTotals() {
+	const g = data.gcs, sum = { count: g.length / G.size, total_ns: 0, max_ns: 0, freed_bytes: 0 };
+	for (let i = 0; i < g.length; i += G.size) {
+		sum.total_ns += g[i + G.ns];
+		sum.max_ns = Math.max(sum.max_ns, g[i + G.ns]);
+		sum.freed_bytes += Math.max(0, g[i + G.before] - g[i + G.after]);
+	}
+	return sum;
+}
+
 function drawCharts() {
-	const gc = data.report.gc;
+	const gc = data.narrowed ? gcTotals() : data.report.gc;
 	for (const [u] of charts)
 		u.destroy();
 	charts = [];

@@ -208,7 +208,9 @@ function drawAxis(c) {
 		const x = Math.round(xAt(t)) + 0.5;
 		c.moveTo(x, AXIS - 6);
 		c.lineTo(x, T.height);
-		c.fillText(t ? ns(Math.abs(t)) : "0", x + 3, 14);
+		const text = t ? ns(Math.abs(t)) : "0";
+		if (x + 3 + c.measureText(text).width < T.width)
+			c.fillText(text, x + 3, 14);
 	}
 	c.stroke();
 }

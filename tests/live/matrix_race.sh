@@ -1,0 +1,236 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What changes between discovery and attach: the tracer is stopped at each of
+# seven stages (live_stage.c), the world is changed, and it goes on. Either the
+# counts are exact, or there are words and a status; and nothing is left behind.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+v_pid='' other_pid='' a_pid='' a_in=''
+STAGES=(looked loaded found checked carried arming armed)
+build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+build "$T/libcrowd.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY || exit 1
+build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+build "$T/new" tests/vm/steady.c -pthread -O0 -DVMSPAN_PROBES || exit 1
+
+# live_probe in the background, stopped there.
+stop_at() { # STAGE PID
+	local fd
+	rm -f "$T/a.fifo"
+	mkfifo "$T/a.fifo"
+	: >"$T/a.out"
+	: >"$T/a.err"
+	(alone "$PROBE" -w "$1" -p "$2" <"$T/a.fifo" >"$T/a.out" 2>"$T/a.err") &
+	a_pid=$!
+	lib_pids+=("$a_pid")
+	exec {fd}>"$T/a.fifo"
+	a_in=$fd
+	fds+=("$fd")
+	wait_line a "^at $1" >/dev/null
+}
+
+goes_on() { # attaches, and that is said
+	echo >&"$a_in"
+	wait_line a '^attached' >/dev/null
+}
+
+status=''
+gives_up() { # ends by itself; $status
+	local fd=$a_in
+	echo >&"$a_in"
+	finish a
+	status=$?
+	exec {fd}>&-
+}
+
+# Collects what was wrong at which stage: one case for all of them.
+wrong=''
+is() { # STAGE WHAT ACTUAL EXPECTED
+	[ "$3" = "$4" ] || wrong+="$1: $2 is $(printf %q "$3"), not $(printf %q "$4"); "
+}
+says() { # STAGE REGEX
+	grep -Eq "$2" "$T/a.err" || wrong+="$1: says '$(head -n 1 "$T/a.err")'; "
+}
+verdict() { # NAME
+	if [ -z "$wrong" ]; then ok "$1"; else not_ok "$1" "$wrong"; fi
+	wrong=''
+}
+
+# ---- The name of the file means something else ----
+
+swap() { # FILE: as a package manager does
+	cp "$T/new" "$1.tmp" && mv "$1.tmp" "$1"
+}
+for change in swap rm; do
+	for stage in "${STAGES[@]}"; do
+		cp "$T/steady" "$T/moving"
+		target v "$T/moving"
+		stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+		"$change" "$T/moving"
+		goes_on || wrong+="$stage: $(cat "$T/a.err") "
+		tell v "spans 1009" "fork 7"
+		detach a
+		is "$stage" spans "$(counts a .spans)$(counts a "$clean")" "1016$none"
+		is "$stage" target "$(state "$v_pid")" "$untouched"
+		dismiss v
+	done
+	[ $change = rm ] && what=deleted || what=replaced
+	verdict "$what between discovery and attach: the old file's counts, exact, at 7 stages"
+done
+
+# ---- The file itself is another ----
+
+offset() { # PROBE
+	"$VMSPAN" list "$T/libcrowd.so" --json |
+		jq --arg p "$1" '.files[0].probes[] | select(.name == $p) | .offset'
+}
+put() { # FILE PROBE BYTES
+	printf '%b' "$3" | dd of="$1" bs=1 seek="$(offset "$2")" conv=notrunc status=none
+}
+# 06 is no instruction; 55 5d (push, pop) are two that a breakpoint could be put on.
+for bytes in '\x06\x06' '\x55\x5d'; do
+	for stage in "${STAGES[@]}"; do
+		case $stage in
+		carried | arming) probe=armed ;;
+		*) probe=flush ;;
+		esac
+		cp "$T/libcrowd.so" "$T/libmoving.so"
+		target v "$T/plain"
+		tell v "open $T/libmoving.so" "lib 1"
+		stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+		put "$T/libmoving.so" "$probe" "$bytes"
+		if [ "$stage" = armed ]; then
+			# Too late for the file to matter: the kernel has its own copy.
+			goes_on || wrong+="$stage: $(cat "$T/a.err") "
+			detach a || wrong+="$stage: status $?; "
+		else
+			gives_up
+			is "$stage" status "$status" 1
+			says "$stage" 'changed in place|attaching to probe vmspan:'
+		fi
+		put "$T/libmoving.so" "$probe" '\x90\x66'
+		expected=$untouched
+		# A page that had a breakpoint for a moment stays what the file then was.
+		case $bytes/$stage in
+		'\x55\x5d/checked') expected='0 90 55 ' ;;
+		'\x55\x5d/arming') expected='0 55 90 ' ;;
+		esac
+		is "$stage" target "$(state "$v_pid")" "$expected"
+		tell v "lib 3"
+		dismiss v || wrong+="$stage: the target ends badly; "
+	done
+	verdict "written over in place with ${bytes//\\x/} between discovery and attach: words, status 1, as it was"
+done
+for stage in looked loaded found carried; do
+	cp "$T/libcrowd.so" "$T/libmoving.so"
+	target v "$T/plain"
+	tell v "open $T/libmoving.so"
+	stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+	truncate -s 100 "$T/libmoving.so"
+	gives_up
+	case $stage in
+	# Its notes are read again before the attach, and there are none.
+	looked | loaded) is "$stage" status "$status" 4 && says "$stage" 'nothing to trace' ;;
+	*) is "$stage" status "$status" 1 && says "$stage" 'changed in place' ;;
+	esac
+	kill -s KILL "$v_pid"
+	dismiss v 2>/dev/null
+done
+verdict "cut short between discovery and attach: words and a status"
+
+# ---- The process is gone, or another ----
+
+for stage in "${STAGES[@]}"; do
+	target v "$T/steady"
+	stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+	kill -s KILL "$v_pid"
+	dismiss v 2>/dev/null
+	gives_up
+	if [ "$stage" = armed ]; then
+		is "$stage" status "$status" 0
+		is "$stage" end "$(grep -c '^end' "$T/a.out")" 1
+	else
+		is "$stage" status "$status" 1
+		says "$stage" "process $v_pid (does not exist|ended while)"
+	fi
+done
+verdict "a target that dies at each stage of attaching: words, status 1"
+
+for stage in "${STAGES[@]}"; do
+	target v "$T/plain"
+	tell v "open $T/libcrowd.so"
+	stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+	echo "into $T/steady 1009" >&"$v_in"
+	dismiss v || wrong+="$stage: the target's status is $?; "
+	gives_up
+	case $status in
+	0 | 4) ;;
+	1) says "$stage" "process $v_pid (does not exist|has ended|ended while)" ;;
+	*) wrong+="$stage: status $status; " ;;
+	esac
+done
+verdict "a target that executes another program at each stage: an end and a status"
+
+LAST=/proc/sys/kernel/ns_last_pid
+taken=0
+if { echo "$(<$LAST)" >$LAST; } 2>/dev/null; then
+	for stage in "${STAGES[@]}"; do
+		target v "$T/steady"
+		old=$v_pid
+		stop_at "$stage" "$old" || wrong+="$stage is not reached; "
+		kill -s KILL "$old"
+		dismiss v 2>/dev/null
+		# The kernel hands out the number after the last; others may be quicker.
+		for _ in $(seq 50); do
+			rm -f "$T/other.fifo" "$T/other.answers"
+			mkfifo "$T/other.fifo" "$T/other.answers"
+			echo $((old - 1)) >$LAST
+			"$T/steady" <"$T/other.fifo" >"$T/other.answers" {a_in}>&- &
+			other_pid=$!
+			exec {other_in}>"$T/other.fifo" {other_from}<"$T/other.answers"
+			answer other >/dev/null
+			[ "$other_pid" = "$old" ] && break
+			exec {other_in}>&- {other_from}<&-
+			wait "$other_pid"
+		done
+		if [ "$other_pid" != "$old" ]; then
+			echo "# $stage: others took the PID 50 times"
+			gives_up
+			continue
+		fi
+		taken=$((taken + 1))
+		lib_pids+=("$other_pid")
+		echo >&"$a_in"
+		finish a
+		is "$stage" status "$?" 1
+		says "$stage" "process $old ended while"
+		is "$stage" "the stranger's state" "$(state "$other_pid")" "$untouched"
+		tell other "spans 3" || wrong+="$stage: the stranger does not work; "
+		dismiss other || wrong+="$stage: the stranger ends badly; "
+		exec {a_in}>&-
+	done
+	if [ $taken -gt 0 ]; then
+		verdict "a PID that goes to a stranger at each stage: words, status 1, the stranger is not traced"
+	else
+		skip "a PID that goes to a stranger" "others took the PID 50 times at every stage"
+	fi
+else
+	skip "a PID that goes to a stranger" "the next PID cannot be chosen here ($LAST)"
+fi
+
+# ---- The tracer is gone ----
+
+target v "$T/crowd"
+for stage in "${STAGES[@]}"; do
+	stop_at "$stage" "$v_pid" || wrong+="$stage is not reached; "
+	[ "$stage" != armed ] || is "$stage" "armed" "$(state "$v_pid")" "$traced"
+	finish a KILL 2>/dev/null
+	exec {a_in}>&-
+	is "$stage" target "$(state "$v_pid")" "$untouched"
+done
+verdict "a tracer killed at each stage of attaching: the target is as it was"
+attach a -p "$v_pid"
+tell v "spans 1009" "storm 3 7"
+detach a
+eq "after all of them: exact counts" "$(counts a .spans)$(counts a "$clean")" "1030$none"
+dismiss v

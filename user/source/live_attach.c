@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The links of processes: which files of theirs are attached to, and for how long.
+ *
+ * A forked child inherits its parent's breakpoints and semaphore, so it is
+ * traced from its first instruction on links that belong to its parent. The
+ * kernel takes both away from it when any link of that file is detached whose
+ * filter does not match the child, and nothing can be told from here about a
+ * child that is just being born. So a child that lives gets links of its own,
+ * one that is short-lived never does, and links of the dead are kept: they cost
+ * the target nothing. Only when there are many of them some are detached, at a
+ * moment when no child is known that would suffer.
+ */
+#include "source/live_int.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Links of the dead that are kept. Some more wait for a quiet moment; no more
+ * than that, for each is two descriptors. */
+#define BURIED_KEPT 64
+#define BURIED_MAX 256
+/* Detaching takes some 30 ms each, in which nobody drains the ring. */
+#define DETACH_AT_ONCE 2
+
+static struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err)
+{
+	struct carrier **grown, *c;
+	u32 i;
+
+	for (i = 0; i < l->carrier_count; i++) {
+		c = l->carriers[i];
+		if (c->dev == d->dev && c->inode == d->inode) {
+			c->users++;
+			return c;
+		}
+	}
+	grown = realloc(l->carriers, (l->carrier_count + 1) * sizeof(struct carrier *));
+	c = grown ? calloc(1, sizeof(*c)) : NULL;
+	if (grown)
+		l->carriers = grown;
+	if (!c) {
+		err_set(err, -ENOMEM, "no memory");
+		return NULL;
+	}
+	c->link = site_flush(l->t, d, err);
+	if (!c->link) {
+		free(c);
+		return NULL;
+	}
+	c->dev = d->dev;
+	c->inode = d->inode;
+	c->users = 1;
+	l->carriers[l->carrier_count++] = c;
+	return c;
+}
+
+static void carrier_put(struct live *l, struct carrier *c)
+{
+	u32 i;
+
+	if (!c || --c->users)
+		return;
+	for (i = 0; i < l->carrier_count; i++)
+		if (l->carriers[i] == c)
+			l->carriers[i] = l->carriers[--l->carrier_count];
+	site_release(c->link);
+	free(c);
+}
+
+/* The marks of the file stop; its carrier stays. */
+static void detach_links(struct attachment *a)
+{
+	site_release(a->armed);
+	a->armed = NULL;
+	while (a->count)
+		site_detach(a->links[--a->count]);
+}
+
+static void attachment_free(struct live *l, struct attachment *a)
+{
+	detach_links(a);
+	carrier_put(l, a->carrier);
+	free(a);
+}
+
+static void bury(struct live *l, struct attachment **at)
+{
+	struct attachment *a = *at;
+
+	*at = a->next;
+	a->next = l->buried;
+	l->buried = a;
+}
+
+static int attach_direct(struct live *l, struct process *p, const struct plan_dso *d,
+			 struct attachment *a, struct err *err)
+{
+	int role;
+
+	for (role = ROLE_ENTER; role < ROLE_COUNT; role++) {
+		if (!d->probes.sites[role].offset)
+			continue;
+		a->links[a->count] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
+		if (!a->links[a->count])
+			return -1;
+		a->count++;
+	}
+	return 0;
+}
+
+static int attach_flush(struct live *l, struct process *p, const struct plan_dso *d,
+			struct attachment *a, struct err *err)
+{
+	if (l->s.info.clock != CLOCK_TSC)
+		return err_set(err, -ENOTSUP,
+			       "%s: batches are measured in TSC cycles, and another target can "
+			       "only be measured by the monotonic clock here: trace them apart",
+			       d->path);
+	/* The carrier first: the first mark may fill a batch. */
+	a->carrier = carrier_get(l, d, err);
+	if (!a->carrier)
+		return -1;
+	if (d->registry)
+		registry_new_session(p->pid, d->registry);
+	a->armed = site_armed(l->t, p->pid, d, err);
+	return a->armed ? 0 : -1;
+}
+
+static bool wants_direct(const struct live *l, const struct plan_dso *d)
+{
+	return l->method == METHOD_DIRECT || (l->method == METHOD_AUTO && !plan_has_flush(d));
+}
+
+/* 0 also when the file has nothing for the method that was asked for. */
+static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
+{
+	bool direct = wants_direct(l, d);
+	struct vmspan_registry head;
+	struct attachment *a;
+	int r;
+
+	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
+		return 0;
+	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
+		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
+			d->path, head.abi, VMSPAN_ABI);
+		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
+		return -ENOTSUP;
+	}
+	for (a = p->attachments; a; a = a->next)
+		if (a->dev == d->dev && a->inode == d->inode)
+			break;
+	if (!a) {
+		a = calloc(1, sizeof(*a));
+		if (!a)
+			return err_set(err, -ENOMEM, "no memory");
+		a->dev = d->dev;
+		a->inode = d->inode;
+		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
+		if (r) {
+			attachment_free(l, a);
+			return err->code;
+		}
+		a->next = p->attachments;
+		p->attachments = a;
+	}
+	if (d->registry)
+		live_registry_at(p, d->registry);
+	p->vm = d->probes.profile->name;
+	l->attached_once = true;
+	return 0;
+}
+
+/* What an exec has unmapped is detached later. */
+static void drop_unmapped(struct live *l, struct process *p, const struct plan *plan)
+{
+	struct attachment **at = &p->attachments;
+	u32 i;
+
+	while (*at) {
+		for (i = 0; i < plan->count; i++)
+			if (plan->dsos[i].dev == (*at)->dev && plan->dsos[i].inode == (*at)->inode)
+				break;
+		if (i < plan->count)
+			at = &(*at)->next;
+		else
+			bury(l, at);
+	}
+}
+
+int process_attach_file(struct live *l, struct process *p, const struct plan *plan, struct err *err)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < plan->count && !r; i++)
+		r = attach_dso(l, p, &plan->dsos[i], err);
+	return r;
+}
+
+static int no_method(const struct live *l, const struct process *p, struct err *err)
+{
+	if (l->method == METHOD_DIRECT)
+		err_hint(err, "Build the target with -DVMSPAN_PROBES, or leave the method out.");
+	return err_set_status(err, -ENOENT, EXIT_NOTHING,
+			      "process %u: it has probes, but not those of the method asked for",
+			      p->pid);
+}
+
+/*
+ * Files and probes are found and attached to by PID. That all of it was this
+ * process is certain only while it lives: what it was that took its PID must
+ * not keep the links.
+ */
+static int check_reused(struct live *l, struct process *p, const struct attachment *before,
+			struct err *err)
+{
+	struct attachment *a;
+	int other;
+	bool alive;
+
+	if (!process_is_over(p->pidfd))
+		return 0;
+	other = process_pidfd(p->pid);
+	alive = other >= 0 && !process_is_over(other);
+	if (other >= 0)
+		close(other);
+	if (!alive)
+		return 0;
+	while ((a = p->attachments) != before) {
+		p->attachments = a->next;
+		attachment_free(l, a);
+	}
+	return err_set(err, -ESRCH,
+		       "process %u ended while it was being attached to, and another has its "
+		       "number now",
+		       p->pid);
+}
+
+int process_attach(struct live *l, struct process *p, struct err *err)
+{
+	const struct attachment *before;
+	struct plan plan;
+	int r;
+
+	p->looked_ns = clock_mono_ns();
+	r = plan_process(p->pid, &l->cache, &plan, err);
+	if (r == -ENOENT && l->vm_hz) {
+		struct err vm_err = { 0 };
+		int v = live_vm_attach(l, p, &vm_err);
+
+		if (v != -ENOENT) {
+			if (!v)
+				process_not_candidate(l, p);
+			plan_free(&plan);
+			*err = vm_err;
+			return v;
+		}
+	}
+	if (!r || r == -ENOENT)
+		drop_unmapped(l, p, &plan);
+	before = p->attachments;
+	if (!r)
+		r = process_attach_file(l, p, &plan, err);
+	if (!r)
+		r = check_reused(l, p, before, err);
+	if (!r && !p->attachments)
+		r = no_method(l, p, err);
+	plan_free(&plan);
+	if (p->attachments)
+		process_not_candidate(l, p);
+	return r;
+}
+
+/* ---- The way back ---- */
+
+void attachments_bury(struct live *l, struct process *p)
+{
+	while (p->attachments)
+		bury(l, &p->attachments);
+}
+
+void attachments_free(struct live *l, struct process *p)
+{
+	struct attachment *a;
+
+	while ((a = p->attachments)) {
+		p->attachments = a->next;
+		attachment_free(l, a);
+	}
+}
+
+/* True when a child lives on links that are not its own. */
+static bool has_unlinked(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (((struct process *)(uintptr_t)value)->unlinked)
+			return true;
+	return false;
+}
+
+/* The oldest are at the end of the list. */
+void attachments_thin(struct live *l, bool idle)
+{
+	struct attachment *a, **at;
+	u32 count = 0, n;
+
+	for (a = l->buried; a; a = a->next)
+		count++;
+	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
+		return;
+	for (n = 0; n < DETACH_AT_ONCE; n++) {
+		for (at = &l->buried; (*at)->next; at = &(*at)->next)
+			;
+		a = *at;
+		*at = NULL;
+		attachment_free(l, a);
+	}
+}
+
+void process_free_buried(struct live *l)
+{
+	struct attachment *a;
+
+	while ((a = l->buried)) {
+		l->buried = a->next;
+		attachment_free(l, a);
+	}
+}
+
+void process_disarm_all(struct live *l)
+{
+	struct attachment *a;
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
+			detach_links(a);
+	for (a = l->buried; a; a = a->next)
+		detach_links(a);
+}
+
+void process_detach_all(struct live *l)
+{
+	u32 i;
+
+	for (i = 0; i < l->carrier_count; i++) {
+		site_release(l->carriers[i]->link);
+		l->carriers[i]->link = NULL;
+	}
+}
