@@ -33,7 +33,8 @@ try() { # NAME COMMAND...
 	json_eq "$name: the VM is known" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","cpython"]'
 	check_shares "$name" "$T/a.json" package "$(jq .used <<<"$before")" "$(jq .used <<<"$after")" 6
 	check_ledger "$name" "$T/a.json"
-	json_eq "$name: no walk failed" "$T/a.json" '[.losses[]] | add' 0
+	# A frame may change while it is read: counted, and rare.
+	json_eq "$name: walks do not fail" "$T/a.json" '([.losses[]] | add) * 100 < .events.samples' true
 	"$VMSPAN" export "$T/a" -q -f collapsed -o "$T/stacks"
 	check "$name: whole stacks" grep -qE 'app\.py.*;work .*;inner ' "$T/stacks"
 	exec {app_in}>&-

@@ -205,6 +205,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
 		if (!c)
 			return -ENOMEM;
+		/* A compartment seen for the first time may have moved the rows. */
+		rules.rows = st->proc->rows;
 		rc = turn_span(t, &rules, s, c, &stay);
 	} else {
 		rc = turn_stay(t, &rules, s, &stay);

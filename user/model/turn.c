@@ -390,8 +390,8 @@ static bool span_plain(const struct turn *t, const struct turn_rules *rules,
 		       const struct vmspan_span *s, u16 depth)
 {
 	return t->pend_len && t->pend[t->pend_len - 1].depth == depth && !rules->sched &&
-	       !(s->h.depth & VMSPAN_F_PART) &&
-	       s->cpu_begin == s->cpu_end && s->end >= s->begin && s->begin > rules->gap_cycles;
+	       !(s->h.depth & VMSPAN_F_PART) && s->cpu_begin == s->cpu_end && s->end >= s->begin &&
+	       s->begin > rules->gap_cycles;
 }
 
 /* The same as what turn_span() does to all others, for most of them. */
