@@ -6,10 +6,12 @@
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
+#   make test-kernels the same on other kernels, emulated (tools/install-deps --kernels)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
-#   make bench        costs beside the peers', and accuracy (root; minutes)
+#   make bench        costs beside the peers', and budgets (root; minutes)
+#   make bench-scale  costs and memory up to 10^8 spans (root; minutes)
 #   make accuracy   the table of errors alone, two runs (root; some minutes)
 #   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
@@ -35,7 +37,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd -lm
+LIBS := -lbpf -lelf -lz -linih -lncursesw -lm
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -53,7 +55,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -173,6 +175,10 @@ soak: all vm
 test-vms: all
 	tests/run stock
 
+# KERNELS: series, e.g. "6.1 7.2"; all that can be had.
+test-kernels: all vm
+	B=$(B) tools/kernel-matrix $(KERNELS)
+
 test-viewers: all golden
 	tests/run viewers
 
@@ -181,14 +187,19 @@ check:
 
 # ---- The bench. Its peers are optional: tools/install-deps --bench. ----
 BENCH := $(B)/bench
-BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c)
+BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c budget.c)
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
 BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
 bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
+# The run before is kept: tools/bench-md puts the two beside each other.
 bench: bench-programs
+	$(Q)[ ! -s $(BENCH)/bench.json ] || mv $(BENCH)/bench.json $(BENCH)/bench-before.json
 	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
-	B=$(B) bash tests/bench/accuracy.sh 1
+
+# What grows with spans, groups and threads, and what does not: to 10^8 spans.
+bench-scale: bench-programs golden
+	B=$(B) bash tests/bench/scale.sh
 
 # The table of errors in two runs: build/bench/accuracy.json, README, BENCHMARKS.
 accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair

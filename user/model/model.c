@@ -49,6 +49,11 @@ const struct model_observer *model_observer(const struct model *m, void **ctx)
 	return m->observer;
 }
 
+u64 model_begin(const struct model *m)
+{
+	return m->begin_ns;
+}
+
 bool model_in_range(const struct model *m, u64 ns)
 {
 	u64 at = ns > m->begin_ns ? ns - m->begin_ns : 0;
@@ -371,6 +376,10 @@ static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
 
 		p += (size_t)h->slots * VMSPAN_SLOT;
 		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
+	}
+	if (sched && b->too_deep != st->too_deep) {
+		st->too_deep = b->too_deep;
+		sched_lost(st->sched);
 	}
 	/* Streams come and go between batches, and their events with them. */
 	return turn_leave(m) ?: rc;

@@ -15,6 +15,8 @@ void select_init(struct select *s, const struct select_config *config)
 void select_release(struct select *s)
 {
 	free(s->slow);
+	free(s->cuts);
+	map_free(&s->cut_of);
 	free(s->shares);
 	free(s->waits);
 	*s = (struct select){ 0 };
@@ -89,6 +91,78 @@ static bool wants_time(const struct select *s, u64 thread, u64 begin, u64 end)
 	return low && s->slow[low - 1].thread == thread && end <= s->slow[low - 1].end;
 }
 
+/* ------------------------------------------------------------- Range ----- */
+
+static bool ranged(const struct select_config *c)
+{
+	return c->from_ns || c->to_ns;
+}
+
+bool select_searches(const struct select_config *config)
+{
+	return config->slowest || ranged(config);
+}
+
+static u64 range_time(const struct select *s, u64 ns)
+{
+	u64 begin = model_begin(s->model);
+
+	return ns > begin ? ns - begin : 0;
+}
+
+static bool in_range(const struct select *s, u64 ns)
+{
+	u64 at = range_time(s, ns);
+
+	return at >= s->config.from_ns && (!s->config.to_ns || at < s->config.to_ns);
+}
+
+/* Remembers the event if it is under way at an end of the range. */
+static int search_cut(struct select *s, const struct model_event *e)
+{
+	u64 begin = range_time(s, e->begin_ns), end = range_time(s, e->end_ns);
+	const struct select_config *c = &s->config;
+	u64 key = e->thread->id << 32 | e->iteration;
+
+	if (!(begin < c->from_ns && end >= c->from_ns) && !(begin < c->to_ns && end >= c->to_ns))
+		return 0;
+	if (s->cut_count == s->cut_cap) {
+		u32 cap = s->cut_cap ? s->cut_cap * 2 : 16;
+		struct cut_event *p = realloc(s->cuts, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->cuts = p;
+		s->cut_cap = cap;
+	}
+	s->cuts[s->cut_count] = (struct cut_event){ e->thread->id, e->begin_ns, e->end_ns,
+						    in_range(s, e->begin_ns) };
+	return map_put(&s->cut_of, key, s->cut_count++);
+}
+
+/* Is it of an event that begins in the range? Collections count by themselves,
+ * as in a report. */
+static bool wants_begin(const struct select *s, const struct model_span *sp)
+{
+	const struct cut_event *c = NULL;
+	u64 *known;
+	u32 i;
+
+	if (!ranged(&s->config))
+		return true;
+	if (sp->type != VMSPAN_GC && sp->iteration) {
+		known = map_get(&s->cut_of, sp->thread->id << 32 | sp->iteration);
+		c = known ? &s->cuts[*known] : NULL;
+	} else if (sp->type != VMSPAN_GC) {
+		/* Outside of events, each root is one. */
+		for (i = 0; i < s->cut_count && !c; i++)
+			if (s->cuts[i].thread == sp->thread->id &&
+			    s->cuts[i].begin <= sp->begin_ns && sp->end_ns <= s->cuts[i].end)
+				c = &s->cuts[i];
+	}
+	return c ? c->in : in_range(s, sp->begin_ns);
+}
+
 /* ---------------------------------------------------- Slowest events ----- */
 
 static u64 length(const struct slow_event *e)
@@ -128,8 +202,11 @@ static int search_event(void *ctx, const struct model_event *e)
 	struct select *s = ctx;
 	struct slow_event slow = { e->thread->id, e->begin_ns, max_u64(e->begin_ns, e->end_ns) };
 
+	if (ranged(&s->config) && search_cut(s, e))
+		return -ENOMEM;
 	/* One that is nested comes with the one around it. */
-	if (e->parent || !wants_thread(s, e->thread) || !wants_any_group(s, e))
+	if (!s->config.slowest || e->parent || !in_range(s, e->begin_ns) ||
+	    !wants_thread(s, e->thread) || !wants_any_group(s, e))
 		return 0;
 	if (s->slow_count == s->config.slowest) {
 		if (length(&slow) > length(&s->slow[0])) {
@@ -156,6 +233,7 @@ void select_search(struct select *s, struct model *m)
 {
 	static const struct model_observer observer = { .event = search_event };
 
+	s->model = m;
 	model_observe(m, &observer, s);
 }
 
@@ -179,7 +257,8 @@ static int take_span(void *ctx, const struct model_span *sp)
 {
 	struct select *s = ctx;
 
-	if (!wants_group(s, sp->group) || !wants_stay(s, sp->thread, sp->begin_ns, sp->end_ns)) {
+	if (!wants_group(s, sp->group) || !wants_begin(s, sp) ||
+	    !wants_stay(s, sp->thread, sp->begin_ns, sp->end_ns)) {
 		s->left_out++;
 		return 0;
 	}
@@ -298,6 +377,7 @@ void select_attach(struct select *s, struct model *m)
 		.thread = take_thread,
 	};
 
+	s->model = m;
 	s->inner = model_observer(m, &s->inner_ctx);
 	if (s->inner)
 		model_observe(m, &observer, s);

@@ -42,6 +42,9 @@ struct live_config {
  * started and runs). NULL on failure with *err filled; nothing is left behind.
  */
 struct source *live_open(const struct live_config *config, struct err *err);
+/* Why there is no scheduler's record, which was asked for; else NULL. The trace
+ * is then one of the default mode. */
+const struct err *live_no_exact(const struct source *s);
 /* Processes that are attached to now. */
 u32 live_attached(const struct source *s);
 /* How often the kernel side has woken the reader so far. 0 or negative errno. */
@@ -49,6 +52,19 @@ int live_wakeups(const struct source *s, u64 *n);
 /* The command's exit status as wait(2) has it, once poll() returned 0; -1 if
  * there was none. */
 int live_command_status(const struct source *s);
+
+/* A probe of a stock VM: how often it was hit; why that may be never, and what to
+ * do then (they live as long as the program). */
+#define LIVE_HITS_MAX 8
+struct live_hits {
+	char probe[130]; /* "provider:name" */
+	u32 hits;
+	const char *why, *advice;
+};
+/* The probes that are armed in a process and begin something. How many. */
+u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_MAX]);
+/* The CPU time a process has had so far, in steps of a tick; 0: it cannot be told. */
+u64 live_cpu_ns(u32 pid);
 
 /* A stay that has not ended. Its group: model_group_of(). */
 struct live_stay {
