@@ -99,6 +99,8 @@ static void example_check(const struct example *x, const char *what, const char 
 		{ "events", "count", &s->events.count },
 		{ "events", "incomplete", &s->events.incomplete },
 		{ "events", "implicit", &s->events.implicit },
+		{ "native", "preempted", &s->ledger.native_off_ns[VMSPAN_OFF_PREEMPTED] },
+		{ "native", "sleeping", &s->ledger.native_off_ns[VMSPAN_OFF_SLEEPING] },
 		{ "preempted", "ns", &s->ledger.preempted_ns },
 		{ "repairs", "repaired", &s->repairs.repaired },
 		{ "losses", "sequence_gap", &s->losses.records[LOSS_SEQUENCE_GAP] },
@@ -281,7 +283,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 17);
+	assert_int_equal(blocks, 18);
 }
 
 int main(void)

@@ -132,16 +132,24 @@ static void put_samples(struct json *j, const struct snapshot *s, const struct g
 	json_end_object(j);
 }
 
-/* Exact mode: where the group's own time went while it had no CPU. */
-static void put_off(struct json *j, const struct group_stats *t)
+/* Exact mode: where own time went while there was no CPU. */
+static void put_off(struct json *j, const u64 off_ns[VMSPAN_OFF_REASONS])
 {
-	json_key_u64(j, "preempted_ns", t->preempted_ns);
 	json_key_object(j, "off_ns");
-	json_key_u64(j, "preempted", t->off_ns[VMSPAN_OFF_PREEMPTED]);
-	json_key_u64(j, "sleeping", t->off_ns[VMSPAN_OFF_SLEEPING]);
-	json_key_u64(j, "io", t->off_ns[VMSPAN_OFF_IO]);
-	json_key_u64(j, "uninterruptible", t->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
-	json_key_u64(j, "lock", t->off_ns[VMSPAN_OFF_LOCK]);
+	json_key_u64(j, "preempted", off_ns[VMSPAN_OFF_PREEMPTED]);
+	json_key_u64(j, "sleeping", off_ns[VMSPAN_OFF_SLEEPING]);
+	json_key_u64(j, "io", off_ns[VMSPAN_OFF_IO]);
+	json_key_u64(j, "uninterruptible", off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_key_u64(j, "lock", off_ns[VMSPAN_OFF_LOCK]);
+	json_end_object(j);
+}
+
+/* Event time in no compartment: what of it ran, what had no CPU. */
+static void put_native(struct json *j, const struct ledger *l)
+{
+	json_key_object(j, "native");
+	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns);
+	put_off(j, l->native_off_ns);
 	json_end_object(j);
 }
 
@@ -176,7 +184,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	put_children(j, s, g);
 	json_key_u64(j, "incomplete", t->incomplete);
 	put_samples(j, s, t);
-	put_off(j, t);
+	json_key_u64(j, "preempted_ns", t->preempted_ns);
+	put_off(j, t->off_ns);
 	json_end_object(j);
 }
 
@@ -255,6 +264,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_losses(j, &s->losses);
 	put_received(j, s);
 	waits_json(j, s->waits, s->wait_count);
+	put_native(j, &s->ledger);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	json_end_object(j);
