@@ -63,6 +63,10 @@ for how in pipe socket futex; do
 	eq "$how: and an export, as often" \
 		"$(jq -n '[inputs | select(.type == "event") | .waits // [] | .[] | select(.peer_group == "addon:translate") | .count] | add' "$T/out.ndjson")" \
 		"$(jq '[.waits[] | select(.peer_group == "addon:translate") | .count] | add' "$T/report.json")"
+	"$VMSPAN" export "$T/rec.vmspan" -q -f chrome -o "$T/out.json"
+	eq "$how: arrows go from the page's turns to the add-on's" "$(jq -c --argjson page "$page_pid" --argjson addon "$addon_pid" \
+		'[.traceEvents[] | select(.ph == "s" or .ph == "f") | select(.ph == "s" and .pid == $page or .ph == "f" and .pid == $addon)
+		| .id] | group_by(.) | map(length) | [length > 10, (unique == [2])]' "$T/out.json")" '[true,true]'
 done
 
 # The peer is not traced: its process is known all the same.
