@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
+#include "cmd/calls_price.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static int open_it(struct session *s, const struct trace_config *c, bool hard_stop, struct err *e)
+static int open_it(struct session *s, const struct options *o, const struct trace_config *c,
+		   bool hard_stop, struct err *e)
 {
 	struct trace_config config = *c;
 	int rc;
@@ -17,6 +19,11 @@ static int open_it(struct session *s, const struct trace_config *c, bool hard_st
 	if (rc)
 		return rc;
 	s->waking = true;
+	if (!c->path && c->live.calls) {
+		rc = calls_price(o, &c->live, e);
+		if (rc)
+			return rc;
+	}
 	if (s->alerts) {
 		config.alerts = true;
 		config.alert = *s->alerts;
@@ -63,11 +70,12 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 			  .method = o->target.method,
 			  .no_children = o->target.no_children,
 			  .hz = o->target.hz,
-			  .exact = o->target.exact },
+			  .exact = o->target.exact,
+			  .calls = o->target.calls },
 		.model = o->model,
 	};
 
-	int rc = open_it(s, &config, hard_stop, e);
+	int rc = open_it(s, o, &config, hard_stop, e);
 
 	if (rc)
 		return rc;
@@ -79,7 +87,7 @@ int session_replay(struct session *s, const struct options *o, const char *path,
 {
 	const struct trace_config config = { .path = path, .model = o->model };
 
-	int rc = open_it(s, &config, true, e);
+	int rc = open_it(s, o, &config, true, e);
 
 	return rc ? rc : measure_own(s, o, e);
 }
