@@ -464,8 +464,12 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
 
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
-	if (t)
-		t->open = t->gc_depth = 0;
+	/* What it knew was of another VM. */
+	if (t) {
+		t->open = t->gc_depth = t->waits = t->misses = 0;
+		t->loop = LOOP_NONE;
+		t->root = 0;
+	}
 	return 0;
 }
 

@@ -60,6 +60,10 @@ for how in pipe socket futex; do
 	"$VMSPAN" report "$T/rec.vmspan" --slowest 300 >"$T/slowest.txt"
 	check "$how: so does a single event" grep -q "page:shop waited .* for addon:translate of addon ($addon_pid)" "$T/slowest.txt"
 	"$VMSPAN" export "$T/rec.vmspan" -f ndjson -o "$T/out.ndjson" 2>"$T/export.err"
+	"$VMSPAN" export "$T/rec.vmspan" -q -f chrome -o "$T/out.json"
+	eq "$how: arrows go from the page's turns to the add-on's" "$(jq -c --argjson page "$page_pid" --argjson addon "$addon_pid" \
+		'[.traceEvents[] | select(.ph == "s" or .ph == "f") | select(.ph == "s" and .pid == $page or .ph == "f" and .pid == $addon)
+		| .id] | group_by(.) | map(length) | [length > 100, (unique == [2])]' "$T/out.json")" '[true,true]'
 	check "$how: and an export" jq -en \
 		'[inputs | select(.type == "event") | .waits // [] | .[] | select(.peer_group == "addon:translate")] | length > 100' "$T/out.ndjson"
 done

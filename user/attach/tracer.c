@@ -225,6 +225,23 @@ static int open_what_loads(struct tracer *t, struct tracer_config *c)
 	return r;
 }
 
+/* What the kernel lacks for what was asked for, in words the loader has not. */
+static void say_missing(const struct tracer_config *config, int r, struct err *err)
+{
+	const char *what = config->direct  ? "the direct method"
+			   : config->exact ? "exact mode"
+			   : config->vm_hz ? "tracing a stock VM"
+					   : NULL;
+
+	if (!what || libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 0)
+		return;
+	err_set_status(err, r, EXIT_FAILED,
+		       "%s needs BPF task storage, which this kernel does not have", what);
+	err_hint(err,
+		 "Run Linux 5.15 or newer. What this kernel can do is tracing programs with the "
+		 "SDK, without --exact and --method direct.");
+}
+
 struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
@@ -241,6 +258,8 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 	r = open_what_loads(t, &c);
 	if (!r)
 		return t;
+	if (r != -EPERM && r != -EACCES)
+		say_missing(config, r, err);
 	kernel_error(err, r,
 		     config->direct ? "loading the BPF programs (direct method)"
 				    : "loading the BPF programs");

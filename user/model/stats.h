@@ -77,6 +77,7 @@ struct model_wait {
 	const char *peer_process; /* its name; "" where it is not known */
 	const char *peer_group; /* the peer was in it when it did; "" not known */
 	u64 ns, count;
+	u64 begin_ns; /* of one event's: when the first began */
 };
 
 /* to += from, to -= from (an earlier state; max stays that of `to`). The

@@ -323,11 +323,11 @@ int vm_usable(u32 pid, const struct vm_target *t, struct err *err)
 	for (i = 0; i < VM_ROLES && !(name = vm_probe(t->profile, (enum vm_role)i, provider)); i++)
 		;
 	err_set(err, -ENOTSUP,
-		"process %u: %s %s: %.120s was built without probes (%s:%s and others), and "
+		"process %u: %s%s%s: %.120s was built without probes (%s:%s and others), and "
 		"nothing "
 		"else tells what it does",
-		pid, t->profile->name, t->version, t->path, i < VM_ROLES ? provider : "",
-		i < VM_ROLES ? name : "");
+		pid, t->profile->name, t->version[0] ? " " : "", t->version, t->path,
+		i < VM_ROLES ? provider : "", i < VM_ROLES ? name : "");
 	err_hint(err, "Run the distribution's own build, which has them: Debian's openjdk-17, "
 		      "postgresql-15; or one configured with --enable-dtrace.");
 	return -ENOTSUP;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/text.h"
 #include "sink/alert.h"
+#include "sink/figures.h"
 #include "sink/words.h"
 
 #include <stdio.h>
@@ -227,13 +228,7 @@ static void event_json(struct json *j, const struct alert *a)
 	json_key_bool(j, "complete", !a->event.incomplete);
 	json_key_bool(j, "implicit", a->event.implicit);
 	json_key_object(j, "ledger");
-	json_key_u64(j, "self_ns", l->self_ns);
-	json_key_u64(j, "gc_ns", l->gc_ns);
-	json_key_u64(j, "blocked_ns", l->blocked_ns);
-	json_key_u64(j, "native_ns", l->native_ns);
-	json_key_u64(j, "moved_ns", l->moved_ns);
-	json_key_u64(j, "stale_ns", l->stale_ns);
-	json_key_u64(j, "lost_ns", l->lost_ns);
+	ledger_json(j, l);
 	json_end_object(j);
 	json_end_object(j);
 }
@@ -276,14 +271,7 @@ static void figures_json(struct json *j, const struct alert *a)
 	json_key_u64(j, "gc_ns", a->gc_ns);
 	json_key_u64(j, "blocked_ns", a->blocked_ns);
 	json_key_u64(j, "cpu_ns", a->cpu_ns);
-	json_key_u64(j, "preempted_ns", a->preempted_ns);
-	json_key_object(j, "off_ns");
-	json_key_u64(j, "preempted", a->off_ns[VMSPAN_OFF_PREEMPTED]);
-	json_key_u64(j, "sleeping", a->off_ns[VMSPAN_OFF_SLEEPING]);
-	json_key_u64(j, "io", a->off_ns[VMSPAN_OFF_IO]);
-	json_key_u64(j, "lock", a->off_ns[VMSPAN_OFF_LOCK]);
-	json_key_u64(j, "uninterruptible", a->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
-	json_end_object(j);
+	off_json(j, a->preempted_ns, a->off_ns);
 	json_key_u64(j, "ticks", a->ticks);
 	json_key_u64(j, "spans", a->spans);
 	json_key_u64(j, "occurrences", a->occurrences);

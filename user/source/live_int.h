@@ -88,6 +88,7 @@ struct attachment {
 /* Which probes of a stock VM have ever been hit: a bit a role. */
 struct vm_watch {
 	u32 armed, hit, noted;
+	u32 hits[VM_ROLES]; /* of the probes that begin something */
 	u32 absent; /* that its build does not have; still to be said */
 	u64 cpu_ns; /* of the process when it began */
 	u64 used_ns; /* since then, at the last check */
