@@ -44,12 +44,12 @@ SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent), born;
-	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
+	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
 
-	if (!flags || !(*flags & TRACED_CHILDREN) || child->pid != child->tgid)
+	if (!p || !(p->flags & TRACED_CHILDREN) || child->pid != child->tgid)
 		return 0;
 	born = task_ids(child);
-	copy = *flags;
+	copy = *p;
 	if (bpf_map_update_elem(&traced, &born.tgid, &copy, BPF_ANY)) {
 		count(COUNT_LIFE_LOST, 1);
 		return 0;
@@ -61,13 +61,13 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 /* Before user space knows of it: its children must not be missed. */
 static __always_inline bool is_told_of(struct ids ids)
 {
-	__u32 flags = sweep_flags;
+	struct traced_process p = { .flags = sweep_flags };
 
 	if (bpf_map_lookup_elem(&traced, &ids.tgid))
 		return true;
-	if (!flags || !ids.tgid)
+	if (!p.flags || !ids.tgid)
 		return false;
-	bpf_map_update_elem(&traced, &ids.tgid, &flags, BPF_NOEXIST);
+	bpf_map_update_elem(&traced, &ids.tgid, &p, BPF_NOEXIST);
 	return true;
 }
 
