@@ -10,6 +10,7 @@
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
 #   make bench        costs beside the peers', and accuracy (root; minutes)
+#   make accuracy   the table of errors alone, two runs (root; some minutes)
 #   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
@@ -52,7 +53,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs guard
+.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -184,10 +185,14 @@ BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c seri
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
 BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
-bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn
+bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
 bench: bench-programs
 	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
-	B=$(B) bash tests/bench/accuracy.sh
+	B=$(B) bash tests/bench/accuracy.sh 1
+
+# The table of errors in two runs: build/bench/accuracy.json, README, BENCHMARKS.
+accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
+	B=$(B) bash tests/bench/accuracy.sh 2
 
 # Instruction counts, kept in tests/bench/guard.txt.
 guard: $(B)/vmspan $(BENCH)/guard

@@ -5,8 +5,29 @@
 
 #include "bpf/maps.bpf.h"
 
+/*
+ * The first thing in every program at a user probe. Kernels from 6.13 on run
+ * programs with 64 bytes of stack or more on a stack a CPU has for the program,
+ * not on the task's. Programs at user probes may be preempted, so another task
+ * may run the same program on the same CPU and write over those variables: the
+ * kernel then oopses, as 7.2 does within a second of two busy processes. A
+ * program in which there is a tail call is left on the task's stack. This one
+ * is never made, which the verifier knows, and it leaves the call out.
+ */
+static __always_inline void stay_on_own_stack(void *ctx)
+{
+	if (tail_calls)
+		bpf_tail_call(ctx, &no_programs, 0);
+}
+
 /* The reader is woken this long after it was last woken, if there is data. */
 #define WAKE_NS 50000000ull
+/*
+ * A ring that is filled far wakes it at once, but not again before this: the
+ * reader is on its way. A wake-up is an interrupt on the target's CPU; on a
+ * virtual machine it takes 6 us, more than all else about a batch.
+ */
+#define WAKE_AGAIN_NS 200000ull
 
 /*
  * Atomic although the map is per CPU: programs on uprobes may be preempted
@@ -21,16 +42,27 @@ static __always_inline void count(__u32 what, __u64 n)
 }
 
 /*
+ * Flags for what nobody waits for, in any context. Without the wake-up a reader
+ * that sleeps would find out about a full ring from nobody: what is lost for
+ * want of room wakes no one.
+ */
+static __always_inline __u64 fill_flags(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < wake_bytes ? BPF_RB_NO_WAKEUP
+									: BPF_RB_FORCE_WAKEUP;
+}
+
+/*
  * Flags for bpf_ringbuf_submit. Must be asked for after the reserve: a reader
  * that sees nothing reserved and has been quiet for WAKE_NS may then sleep
  * without a limit, since the next record is sure to wake it.
  */
 static __always_inline __u64 wake_flags(bool now)
 {
-	__u64 t = bpf_ktime_get_ns();
+	__u64 t = bpf_ktime_get_ns(), since = t - last_wake;
 
-	if (!now && t - last_wake < WAKE_NS &&
-	    bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < wake_bytes)
+	if (!now && since < WAKE_NS &&
+	    (since < WAKE_AGAIN_NS || bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) < wake_bytes))
 		return BPF_RB_NO_WAKEUP;
 	last_wake = t;
 	count(COUNT_WAKEUPS, 1);

@@ -21,6 +21,7 @@ const volatile __u32 sweep_flags = 0;
 const volatile bool use_tsc = false;
 const volatile bool exact = false;
 const volatile __u64 alert_ns = 0;
+const volatile bool tail_calls = false;
 __u64 last_wake = 0;
 
 /*
@@ -65,7 +66,7 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 	/* clang must not drop the check because the caller has made it. */
 	barrier_var(bytes);
 	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
-		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, slots);
 		return 0;
@@ -91,6 +92,7 @@ int flush(struct pt_regs *ctx)
 	__u64 size = PT_REGS_PARM2(ctx);
 	__u32 bytes;
 
+	stay_on_own_stack(ctx);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid)) {
 		count(COUNT_UNTRACED, 1);
 		return 0;
@@ -102,7 +104,7 @@ int flush(struct pt_regs *ctx)
 	bytes = size;
 	/* What the scheduler did to these spans has to be known before them. */
 	if (exact)
-		sched_hand_over(bpf_get_current_task_btf());
+		sched_hand_over(bpf_get_current_task_btf(), batch);
 	if (bytes <= WIRE_SMALL)
 		return carry(ids, batch, bytes, WIRE_SMALL);
 	if (bytes <= WIRE_MIDDLE)

@@ -38,6 +38,15 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
+/* Stays empty; see stay_on_own_stack(). */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_programs SEC(".maps") __weak;
+extern const volatile bool tail_calls;
+
 /* Data in the ring that is worth waking the reader for: bytes. */
 extern const volatile __u64 wake_bytes;
 /* Inode of the reader's PID namespace: ids are as seen there. 0: the initial

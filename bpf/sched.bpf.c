@@ -18,6 +18,63 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define STATE_INTERRUPTIBLE 1
 #define STATE_UNINTERRUPTIBLE 2
 
+/* Of task_struct.flags: a thread of the kernel's own. */
+#define FLAG_KTHREAD 0x00200000
+
+#ifdef __TARGET_ARCH_x86
+#define CALL_FUTEX 202
+#else
+#define CALL_FUTEX 98
+#endif
+
+/*
+ * What interrupts this CPU now: enum interrupt. Whoever runs then has nothing to
+ * do with what the interrupt wakes. The kernel's own count of this is a symbol
+ * that not every kernel lets programs find. Set and cleared, not counted: one
+ * that is missed does no lasting harm.
+ */
+enum interrupt {
+	INTERRUPT_HARD = 1,
+	INTERRUPT_SOFT = 2,
+	INTERRUPT_TIMER = 4
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} interrupts SEC(".maps");
+
+static __always_inline int interrupt(__u32 what, bool begins)
+{
+	__u32 key = 0, *now = bpf_map_lookup_elem(&interrupts, &key);
+
+	if (now)
+		*now = begins ? *now | what : *now & ~what;
+	return 0;
+}
+
+static __always_inline bool interrupted(void)
+{
+	__u32 key = 0, *now = bpf_map_lookup_elem(&interrupts, &key);
+
+	return !now || *now;
+}
+
+#define INTERRUPT(name, what, begins)           \
+	SEC("?tp_btf/" #name)                   \
+	int name(void *ctx)                     \
+	{                                       \
+		return interrupt(what, begins); \
+	}
+INTERRUPT(irq_handler_entry, INTERRUPT_HARD, true)
+INTERRUPT(irq_handler_exit, INTERRUPT_HARD, false)
+INTERRUPT(softirq_entry, INTERRUPT_SOFT, true)
+INTERRUPT(softirq_exit, INTERRUPT_SOFT, false)
+INTERRUPT(hrtimer_expire_entry, INTERRUPT_TIMER, true)
+INTERRUPT(hrtimer_expire_exit, INTERRUPT_TIMER, false)
+
 /* Before 5.14 (2f064a59a11f) the field was called `state`. */
 struct task_struct___old {
 	volatile long state;
@@ -32,17 +89,6 @@ static __always_inline __u32 state_of(struct task_struct *t)
 	return BPF_CORE_READ(old, state);
 }
 
-static __always_inline __u32 reason_of(struct task_struct *t, bool preempt)
-{
-	__u32 state = state_of(t);
-
-	if (preempt || !state)
-		return VMSPAN_OFF_PREEMPTED;
-	if (BPF_CORE_READ_BITFIELD_PROBED(t, in_iowait))
-		return VMSPAN_OFF_IO;
-	return state & STATE_INTERRUPTIBLE ? VMSPAN_OFF_SLEEPING : VMSPAN_OFF_UNINTERRUPTIBLE;
-}
-
 /* The system call the thread is in; ~0 in none. */
 static __always_inline __u32 call_of(struct task_struct *t)
 {
@@ -51,18 +97,49 @@ static __always_inline __u32 call_of(struct task_struct *t)
 	return (__u32)PT_REGS_SYSCALL_OF(regs);
 }
 
-static __always_inline void append(struct sched *s, __u64 begin, __u64 end, __u32 reason)
+/* futex, futex_waitv, futex_wait. */
+static __always_inline bool is_futex(__u32 call)
+{
+	return call == CALL_FUTEX || call == 449 || call == 455;
+}
+
+static __always_inline __u32 reason_of(struct task_struct *t, bool preempt, __u32 call)
+{
+	__u32 state = state_of(t);
+
+	if (preempt || !state)
+		return VMSPAN_OFF_PREEMPTED;
+	if (BPF_CORE_READ_BITFIELD_PROBED(t, in_iowait))
+		return VMSPAN_OFF_IO;
+	if (is_futex(call))
+		return VMSPAN_OFF_LOCK;
+	return state & STATE_INTERRUPTIBLE ? VMSPAN_OFF_SLEEPING : VMSPAN_OFF_UNINTERRUPTIBLE;
+}
+
+/* Room for one more record: where it goes. */
+static __always_inline struct vmspan_span *next(struct sched *s)
 {
 	__u32 which = s->active & 1, at = s->used[which];
-	struct vmspan_span *r;
 
 	if (at >= SCHED_SLOTS) {
 		sched_send(s, which);
 		at = 0;
 	}
 	if (!at)
-		s->batch[which].head.seq = s->seq;
-	r = &s->batch[which].records[at];
+		s->out[which].head.seq = s->seq;
+	s->used[which] = at + 1;
+	s->seq++;
+	return &s->out[which].records[at];
+}
+
+static __always_inline void append(struct sched *s, __u64 begin, __u64 end, __u32 reason)
+{
+	struct vmspan_span *r;
+
+	/* The one that wakes a thread does so before it comes back. */
+	if (s->waker)
+		*(struct vmspan_wake *)next(s) = s->wake;
+	r = next(s);
 	r->h.type = VMSPAN_OFF;
 	r->h.slots = 1;
 	r->h.depth = reason;
@@ -72,8 +149,7 @@ static __always_inline void append(struct sched *s, __u64 begin, __u64 end, __u3
 	r->cpu_begin = s->off_cpu;
 	r->cpu_end = bpf_get_smp_processor_id();
 	r->iteration = s->waker;
-	s->used[which] = at + 1;
-	s->seq++;
+	s->waker = 0;
 }
 
 /* From here on nothing the scheduler does to the thread is missed. */
@@ -88,11 +164,11 @@ static __always_inline int begin(struct task_struct *t)
 	if (!s || s->started)
 		return 0;
 	for (i = 0; i < 2; i++) {
-		s->batch[i].head.magic = VMSPAN_BATCH_MAGIC;
-		s->batch[i].head.abi = VMSPAN_ABI;
-		s->batch[i].head.registry = WIRE_SCHED_REGISTRY;
-		s->batch[i].head.thread = ids.tid;
-		s->batch[i].head.tid = ids.tid;
+		s->out[i].head.magic = VMSPAN_BATCH_MAGIC;
+		s->out[i].head.abi = VMSPAN_ABI;
+		s->out[i].head.registry = WIRE_SCHED_REGISTRY;
+		s->out[i].head.thread = ids.tid;
+		s->out[i].head.tid = ids.tid;
 	}
 	s->ids = ids;
 	s->call = ~0u;
@@ -111,8 +187,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (s && s->started) {
 		now = cycles_now();
-		s->reason = reason_of(prev, preempt);
 		s->call = call_of(prev);
+		s->reason = reason_of(prev, preempt, s->call);
 		s->off_cpu = bpf_get_smp_processor_id();
 		s->waker = 0;
 		s->off = now;
@@ -125,19 +201,54 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* The running thread is about to wake p. In an interrupt that is whoever was
- * interrupted; the idle task never is. */
+/*
+ * The compartment the running thread is in, of the stack that the SDK keeps in
+ * the target's memory. What it says there is its own affair: it may give itself
+ * another of its names, and nobody else's.
+ */
+static __always_inline __u32 compartment_of(const struct sched *s)
+{
+	const struct vmspan_thread *t;
+	__u32 depth, id, i;
+
+	if (!s->batch)
+		return 0;
+	t = (const void *)(s->batch - __builtin_offsetof(struct vmspan_thread, batch));
+	if (bpf_probe_read_user(&depth, sizeof(depth), &t->depth))
+		return 0;
+	/* The innermost may be a collection or an announced call. */
+	for (i = 0; i < 3; i++, depth--) {
+		if (!depth || depth > VMSPAN_DEPTH_MAX ||
+		    bpf_probe_read_user(&id, sizeof(id), &t->open[depth].id))
+			return 0;
+		if (id < VMSPAN_ID_MARKS)
+			return id;
+	}
+	return 0;
+}
+
+/*
+ * The running thread is about to wake p: what p waited for came from it. Not in
+ * an interrupt, which strikes whoever runs, and not if it is the kernel's own.
+ */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *p)
 {
-	struct sched *s = bpf_task_storage_get(&scheds, p, 0, 0);
-	struct ids ids;
+	struct sched *s = bpf_task_storage_get(&scheds, p, 0, 0), *w;
+	struct task_struct *by;
 
 	if (!s || !s->off)
 		return 0;
-	ids = current_ids();
-	if (ids.tgid != s->ids.tgid)
-		s->waker = ids.tgid;
+	by = bpf_get_current_task_btf();
+	if (interrupted() || (BPF_CORE_READ(by, flags) & FLAG_KTHREAD))
+		return 0;
+	s->waker = current_ids().tgid;
+	s->wake.h.type = VMSPAN_WAKE;
+	s->wake.h.slots = 1;
+	w = bpf_task_storage_get(&scheds, by, 0, 0);
+	s->wake.h.id = w ? compartment_of(w) : 0;
+	s->wake.registry = w ? w->registry : 0;
+	BPF_CORE_READ_INTO(&s->wake.comm, by, group_leader, comm);
 	return 0;
 }
 

@@ -18,19 +18,23 @@ struct sched_batch {
 };
 
 /*
- * One a thread, in task storage. sched_switch appends to batch[active], with
+ * One a thread, in task storage. sched_switch appends to out[active], with
  * the run queue locked. The thread itself hands over, preemptibly: it first
  * turns to the other batch, so that a switch in the middle of the copy does not
  * append to what is being copied.
  */
 struct sched {
-	struct sched_batch batch[2];
+	struct sched_batch out[2];
 	__u32 used[2];
 	__u32 active;
 	__u32 started; /* 0: all else is void */
 	__u64 seq; /* of the next record */
 	__u64 off; /* cycles: off the CPU since then; 0: on it */
-	__u32 off_cpu, reason, call, waker;
+	__u32 off_cpu, reason, call;
+	__u32 waker; /* process that has woken it; 0: not known */
+	struct vmspan_wake wake; /* more of it */
+	__u64 batch; /* address of the SDK's in the target; 0: none seen */
+	__u64 registry; /* of that batch */
 	struct ids ids;
 };
 
@@ -44,7 +48,7 @@ struct {
 /* Sends one of the batches and empties it. */
 static __always_inline void sched_send(struct sched *s, __u32 which)
 {
-	struct sched_batch *b = &s->batch[which & 1];
+	struct sched_batch *b = &s->out[which & 1];
 	__u32 used = s->used[which & 1];
 	struct wire_head *h;
 
@@ -65,17 +69,21 @@ static __always_inline void sched_send(struct sched *s, __u32 which)
 	h->pid = s->ids.tgid;
 	h->tid = s->ids.tid;
 	/* Nobody waits for these: the spans they belong to come behind. */
-	bpf_ringbuf_submit(h, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(h, fill_flags());
 }
 
-/* Called by the thread itself. */
-static __always_inline void sched_hand_over(struct task_struct *task)
+/* Called by the thread itself, which hands over `batch`. */
+static __always_inline void sched_hand_over(struct task_struct *task,
+					    const struct vmspan_batch *batch)
 {
 	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
 	__u32 was;
 
 	if (!s)
 		return;
+	if (s->batch != (__u64)batch &&
+	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), &batch->registry))
+		s->batch = (__u64)batch;
 	was = s->active & 1;
 	if (!s->used[was])
 		return;

@@ -43,7 +43,7 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 	 * cannot see why it does. */
 	barrier_var(bytes);
 	if (bytes > room || bpf_probe_read_kernel(h + 1, bytes, &w->batch)) {
-		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, w->batch.records);
 		return 0;
@@ -245,13 +245,15 @@ static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 a
 
 /*
  * The state of this thread; NULL when the process is not traced or no state
- * can be had. `registry`: the cookie of the probe.
+ * can be had. The cookie of the probe is the registry.
  */
-static __always_inline struct watch *watch_of(__u64 registry)
+static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 {
+	__u64 registry = bpf_usdt_cookie(ctx);
 	struct ids ids = current_ids();
 	struct watch *w;
 
+	stay_on_own_stack(ctx);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return NULL;
 	w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL,
@@ -278,7 +280,7 @@ static __always_inline struct watch *watch_of(__u64 registry)
 SEC("?usdt")
 int BPF_USDT(watch_enter, __u64 id)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	__u32 d;
 
 	if (!w)
@@ -313,7 +315,7 @@ static __always_inline void leave(struct watch *w, __u32 id, __u64 result)
 SEC("?usdt")
 int BPF_USDT(watch_leave, __u64 id)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, id, 0);
@@ -334,7 +336,7 @@ static __always_inline __u64 thread_ns(void)
 SEC("?usdt")
 int BPF_USDT(watch_ev_begin, __u64 label)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	struct vmspan_turn *e;
 	__u32 i;
 
@@ -387,7 +389,7 @@ static __always_inline void event_record(struct watch *w, struct vmspan_turn *e,
 SEC("?usdt")
 int watch_ev_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	__u64 mono = bpf_ktime_get_ns(), end;
 	__u32 i, outer;
 
@@ -418,7 +420,7 @@ int watch_ev_end(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		push(w, VMSPAN_ID_GC, label, bytes);
@@ -428,7 +430,7 @@ int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 SEC("?usdt")
 int BPF_USDT(watch_gc_end, __u64 bytes)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, VMSPAN_ID_GC, bytes);
@@ -438,7 +440,7 @@ int BPF_USDT(watch_gc_end, __u64 bytes)
 SEC("?usdt")
 int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		push(w, VMSPAN_ID_BLOCK, label, peer);
@@ -448,7 +450,7 @@ int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 SEC("?usdt")
 int watch_bl_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 
 	if (w)
 		leave(w, VMSPAN_ID_BLOCK, 0);
@@ -458,7 +460,7 @@ int watch_bl_end(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 {
-	struct watch *w = watch_of(bpf_usdt_cookie(ctx));
+	struct watch *w = watch_of(ctx);
 	struct vmspan_mark *m;
 	__u64 now;
 

@@ -266,6 +266,13 @@ int loop_goes_on(void *ctx)
 
 /* ---- Probes ---- */
 
+static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids *ids,
+						const struct vm_proc **p)
+{
+	stay_on_own_stack(ctx);
+	return thread_of(ids, p);
+}
+
 /* PHP: request__startup(file, uri, method). */
 SEC("?usdt")
 int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
@@ -276,7 +283,7 @@ int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
 	__u64 now;
 	long n;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (!t)
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -299,7 +306,7 @@ int vm_req_end(struct pt_regs *ctx)
 	struct vm_thread *t;
 	struct ids ids;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (t && t->open && t->turn_kind == TURN_REQUEST)
 		turn_close(t, ids, bpf_ktime_get_ns());
 	return 0;
@@ -317,7 +324,7 @@ int BPF_USDT(vm_status, __u64 text)
 	struct ids ids;
 	long n;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (!t)
 		return 0;
 	if (!text) {
@@ -351,7 +358,7 @@ int vm_stall_begin(struct pt_regs *ctx)
 	struct vm_thread *t;
 	struct ids ids;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (!t)
 		return 0;
 	t->loop = LOOP_PROBES;
@@ -366,7 +373,7 @@ int vm_stall_end(struct pt_regs *ctx)
 	struct vm_thread *t;
 	struct ids ids;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (t && t->open && t->turn_kind == TURN_SAFEPOINT)
 		turn_close(t, ids, bpf_ktime_get_ns());
 	return 0;
@@ -379,7 +386,7 @@ int vm_gc_begin(struct pt_regs *ctx)
 	struct vm_thread *t;
 	struct ids ids;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	if (!t || t->gc_depth++)
 		return 0;
 	t->gc_begin = bpf_ktime_get_ns();
@@ -387,14 +394,14 @@ int vm_gc_begin(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int gc_end(__u32 part)
+static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct wire_gc *r;
 	struct ids ids;
 
-	t = thread_of(&ids, &p);
+	t = probed(ctx, &ids, &p);
 	/* One that began before the trace. */
 	if (!t || !t->gc_depth || --t->gc_depth)
 		return 0;
@@ -421,14 +428,14 @@ static __always_inline int gc_end(__u32 part)
 SEC("?usdt")
 int vm_gc_end(struct pt_regs *ctx)
 {
-	return gc_end(0);
+	return gc_end(ctx, 0);
 }
 
 /* A collection's sweeping goes on long after it, piece by piece. */
 SEC("?usdt")
 int vm_sweep_end(struct pt_regs *ctx)
 {
-	return gc_end(1);
+	return gc_end(ctx, 1);
 }
 
 /* ---- Children ---- */

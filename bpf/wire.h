@@ -26,7 +26,7 @@ enum wire_kind {
 	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
 	WIRE_VM_TURN = 18, /* struct wire_turn */
 	WIRE_VM_GC = 19, /* struct wire_gc */
-	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF records */
+	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
 };
 
 /* What a WIRE_SCHED batch names as its registry; no target's lies there. */

@@ -11,9 +11,14 @@ SAN=()
 case $B in *san*) SAN=(-fsanitize="address,undefined") ;; esac
 PROBE=$T/live_probe
 
+# Where there is no compiler, $PREBUILT has what can be had.
 build() { # OUTPUT SOURCE FLAG...
 	local out=$1 src=$2
 	shift 2
+	if [ -n "${PREBUILT-}" ]; then
+		cp "$PREBUILT/${out##*/}" "$out"
+		return
+	fi
 	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
 }
 
@@ -104,6 +109,10 @@ counts() { # NAME FILTER: of its JSON
 
 state() { # PID: semaphore, armed byte, flush byte
 	"$PROBE" -i "$1" | tr '\n' ' '
+}
+
+site() { # PID: the instructions of its carrier
+	"$PROBE" -b "$1"
 }
 
 run_command() { # NAME ARGUMENT...: live_probe until its command has ended

@@ -31,6 +31,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PROG_ARRAY = 3,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -114,6 +115,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	pid_t pid;
@@ -122,6 +124,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	unsigned int in_execve : 1;
 	char comm[16];
+	struct task_struct *group_leader;
 	struct signal_struct *signal;
 };
 

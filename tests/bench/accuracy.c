@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How far each method's CPU time of each group is from what the target measured
- * inside. One run, one exact recording: the default mode gets the same records
- * without the scheduler's.
+ * How far each method's CPU time and wall time of each group are from what the
+ * target measured inside. One run, one exact recording: the default mode gets
+ * the same records without the scheduler's.
  *
  *   accuracy NAME RECORDING TRUTH
  *
  * TRUTH is what tests/vm/burn printed. Prints a line of JSON; errors are the
- * largest of a group's, in millionths of the events' CPU time.
+ * largest of a group's, in millionths of the events' time. A group's wall is
+ * the time that passed in it; the exact mode shows the part of it in which
+ * others had the CPU apart, so the two are added.
  */
 #include "base/json.h"
 #include "model/model.h"
@@ -24,9 +26,21 @@ struct run {
 	struct records *records;
 };
 
+enum method {
+	EXACT,
+	PLAIN,
+	ORIGINAL,
+	SAMPLED,
+	METHODS
+};
+
+static const char *const keys[METHODS] = { "exact_ppm", "default_ppm", "original_ppm",
+					   "sampled_ppm" };
+
 struct truth {
 	char text[4096];
-	double cpu_ns;
+	const char *walls; /* in it, where walls begin */
+	double cpu_ns, wall_ns;
 };
 
 static void fail(const char *what)
@@ -56,21 +70,27 @@ static double number(const char *text, const char *key)
 	return at ? strtod(at + strlen(quoted), NULL) : -1;
 }
 
-static double largest(double have, double want, const struct truth *t, double so_far)
+static void largest(double errors[METHODS], const double have[METHODS], double want, double whole)
 {
-	double error = (have > want ? have - want : want - have) / t->cpu_ns * 1e6;
+	double error;
+	int i;
 
-	return error > so_far ? error : so_far;
+	for (i = 0; i < METHODS; i++) {
+		error = (have[i] > want ? have[i] - want : want - have[i]) / whole * 1e6;
+		if (error > errors[i])
+			errors[i] = error;
+	}
 }
 
-static double group_cpu(const struct snapshot *s, const char *name)
+static struct group_stats group_of(const struct snapshot *s, const char *name)
 {
+	static const struct group_stats none;
 	u32 i;
 
 	for (i = 0; i < s->group_count; i++)
 		if (!strcmp(s->groups[i].name, name))
-			return (double)s->groups[i].stats.cpu_ns;
-	return 0;
+			return s->groups[i].stats;
+	return none;
 }
 
 /* Everything in an event adds up to it, to the nanosecond. */
@@ -83,41 +103,56 @@ static bool sums(const struct snapshot *s)
 	       l->event_wall_ns;
 }
 
+static void print_errors(struct json *j, const char *key, const double errors[METHODS])
+{
+	int i;
+
+	json_key_object(j, key);
+	for (i = 0; i < METHODS; i++)
+		json_key_u64(j, keys[i], (u64)errors[i]);
+	json_end_object(j);
+}
+
 static void print(const char *name, const struct run *r, const struct truth *t)
 {
 	struct snapshot *exact = snapshot_take(r->exact), *plain = snapshot_take(r->plain);
-	double e[4] = { 0 };
-	struct other other;
+	double cpu[METHODS] = { 0 }, wall[METHODS] = { 0 };
+	struct other o;
 	struct json j;
 	struct out out;
 	u32 i;
 
 	if (!exact || !plain)
 		fail("out of memory");
-	records_result(r->records, &other);
+	records_result(r->records, &o);
 	for (i = 0; i < OTHER_GROUPS; i++) {
+		struct group_stats e, p;
 		char group[96];
-		double want;
 
-		snprintf(group, sizeof(group), "addon:%s", other.name[i]);
-		want = number(t->text, group);
-		if (!*other.name[i] || want < 0)
+		snprintf(group, sizeof(group), "addon:%s", o.name[i]);
+		if (!*o.name[i] || number(t->text, group) < 0)
 			continue;
-		e[0] = largest(group_cpu(exact, group), want, t, e[0]);
-		e[1] = largest(group_cpu(plain, group), want, t, e[1]);
-		e[2] = largest(other.original[i], want, t, e[2]);
-		e[3] = largest(other.sampled[i], want, t, e[3]);
+		e = group_of(exact, group);
+		p = group_of(plain, group);
+		largest(cpu,
+			(double[METHODS]){ (double)e.cpu_ns, (double)p.cpu_ns, o.original[i],
+					   o.sampled[i] },
+			number(t->text, group), t->cpu_ns);
+		largest(wall,
+			(double[METHODS]){ (double)(e.wall_ns + e.preempted_ns), (double)p.wall_ns,
+					   o.original_wall[i], o.sampled_wall[i] },
+			number(t->walls, group), t->wall_ns);
 	}
 	out_open_fd(&out, 1);
 	json_open(&j, &out);
 	json_object(&j);
 	json_key_string(&j, "case", name);
-	json_key_u64(&j, "events", other.events);
+	json_key_u64(&j, "events", o.events);
 	json_key_u64(&j, "cpu_ns", (u64)t->cpu_ns);
-	json_key_u64(&j, "exact_ppm", (u64)e[0]);
-	json_key_u64(&j, "default_ppm", (u64)e[1]);
-	json_key_u64(&j, "original_ppm", (u64)e[2]);
-	json_key_u64(&j, "sampled_ppm", (u64)e[3]);
+	json_key_u64(&j, "wall_ns", (u64)t->wall_ns);
+	json_key_u64(&j, "stolen_ns", exact->repairs.stolen_ns);
+	print_errors(&j, "cpu", cpu);
+	print_errors(&j, "wall", wall);
 	json_key_bool(&j, "ledgers_sum", sums(exact) && sums(plain));
 	json_end_object(&j);
 	json_line(&j);
@@ -129,7 +164,7 @@ static void print(const char *name, const struct run *r, const struct truth *t)
 
 int main(int argc, char **argv)
 {
-	struct truth truth = { .cpu_ns = 0 };
+	struct truth truth = { .walls = NULL };
 	struct model_config config = { .nested = NESTED_DROP };
 	struct err err = { 0 };
 	struct source *s;
@@ -144,8 +179,10 @@ int main(int argc, char **argv)
 		fail("cannot read the truth");
 	fclose(f);
 	truth.cpu_ns = number(truth.text, "cpu_ns");
+	truth.wall_ns = number(truth.text, "wall_ns");
+	truth.walls = strstr(truth.text, "\"groups_wall\"");
 	s = replay_open(argv[2], &err);
-	if (!s || truth.cpu_ns <= 0)
+	if (!s || truth.cpu_ns <= 0 || truth.wall_ns <= 0 || !truth.walls)
 		fail("cannot read the recording or the truth");
 	config.cycles_hz = s->info.cycles_hz;
 	r.plain = model_new(&config);

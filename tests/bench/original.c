@@ -10,7 +10,7 @@
  * begins a new one.
  *
  * "Sampled" is a profiler: every millisecond, the innermost span of each thread
- * that has a CPU then gets a millisecond.
+ * gets a millisecond, and one of CPU time if the thread has a CPU then.
  */
 #include "original.h"
 
@@ -111,9 +111,13 @@ static void commit(struct records *r, const struct stay *s, size_t n, const stru
 			group_end[id] = s[i].end;
 		}
 	}
-	for (i = 0; all && i < OTHER_GROUPS; i++)
+	for (i = 0; all && i < OTHER_GROUPS; i++) {
 		r->sum.original[i] +=
 			(double)((u64)(cpu * (double)cycles[i] / (double)all) / 1000 * 1000);
+		r->sum.original_wall[i] += (double)cycles[i] *
+					   (double)(e->mono_end - e->mono_begin) /
+					   (double)(e->end - e->begin);
+	}
 }
 
 static int take_event(struct records *r, struct lane *l, const struct vmspan_event *e)
@@ -226,12 +230,13 @@ static void sample(struct records *r, struct lane *l)
 			k++;
 		while (i < l->all.len && l->all.at[i].end <= t)
 			i++;
-		if (k < off->len && off->at[k].begin <= t)
-			continue;
 		for (n = i; n < l->all.len && l->all.at[n].begin <= t; n++)
 			if (l->all.at[n].end > t)
 				id = l->all.at[n].id;
-		if (id && id < OTHER_GROUPS)
+		if (!id || id >= OTHER_GROUPS)
+			continue;
+		r->sum.sampled_wall[id] += 1e6;
+		if (k == off->len || off->at[k].begin > t)
 			r->sum.sampled[id] += 1e6;
 	}
 }

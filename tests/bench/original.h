@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Other ways to tell what groups used, from the very records that the model
- * gets: for comparison only. CPU time of each group, ns.
+ * gets: for comparison only. CPU time of each group, and the time that passed in
+ * it, ns.
  */
 #ifndef BENCH_ORIGINAL_H
 #define BENCH_ORIGINAL_H
@@ -13,6 +14,7 @@
 struct other {
 	double original[OTHER_GROUPS]; /* the stopwatches of an earlier monitor */
 	double sampled[OTHER_GROUPS]; /* 1 kHz, of threads that are on a CPU */
+	double original_wall[OTHER_GROUPS], sampled_wall[OTHER_GROUPS];
 	char name[OTHER_GROUPS][64]; /* of the compartment */
 	u64 events;
 };

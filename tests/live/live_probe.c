@@ -6,7 +6,9 @@
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
  * -w: waits for a line at this stage of attaching, see live_stage.c.
- * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes.
+ * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes;
+ * the last is cc too when the nop behind the first byte is what is probed.
+ * -b PID: only prints the first bytes of the carrier, a line a file.
  * Prints "attached" once everything is in place, "end" when the targets are
  * gone. When stdin ends it stops and prints one JSON object.
  */
@@ -197,7 +199,7 @@ static int fail(const struct err *e)
 }
 
 /* What a tracer changes in its target. */
-static int inspect(u32 pid)
+static int inspect(u32 pid, bool bytes)
 {
 	struct err e = { 0 };
 	struct plan plan;
@@ -211,16 +213,21 @@ static int inspect(u32 pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	for (i = 0; i < plan.count; i++) {
 		const struct plan_dso *d = &plan.dsos[i];
-		u8 armed = 0, flush = 0;
+		u8 armed = 0, flush[7] = { 0 };
 		u16 semaphore = 0;
 
 		if (pread(fd, &semaphore, 2, (off_t)d->registry) != 2 ||
 		    pread(fd, &armed, 1, (off_t)(d->bias + d->probes.sites[ROLE_ARMED].address)) !=
 			    1 ||
-		    pread(fd, &flush, 1, (off_t)(d->bias + d->probes.sites[ROLE_FLUSH].address)) !=
-			    1)
+		    pread(fd, flush, sizeof(flush),
+			  (off_t)(d->bias + d->probes.sites[ROLE_FLUSH].address)) != sizeof(flush))
 			return EXIT_FAILED;
-		printf("%u %02x %02x\n", semaphore, armed, flush);
+		if (bytes)
+			printf("%02x %02x %02x %02x %02x %02x %02x\n", flush[0], flush[1], flush[2],
+			       flush[3], flush[4], flush[5], flush[6]);
+		else
+			printf("%u %02x %02x\n", semaphore, armed,
+			       flush[0] == 0x90 && flush[1] != 0x66 ? 0xcc : flush[0]);
 	}
 	close(fd);
 	plan_free(&plan);
@@ -238,9 +245,9 @@ int main(int argc, char **argv)
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:w:")) != -1) {
-		if (o == 'i')
-			return inspect((u32)atoi(optarg));
+	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:b:w:")) != -1) {
+		if (o == 'i' || o == 'b')
+			return inspect((u32)atoi(optarg), o == 'b');
 		if (o == 'p' && config.pid_count < 64)
 			pids[config.pid_count++] = (u32)atoi(optarg);
 		else if (o == 'a')

@@ -39,6 +39,17 @@ wait_answer() { # NUMBER
 	printf '%s\n' "${line#answer }"
 }
 
+# Waits until COUNT lines have matched.
+wait_lines() { # NAME REGEX COUNT
+	local fd line n=0 pid="${1}_pid"
+	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$T/$1.out")
+	while [ $n -lt "$3" ] && read -r line <&"$fd"; do
+		[[ $line =~ $2 ]] && n=$((n + 1))
+	done
+	exec {fd}<&-
+	[ $n = "$3" ]
+}
+
 # Starts a recording; returns when it has attached.
 start_record() { # FILE PID ARGUMENT...
 	local file=$1 pid=$2

@@ -57,6 +57,57 @@ check_ledger "built-in server" "$T/a.json"
 check_kill "PHP" "$php_pid"
 json_eq "and serves" <(get /) '.heavy > 0' true
 
+# ---- A request that began before the trace: its probe is never hit ----
+
+mkdir "$T/www/wp-content/plugins/endless"
+cat >"$T/www/wp-content/plugins/endless/endless.php" <<'END'
+<?php
+function endless(string $stop)
+{
+    while (!file_exists($stop)) {
+        for ($x = $i = 0; $i < 100000; $i++)
+            $x += $i;
+        clearstatcache();
+    }
+}
+END
+cat >"$T/www/endless.php" <<END
+<?php
+require 'wp-content/plugins/endless/endless.php';
+file_put_contents('$T/began', 'x');
+endless('$T/stop');
+echo "ended\n";
+END
+chmod 777 "$T"
+mkfifo "$T/began"
+get /endless.php >"$T/endless" &
+getter=$!
+read -r -n 1 <"$T/began"
+start_record "$T/e" "$php_pid"
+start top "$VMSPAN" top -p "$php_pid" -d 0.5
+check "a probe that is never hit: top says so" \
+	wait_line top '^note: php8.2 .*request__startup is armed, and not hit once.*began before the trace'
+# What it does is had from its stacks from then on.
+check "and what it runs is shown all the same" wait_line top '^plugin:endless +[0-9]'
+finish rec INT
+report "$T/e"
+json_eq "the recording says so, and what to do" "$T/e.json" \
+	'.processes[0].notes | [length, (.[0].advice | startswith("Its stays on the CPU"))]' '[1,true]'
+json_eq "and has its stays on the CPU" "$T/e.json" \
+	'[.groups[] | select(.name == "plugin:endless") | .samples > 0]' '[true]'
+start_record "$T/f" "$php_pid"
+: >"$T/stop"
+wait "$getter"
+eq "the request ends" "$(cat "$T/endless")" ended
+get / >"$T/warm"
+frames=$(grep -c '^php8.2 (' "$T/top.out")
+wait_lines top '^php8.2 \(' $((frames + 4))
+finish top INT
+eq "the next request takes it back" "$(tac "$T/top.out" | sed '/^php8.2 (/q' | grep -c '^note')" 0
+finish rec INT
+report "$T/f"
+json_eq "and is an event again" "$T/f.json" '.events.count >= 1 and (.processes[0].notes | not)' true
+
 # ---- FPM: a master, and workers that it forks while it is traced ----
 
 cat >"$T/fpm.conf" <<-END

@@ -33,16 +33,6 @@ serve() { # NAME COMMAND...
 	# shellcheck disable=SC2016 # expanded by the shell that is started
 	start "$name" bash -c 'exec "$@" <"$0"' "$T/$name.fifo" "$@"
 }
-wait_lines() { # NAME REGEX COUNT
-	local fd line n=0 pid="${1}_pid"
-	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$T/$1.out")
-	while [ $n -lt "$3" ] && read -r line <&"$fd"; do
-		[[ $line =~ $2 ]] && n=$((n + 1))
-	done
-	exec {fd}<&-
-	[ $n = "$3" ]
-}
-
 # ---- Present: a stock VM that forks, and a program with the SDK ----
 
 fork_in='' sdk_in=''
@@ -82,8 +72,10 @@ json_eq "a group is one row, over all processes" "$T/a.json" \
 json_eq "and says which they are" "$T/a.json" \
 	'[.groups[] | select(.name == "package:worker")][0].pids | map(tostring) | sort | join(" ")' \
 	"\"$(sed -n 's/^answer //p' "$T/fork.out" | sort | paste -sd' ')\""
-near "forked workers are looked at from their first instruction: their CPU time, ms" \
-	"$(jq '[.groups[] | select(.name == "package:worker")][0].cpu_ns / 1e6' "$T/a.json")" 750 75
+# 750 ms by their own count, which leaves out what a hypervisor took from them; the
+# first 50 ms of each would be 150.
+json_eq "forked workers are looked at from their first instruction" "$T/a.json" \
+	'[.groups[] | select(.name == "package:worker")][0].cpu_ns / 1e6 | . > 690 and . < 1500' true
 json_eq "one that is started later is too" "$T/a.json" \
 	'[.groups[] | select(.name == "package:heavy")][0].cpu_ns > 1e7' true
 php=$(jq '[.processes[] | select(.vm == "php")][0].pid' "$T/a.json")

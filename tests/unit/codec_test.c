@@ -114,7 +114,9 @@ static u64 any_number(u64 *seed)
 static u32 any_records(u64 *seed, struct buf *b)
 {
 	static const u8 types[] = { 1, 1, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 0, 10, 99, 255 };
-	static const u8 size[] = { [1] = 1, [2] = 3, [3] = 2, [4] = 2, [5] = 1, [6] = 1, [7] = 1 };
+	static const u8 size[] = {
+		[1] = 1, [2] = 3, [3] = 2, [4] = 2, [5] = 1, [6] = 1, [7] = 1, [10] = 1
+	};
 	u32 n = (u32)(gen_random(seed) % 60), i, k;
 	static u64 similar[255 * 4];
 

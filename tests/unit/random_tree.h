@@ -78,7 +78,7 @@ static bool outermost(const struct tree *t, int i, u32 g, bool kept, enum nested
 static u64 node_waited(const struct node *n)
 {
 	return n->off[VMSPAN_OFF_SLEEPING] + n->off[VMSPAN_OFF_IO] +
-	       n->off[VMSPAN_OFF_UNINTERRUPTIBLE];
+	       n->off[VMSPAN_OFF_UNINTERRUPTIBLE] + n->off[VMSPAN_OFF_LOCK];
 }
 
 /* Time of a kind of nodes (type; 0: events) under node i, not in events. */

@@ -60,7 +60,8 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"moved\":0,\"stale\":0,\"complete\":true,"
 		"\"processes\":[{\"pid\":42,\"wall_ns\":600000000,\"self_ns\":300000000,"
 		"\"ticks\":6}],\"incomplete\":0,\"preempted_ns\":0,"
-		"\"off_ns\":{\"preempted\":0,\"sleeping\":0,\"io\":0,\"uninterruptible\":0}}],"
+		"\"off_ns\":{\"preempted\":0,\"sleeping\":0,\"io\":0,\"uninterruptible\":0,"
+		"\"lock\":0}}],"
 		"\"gc\":{\"count\":4,\"total_ns\":100000000,\"max_ns\":50000000,"
 		"\"freed_bytes\":3145728},"
 		"\"ledger\":{\"self_ns\":900000000,\"gc_ns\":100000000,\"blocked_ns\":0,"
@@ -70,7 +71,7 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"unmatched\":0,\"truncated\":0,\"sched\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0,\"stolen_"
-		"ns\":0}}\n";
+		"ns\":0},\"waits\":[]}\n";
 	struct fixture *f = fixture_demo();
 	const struct view view = { .limit = 1 };
 	/* The bucket's edge lies above: a quantile is never more than the maximum. */

@@ -82,11 +82,11 @@ async function figures() {
 			s.lanes += l.events;
 		s.nested = data.events.filter((e) => e[E.parent]).length;
 		s.dots = Number($("gc-chart").dataset.points);
-		s.whole = !data.omitted.events;
+		s.whole = !data.omitted.events && !data.chosen;
 		return s;
 	});
-	is("turns in the timeline", sums.events, report.events.count);
-	if (report.events.count < 4000)
+	is("turns in the timeline", sums.events + await page.evaluate(() => data.left_out), report.events.count);
+	if (report.events.count < 4000 && !await page.evaluate(() => data.chosen))
 		yes("nothing is left out of a small trace", sums.whole);
 	if (sums.whole) {
 		is("time of the turns", [sums.wall, sums.cpu], [report.events.wall_ns, report.events.cpu_ns]);
@@ -95,10 +95,31 @@ async function figures() {
 	}
 	is("collections", [sums.gcs, sums.dots, sums.freed], [report.gc.count, report.gc.count, report.gc.freed_bytes]);
 	is("pauses", sums.pause, report.gc.total_ns);
-	if (Object.values(report.losses).every((n) => !n))
+	const sampled = report.source.method === "sampled";
+	if (Object.values(report.losses).every((n) => !n) && !sampled && sums.whole)
 		is("calls", sums.calls, report.spans);
 	const nodes = await page.$$eval("#graph-box .node", (l) => l.map((n) => n.dataset.group).filter((n) => n !== "(event loop)").sort());
-	is("graph: groups", nodes, report.groups.filter((g) => g.spans && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
+	if (await page.evaluate(() => !data.chosen))
+		is("graph: groups", nodes, report.groups.filter((g) => (sampled ? g.samples : g.spans) && !/^(top|compartment):/.test(g.name)).map((g) => g.name).sort());
+}
+
+/* --group: every panel is about the chosen groups and who has to do with them. */
+async function chosen() {
+	await figures();
+	const seen = await page.evaluate(() => ({
+		glob: data.chosen, note: $("chosen").textContent, shown: data.events.length, out: data.left_out,
+		/* Of the turns, those in which it is known to have run. */
+		ran: data.events.filter((e) => (e[E.tree] || []).some((v, k) => k % N.size === N.group && nameOf(v) === data.chosen)).length,
+		edges: Array.from({ length: data.edges.length / 4 }, (_, i) => [nameOf(data.edges[i * 4]), nameOf(data.edges[i * 4 + 1])]),
+		callers: data.events.some((e) => (e[E.tree] || []).some((v, k) => k % N.size === N.group && nameOf(v) !== data.chosen)),
+	}));
+	is("chosen: every turn has it", [seen.ran, seen.shown], [report.groups[0].events, report.groups[0].events]);
+	is("chosen: turns left out", seen.shown + seen.out, report.events.count);
+	yes("chosen: the page says so", seen.note.includes(seen.glob) && seen.note.includes("left out"));
+	yes("chosen: turns are whole", seen.callers);
+	yes("chosen: there are callers", seen.edges.some(([from, to]) => to === seen.glob && from !== "(event loop)"));
+	is("chosen: calls are its own", seen.edges.filter((e) => !e.includes(seen.glob)), []);
+	is("chosen: cards", await page.$$eval("#cards li[data-group]", (l) => l.map((e) => e.dataset.group)), [seen.glob]);
 }
 
 async function timeline() {
@@ -257,6 +278,7 @@ async function looks() {
 
 const cases = {
 	figures,
+	chosen,
 	looks,
 	async use() {
 		await open();

@@ -30,7 +30,7 @@ pages() {
 
 		page:* = https://example.org/pages
 	END
-	for scenario in basic lossy hostile empty; do
+	for scenario in basic lossy hostile empty sampled; do
 		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
 		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
@@ -133,10 +133,13 @@ fi
 pages
 links
 if [ -n "$chromium" ]; then
-	for scenario in basic lossy empty one cut; do
+	for scenario in basic lossy empty sampled one cut; do
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"
+	"$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
+	"$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
+	browse chosen "$T/chosen.html" "$T/chosen.json"
 	browse load "$T/large.html" "$T/large.json"
 	browse use "$T/basic.html" "$T/basic.json"
 	looks

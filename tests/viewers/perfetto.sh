@@ -89,6 +89,22 @@ for format in chrome perfetto; do
 	rm -f "$T/big.$format"
 done
 
+# Sampled stacks: every look that found the thread running, as other exports have it.
+"$B/golden/make_recording" sampled "$T/sampled.vmspan"
+export_to sampled perfetto "$T/sampled.perfetto"
+export_to sampled firefox "$T/sampled.firefox"
+query "$T/sampled.perfetto" "$bad" "select f.name, ltrim(m.name, '/') as mapping, min(c.depth) as depth,
+	count(*) as n from perf_sample s join stack_profile_callsite c on s.callsite_id = c.id
+	join stack_profile_frame f on c.frame_id = f.id join stack_profile_mapping m on f.mapping = m.id
+	group by 1, 2 order by 1" >"$T/rows"
+eq "sampled: no error and no loss" "$(sed -n 1p "$T/rows")" '[]'
+eq "sampled: looks by function, group and depth" "$(sed -n 2p "$T/rows" | jq -c 'map([.name, .mapping, .depth, .n])')" \
+	"$(jq -c '.shared as $s | def depth: $s.stackTable.prefix[.] as $p | if $p == null then 0 else 1 + ($p | depth) end;
+	[.threads[].samples.stack[] | . as $k | $s.stackTable.frame[$k] as $f | $s.frameTable.func[$f] as $n
+	| {n: $s.stringArray[$s.funcTable.name[$n]], d: ($k | depth),
+	g: ($s.funcTable.resource[$n] as $r | if $r < 0 then "vmspan" else $s.stringArray[$s.resourceTable.name[$r]] end)}
+	| select(.n != "(waiting)")] | group_by(.n, .g) | map([.[0].n, .[0].g, (map(.d) | min), length])' "$T/sampled.firefox")"
+
 # The checks above can fail: an overlap is what Perfetto drops.
 cat >"$T/overlap.json" <<-END
 	{"traceEvents":[{"ph":"X","pid":1,"tid":1,"cat":"a","name":"a","ts":1,"dur":10},

@@ -249,14 +249,15 @@ static void check_nops(struct check *c)
 {
 	switch (kernel_nops()) {
 	case NOPS_PLAIN:
-		set(c, CHECK_OK, "this kernel has none");
+		set(c, CHECK_OK, "none: a batch takes a trap, as on all kernels up to 7.1");
 		break;
 	case NOPS_SAFE:
-		set(c, CHECK_OK, "10-byte nops, which are safe");
+		set(c, CHECK_OK, "good: vmspan's batches are handed over by a call, not by a trap");
 		break;
 	case NOPS_UNSAFE:
 		set(c, CHECK_WARN,
-		    "this kernel (6.18 to 7.1) breaks programs whose probes are 5-byte nops when "
+		    "unsafe: this kernel (6.18 to 7.1) breaks programs whose probes are 5-byte "
+		    "nops when "
 		    "they are traced; vmspan's are not, and it refuses those that are");
 		advise(c, "Mind other tools on programs with 5-byte nops; 7.2 is sound.");
 		break;

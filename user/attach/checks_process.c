@@ -2,6 +2,7 @@
 /* Checks of one process. */
 #include "attach/checks.h"
 
+#include "attach/place.h"
 #include "probe/plan.h"
 #include "probe/target.h"
 #include "probe/vm.h"
@@ -86,6 +87,17 @@ static void put_registry(struct list *l, u32 pid, const struct plan_dso *d)
 	    head.semaphore ? "yes" : "no", head.probes_semaphore);
 }
 
+static void put_carrier(struct list *l, const struct plan_dso *d)
+{
+	u64 at[PLACES_MAX];
+
+	if (plan_has_flush(d))
+		put(l, "carrier", "its batches", CHECK_OK, "handed over by %s",
+		    places_in(d->fd, d->probes.sites[ROLE_FLUSH].offset, at) > 1
+			    ? "a call (optimized probe)"
+			    : "a trap");
+}
+
 static void put_dso(struct list *l, u32 pid, const struct plan_dso *d)
 {
 	bool unsafe = false;
@@ -101,6 +113,7 @@ static void put_dso(struct list *l, u32 pid, const struct plan_dso *d)
 		c = put(l, "sites", "probe sites", CHECK_WARN, "5-byte nops");
 		snprintf(c->advice, sizeof(c->advice), "Rebuild it with the current vmspan.h.");
 	}
+	put_carrier(l, d);
 	put_registry(l, pid, d);
 }
 

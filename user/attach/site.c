@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Probe sites -> links. */
 #include "attach/kernel.h"
+#include "attach/place.h"
 #include "attach/tracer_int.h"
 
 #include <dirent.h>
@@ -21,29 +22,33 @@ static const char *name_of(const struct plan_dso *d, char to[32])
 	return to;
 }
 
+static int no_nop(const struct plan_dso *d, enum probe_role role, struct err *err)
+{
+	err_set(err, -ENOEXEC,
+		"%s: there is no nop where its note says that probe %s:%s is: it would break when "
+		"traced",
+		d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
+	err_hint(err, "The file was changed in place, or its notes are wrong: build it again, and "
+		      "replace files instead of writing over them.");
+	return -ENOEXEC;
+}
+
 /*
- * Sites are trapped at their first byte, always: a one-byte nop is the fast
- * and safe case on every kernel. A 5-byte nop is refused where the kernel
- * rewrites it into a call that destroys the red zone and kills children.
- * Anything but a nop is refused everywhere: a breakpoint in the middle of an
- * instruction breaks the program. The file is asked before and after attaching,
- * for it may be written over at any moment since its notes were read.
+ * Sites are trapped at their first byte, a one-byte nop: the fast and safe case
+ * on every kernel; for the carrier there may be a better place, see place.h. A
+ * 5-byte nop is refused where the kernel rewrites it into a call that destroys
+ * the red zone and kills children. Anything but a nop is refused everywhere: a
+ * breakpoint in the middle of an instruction breaks the program. The file is
+ * asked before and after attaching, for it may be written over at any moment
+ * since its notes were read.
  */
 static int check_site(const struct plan_dso *d, enum probe_role role, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[role];
-
 	enum site_kind kind = site_kind_at(d->fd, s->offset);
 
-	if (kind == SITE_NONE || kind == SITE_OTHER) {
-		err_set(err, -ENOEXEC,
-			"%s: there is no nop where its note says that probe %s:%s is: it would "
-			"break when traced",
-			d->path, d->probes.profile->provider, d->probes.profile->probes[role]);
-		err_hint(err, "The file was changed in place, or its notes are wrong: build it "
-			      "again, and replace files instead of writing over them.");
-		return -ENOEXEC;
-	}
+	if (kind == SITE_NONE || kind == SITE_OTHER)
+		return no_nop(d, role, err);
 	if (kind != SITE_NOP5 || kernel_nops() != NOPS_UNSAFE)
 		return 0;
 	err_set(err, -ENOTSUP,
@@ -108,8 +113,7 @@ static struct site_link *new_link(struct bpf_link *link, int fd)
  * NULL with errno.
  */
 static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
-				    const struct plan_dso *d, const struct plan_site *s,
-				    u64 semaphore_offset)
+				    const struct plan_dso *d, u64 offset, u64 semaphore_offset)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
@@ -118,14 +122,14 @@ static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, 
 
 	name_of(d, name);
 	if (t->multi) {
-		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, s->offset, semaphore_offset,
+		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, offset, semaphore_offset,
 					 pid > 0 ? (u32)pid : 0);
 		if (fd >= 0)
 			return new_link(NULL, fd);
 		errno = -fd;
 		return NULL;
 	}
-	link = bpf_program__attach_uprobe_opts(prog, pid, name, s->offset, &opts);
+	link = bpf_program__attach_uprobe_opts(prog, pid, name, offset, &opts);
 	return link ? new_link(link, -1) : NULL;
 }
 
@@ -138,17 +142,41 @@ static struct site_link *checked(struct site_link *link, const struct plan_dso *
 	return NULL;
 }
 
+struct flush_site {
+	struct tracer *t;
+	const struct plan_dso *d;
+	struct site_link *link;
+	u64 at;
+};
+
+static int attach_flush(void *ctx, u64 offset)
+{
+	struct flush_site *f = ctx;
+
+	f->at = offset;
+	f->link = attach_one(f->t, f->t->skel->progs.flush, -1, f->d, offset, 0);
+	return f->link ? 0 : -errno;
+}
+
 struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct err *err)
 {
-	struct site_link *link;
+	u64 own = d->probes.sites[ROLE_FLUSH].offset, at[PLACES_MAX];
+	struct flush_site f = { .t = t, .d = d };
+	int r;
 
 	if (check_site(d, ROLE_FLUSH, err))
 		return NULL;
-	link = attach_one(t, t->skel->progs.flush, -1, d, &d->probes.sites[ROLE_FLUSH], 0);
-	if (link)
-		return checked(link, d, ROLE_FLUSH, err);
-	attach_error(err, -errno, 0, d, ROLE_FLUSH);
-	return NULL;
+	r = places_try(at, places_in(d->fd, own, at), attach_flush, &f);
+	if (r) {
+		attach_error(err, r, 0, d, ROLE_FLUSH);
+		return NULL;
+	}
+	if (f.at != own && places_in(d->fd, own, at) < 2) {
+		site_release(f.link);
+		no_nop(d, ROLE_FLUSH, err);
+		return NULL;
+	}
+	return checked(f.link, d, ROLE_FLUSH, err);
 }
 
 /* Where the first thread has ended, any other will do. */
@@ -184,7 +212,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = attach_one(t, t->skel->progs.armed, tid, d, s, s->semaphore_offset);
+		link = attach_one(t, t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
 		if (link)
 			return checked(link, d, ROLE_ARMED, err);
 		r = -errno;

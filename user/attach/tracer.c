@@ -95,14 +95,27 @@ static void configure_direct(struct tracer *t)
 		bpf_program__set_autoload((struct bpf_program *)list[i], true);
 }
 
+/* Of the scheduler's record, in the order in which they are attached: before
+ * sched_waking what tells it of interrupts. */
+#define SCHED_PROGRAMS(X)       \
+	X(sched_switch)         \
+	X(irq_handler_entry)    \
+	X(irq_handler_exit)     \
+	X(softirq_entry)        \
+	X(softirq_exit)         \
+	X(hrtimer_expire_entry) \
+	X(hrtimer_expire_exit)  \
+	X(sched_waking)         \
+	X(sched_born)
+
 static void configure_exact(struct tracer *t)
 {
 	struct vmspan_bpf *s = t->skel;
 
 	s->rodata->exact = true;
-	bpf_program__set_autoload(s->progs.sched_switch, true);
-	bpf_program__set_autoload(s->progs.sched_waking, true);
-	bpf_program__set_autoload(s->progs.sched_born, true);
+#define LOAD(name) bpf_program__set_autoload(s->progs.name, true);
+	SCHED_PROGRAMS(LOAD)
+#undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
 }
 
@@ -167,7 +180,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	if (config->exact)
 		configure_exact(t);
 	else if (!r)
-		r = bpf_map__set_autocreate(t->skel->maps.scheds, false);
+		r = bpf_map__set_autocreate(t->skel->maps.scheds, false) ||
+		    bpf_map__set_autocreate(t->skel->maps.interrupts, false);
 	if (!r && (config->direct || config->exact))
 		r = configure_clock(t);
 	if (!r && !config->vm_hz)
@@ -303,11 +317,11 @@ int tracer_watch_sched(struct tracer *t, struct err *err)
 
 	if (!t->exact)
 		return 0;
-	r = attach(s->progs.sched_switch, &s->links.sched_switch, what, err);
-	if (!r)
-		r = attach(s->progs.sched_waking, &s->links.sched_waking, what, err);
-	if (!r)
-		r = attach(s->progs.sched_born, &s->links.sched_born, what, err);
+#define ATTACH(name) \
+	if (!r)      \
+		r = attach(s->progs.name, &s->links.name, what, err);
+	SCHED_PROGRAMS(ATTACH)
+#undef ATTACH
 	if (!r) {
 		r = for_each_task(s->progs.sched_present);
 		if (r)

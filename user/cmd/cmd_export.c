@@ -70,6 +70,8 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 		.start_ns = s->source->info.start_mono_ns,
 		.start_real_ns = s->source->info.start_real_ns,
 		.glob = o->view.glob,
+		.narrowed = o->target.count || o->select.thread || o->select.min_duration_ns ||
+			    o->select.slowest,
 		.directory = directory_of(output, directory),
 		.docs = docs,
 	};
@@ -94,12 +96,16 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 	return rc;
 }
 
-/* The slowest events are known only at the end: a reading for them alone. */
-static int find_slowest(const struct options *o, const char *input, struct select *sel,
-			struct err *e)
+/* The slowest events are known only at the end, and whose a span is when its
+ * event ends: a reading for that alone. */
+static int search(const struct options *o, const char *input, struct select *sel, struct err *e)
 {
+	struct options whole = *o;
 	struct session s = { 0 };
-	int rc = session_replay(&s, o, input, e);
+	int rc;
+
+	whole.model.from_ns = whole.model.to_ns = 0;
+	rc = session_replay(&s, &whole, input, e);
 
 	if (!rc) {
 		select_search(sel, s.model);
@@ -139,12 +145,16 @@ int export_run(const struct exporter *x, const struct options *o, const char *in
 {
 	const struct select_config wanted = {
 		.glob = o->view.glob,
+		.whole_turns = x->whole_turns,
 		.pids = o->target.pids,
 		.pid_count = o->target.count,
 		.thread = o->select.thread,
 		.min_duration_ns = o->select.min_duration_ns,
+		.from_ns = o->model.from_ns,
+		.to_ns = o->model.to_ns,
 		.slowest = o->select.slowest,
 	};
+	struct options known = *o;
 	struct html_docs *docs = NULL;
 	char path[OUTPUT_PATH_MAX];
 	struct output output = { .fd = -1 };
@@ -155,10 +165,11 @@ int export_run(const struct exporter *x, const struct options *o, const char *in
 	default_path(path, input, x->suffix);
 	select_init(&sel, &wanted);
 	rc = docs_load(&docs, o->output.docs, e);
-	if (!rc && wanted.slowest)
-		rc = find_slowest(o, input, &sel, e);
+	if (!rc && select_searches(&wanted))
+		rc = search(o, input, &sel, e);
+	known.model.all_spans = true;
 	if (!rc)
-		rc = session_replay(&s, o, input, e);
+		rc = session_replay(&s, &known, input, e);
 	if (!rc)
 		rc = output_open(&output, o->output.file ? o->output.file : path, input, e);
 	if (!rc)

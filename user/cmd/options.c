@@ -99,7 +99,7 @@ static const struct option_row table[] = {
 	  set_span, AT(screen.bad_ns) },
 	{ "event", 0, "N", "only the events of this number and what is in them", IN_REPORT,
 	  set_rows, AT(event) },
-	{ "from", 0, "TIME", "only events that begin at or after this time of the trace",
+	{ "from", 0, "TIME", "only events that begin at or after this time of the trace, whole",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.from_ns) },
 	{ "to", 0, "TIME", "only events that begin before this time of the trace",
 	  IN_REPORT | IN_EXPORT | IN_SERVE, set_time, AT(model.to_ns) },

@@ -24,6 +24,7 @@ static const u8 fixed_slots[256] = {
 	[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
 	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
+	[VMSPAN_WAKE] = sizeof(struct vmspan_wake) / VMSPAN_SLOT,
 };
 
 /* The groups and the name must lie within the definition's slots. */

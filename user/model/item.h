@@ -61,7 +61,7 @@ struct item_defs {
 
 /*
  * The registry of streams that come from the scheduler, not from the target:
- * their records are VMSPAN_OFF. Registries of targets lie at multiples of
+ * their records are VMSPAN_OFF and VMSPAN_WAKE. Registries of targets lie at multiples of
  * VMSPAN_REGISTRY_ALIGN.
  */
 #define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */

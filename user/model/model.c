@@ -32,6 +32,8 @@ void model_free(struct model *m)
 		free(m->spare[m->spare_len]);
 	}
 	free(m->shares);
+	free(m->event_waits);
+	wait_rows_free(&m->waits);
 	free(m);
 }
 
@@ -45,6 +47,11 @@ const struct model_observer *model_observer(const struct model *m, void **ctx)
 {
 	*ctx = m->observer_ctx;
 	return m->observer;
+}
+
+u64 model_begin(const struct model *m)
+{
+	return m->begin_ns;
 }
 
 bool model_in_range(const struct model *m, u64 ns)
@@ -240,18 +247,21 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 }
 
 /* What of the event's off-CPU time no stay in it has taken is native. */
-static void take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
+static int take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
 {
 	struct off_sum off;
 
 	if (!st->sched)
-		return;
-	off = sched_take(st->sched, e->begin, e->end);
+		return 0;
 	t->exact = covered(st, e->begin);
+	if (sched_take(st->sched, e->begin, e->end, &off, t->exact ? &t->waits : NULL))
+		return -ENOMEM;
+	waits_own(&t->waits, 0, WAIT_NATIVE);
 	if (t->exact)
 		turn_off(t, &off);
 	if (!e->parent)
 		sched_forget(st->sched, e->end);
+	return 0;
 }
 
 static int take_event(struct model *m, struct stream *st, const struct vmspan_event *e, u64 seq)
@@ -272,9 +282,8 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		return 0;
 	}
 	t = turn_of(m, st, e->h.id);
-	if (!t)
+	if (!t || take_native_off(st, t, e))
 		return -ENOMEM;
-	take_native_off(st, t, e);
 	whole = whole && (t->exact || !m->config.exact);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole || st->flawed);
@@ -291,6 +300,10 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 /* The streams of the scheduler's record have no other records. */
 static int take_sched(struct stream *st, const struct vmspan_span *r)
 {
+	if (r->h.type == VMSPAN_WAKE) {
+		sched_woken(st->sched, (const void *)r);
+		return 0;
+	}
 	if (st->gap_open) {
 		sched_gap(st->sched, r->end);
 		st->gap_open = false;
@@ -317,6 +330,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_DEF_COMPARTMENT:
 	case VMSPAN_DEF_LABEL:
 	case VMSPAN_DEF_FRAME:
+	case VMSPAN_DEF_NOTE:
 		return registry_define(&m->set, st->proc, st->registry, (const void *)h);
 	}
 	return 0; /* of a newer target */

@@ -21,6 +21,9 @@ struct model_config {
 	/* Only events that begin in [from, to) ns after the stream's first
 	 * clock item count; to = 0: no end. */
 	u64 from_ns, to_ns;
+	/* Observers are shown the spans of all times: which belong to those
+	 * events they find out by themselves (sink/select.h). */
+	bool all_spans;
 	u64 cycles_hz; /* struct source_info; 0: cycles are ns */
 	bool exact; /* struct source_info: events without it are incomplete */
 };
@@ -31,6 +34,8 @@ struct model *model_new(const struct model_config *config);
 void model_free(struct model *m);
 /* An item_fn: ctx is the model. 0, -ENOMEM, or an observer's error. */
 int model_item(void *m, const struct item *it);
+/* CLOCK_MONOTONIC of the first clock item: where from_ns counts from. */
+u64 model_begin(const struct model *m);
 /* The end of the stream: what waited for missing records is settled. */
 int model_finish(struct model *m);
 
@@ -92,6 +97,8 @@ struct model_event {
 	struct ledger ledger; /* event_wall_ns is its wall */
 	const struct model_share *shares; /* one a group charged */
 	u32 share_count;
+	const struct model_wait *waits; /* exact mode; names live as long as the model */
+	u32 wait_count;
 };
 
 struct model_mark {

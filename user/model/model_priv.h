@@ -22,6 +22,9 @@ struct model {
 	void *observer_ctx;
 	struct model_share *shares; /* scratch for the observer */
 	u32 share_cap;
+	struct wait_rows waits;
+	struct model_wait *event_waits; /* scratch for the observer */
+	u32 event_wait_cap;
 	struct loss_stats losses;
 	u64 missing; /* records, by sequence numbers */
 	struct repair_stats repairs;
@@ -34,6 +37,9 @@ bool model_in_range(const struct model *m, u64 ns);
  * `e` is NULL for an event whose record is missing, or that never was one. */
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 bool incomplete);
+
+/* A row of waits with its names, which live as long as the model. */
+struct model_wait wait_shown(const struct registry_set *set, const struct wait_row *row);
 
 /* ---- show.c ---- */
 

@@ -216,6 +216,7 @@ int snapshot_since(struct snapshot *s, const struct buf *packed)
 		get_words(&u, &p->gc, WORDS_OF(p->gc));
 		get_words(&u, &p->ledger, WORDS_OF(p->ledger));
 	}
+	s->wait_count = 0; /* they are not packed */
 	if (!u.error)
 		snapshot_subtract_totals(s, &then);
 	free(then.processes);

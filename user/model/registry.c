@@ -70,6 +70,7 @@ static void proc_free(struct proc *p, void (*free_stream)(void *))
 	for (k = 0; k < p->row_len; k++)
 		hist_free(&p->rows[k].stats.hist);
 	free(p->rows);
+	free(p->notes);
 	map_free(&p->row_of);
 	names_forget(p);
 	free(p);
@@ -421,6 +422,35 @@ static int define_frame(struct registry_set *s, struct registry *r, const struct
 	return 0;
 }
 
+static int define_note(struct registry_set *s, struct proc *p, const struct vmspan_def *d)
+{
+	u32 id = (d->h.id - 1) | 1, i;
+	struct proc_note *n;
+	s64 text;
+
+	for (i = 0; i < p->note_len && p->notes[i].id != id; i++)
+		;
+	if (i == NOTES_MAX)
+		return 0;
+	if (!p->notes) {
+		p->notes = calloc(NOTES_MAX, sizeof(*p->notes));
+		if (!p->notes)
+			return -ENOMEM;
+	}
+	p->note_len = max_u32(p->note_len, i + 1);
+	n = &p->notes[i];
+	n->id = id;
+	text = d->name_len ? intern_put(s->names, (const char *)(d->groups + d->count), d->name_len)
+			   : -1;
+	if (d->name_len && text < 0)
+		return (int)text;
+	if (d->h.id & 1)
+		n->text = (u32)(text + 1);
+	else
+		n->advice = (u32)(text + 1);
+	return 0;
+}
+
 int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d)
 {
@@ -431,6 +461,8 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 	switch (d->h.type) {
 	case VMSPAN_DEF_FRAME:
 		return define_frame(s, r, d);
+	case VMSPAN_DEF_NOTE:
+		return d->h.id ? define_note(s, p, d) : 0;
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:

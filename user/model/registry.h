@@ -68,6 +68,13 @@ struct registry {
 	struct map threads; /* thread number -> struct stream * */
 };
 
+/* What is not as it should be with a process, and what to do about it. */
+struct proc_note {
+	u32 id; /* odd; 0: free */
+	u32 text, advice; /* intern ids + 1; text 0: taken back */
+};
+#define NOTES_MAX 32 /* of a process; more are not kept */
+
 struct proc {
 	u32 pid, ppid;
 	u64 id; /* unique in the model, from 1 */
@@ -82,6 +89,8 @@ struct proc {
 	u32 registry_len;
 	struct map thread_names; /* tid -> owned char * */
 	struct map scheds; /* tid -> struct sched * */
+	struct proc_note *notes; /* owned */
+	u32 note_len;
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

@@ -35,7 +35,10 @@ static void sched_drop(struct sched *s, u32 n)
 int sched_add(struct sched *s, const struct vmspan_span *r)
 {
 	u32 reason = r->h.depth & VMSPAN_DEPTH_MASK;
+	struct peer peer = s->waker;
 
+	s->waker = (struct peer){ 0 };
+	peer.pid = r->iteration;
 	if (reason == VMSPAN_OFF_START) {
 		if (s->from == UINT64_MAX)
 			s->from = r->end;
@@ -60,8 +63,15 @@ int sched_add(struct sched *s, const struct vmspan_span *r)
 		s->offs = offs;
 		s->cap = cap;
 	}
-	s->offs[s->len++] = (struct off){ r->begin, r->end, reason };
+	s->offs[s->len++] = (struct off){ r->begin, r->end, reason, peer };
 	return 0;
+}
+
+void sched_woken(struct sched *s, const struct vmspan_wake *r)
+{
+	s->waker.comp = r->h.id;
+	s->waker.registry = r->registry;
+	memcpy(s->waker.comm, r->comm, sizeof(s->waker.comm));
 }
 
 void sched_gap(struct sched *s, u64 cycles)
@@ -69,11 +79,12 @@ void sched_gap(struct sched *s, u64 cycles)
 	s->from = s->from == UINT64_MAX ? cycles : max_u64(s->from, cycles);
 }
 
-struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
+int sched_take(struct sched *s, u64 begin, u64 end, struct off_sum *sum, struct turn_waits *waits)
 {
-	struct off_sum sum = { { 0 } };
 	u32 first, n;
+	int rc = 0;
 
+	*sum = (struct off_sum){ { 0 } };
 	while (s->past < s->len && s->offs[s->past].begin < end)
 		s->past++;
 	/* The two clocks differ by a little: an interval belongs where its
@@ -83,7 +94,9 @@ struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
 
 		if (o->begin + (o->end - o->begin) / 2 < begin)
 			break;
-		sum.cycles[o->reason] += o->end - o->begin;
+		sum->cycles[o->reason] += o->end - o->begin;
+		if (waits && o->peer.pid && o->reason != VMSPAN_OFF_PREEMPTED && !rc)
+			rc = waits_add(waits, &o->peer, o->begin, o->end);
 	}
 	n = s->past - first;
 	if (n) {
@@ -91,10 +104,12 @@ struct off_sum sched_take(struct sched *s, u64 begin, u64 end)
 		s->past = first;
 		s->len -= n;
 	}
-	return sum;
+	return rc;
 }
 
 void sched_forget(struct sched *s, u64 end)
 {
-	sched_take(s, 0, end);
+	struct off_sum ignored;
+
+	sched_take(s, 0, end, &ignored, NULL);
 }

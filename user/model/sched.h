@@ -8,7 +8,7 @@
 #define MODEL_SCHED_H
 
 #include "base/types.h"
-#include "base/wire.h"
+#include "model/wait.h"
 
 /* Intervals kept for stays that have not closed; the older ones are given up
  * and what they would have been part of is not covered. */
@@ -17,6 +17,7 @@
 struct off {
 	u64 begin, end; /* cycles */
 	u32 reason; /* enum vmspan_off */
+	struct peer peer; /* that ended it */
 };
 
 /* Off-CPU cycles by reason. */
@@ -29,19 +30,23 @@ struct sched {
 	/* Ascending; [0, past) begin before the newest closed stay ended. */
 	struct off *offs;
 	u32 len, cap, past;
+	struct peer waker; /* of the interval to come; pid is not in it */
 };
 
 struct sched *sched_new(void);
 void sched_free(void *sched);
 /* Takes a VMSPAN_OFF record. 0 or -ENOMEM. */
 int sched_add(struct sched *s, const struct vmspan_span *r);
+/* Takes the VMSPAN_WAKE record before it. */
+void sched_woken(struct sched *s, const struct vmspan_wake *r);
 /* Records up to these cycles are missing. */
 void sched_gap(struct sched *s, u64 cycles);
 /*
  * A stay [begin, end) has closed: adds up the intervals in it that no stay
  * inside it has taken, and forgets them. Stays close in the order of `end`.
+ * Those that a peer ended go to `waits` too, unless it is NULL. 0 or -ENOMEM.
  */
-struct off_sum sched_take(struct sched *s, u64 begin, u64 end);
+int sched_take(struct sched *s, u64 begin, u64 end, struct off_sum *sum, struct turn_waits *waits);
 /* An outermost event has ended: what was before it concerns nobody. */
 void sched_forget(struct sched *s, u64 end);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An event has ended: its sums become time and go into the rows. */
 #include "model/model_priv.h"
+#include "model/scale.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +39,94 @@ static int row_add(struct row *row, const struct share *sh, bool incomplete)
 	st->incomplete += incomplete;
 	count_duration(st->durations, sh->wall_ns);
 	return hist_add(&st->hist, sh->wall_ns);
+}
+
+/* What the process of a wake-up is called; 0: nobody knows. */
+static int peer_process(struct model *m, const struct peer *p, u32 *name)
+{
+	const u64 *at = map_get(&m->set.by_pid, p->pid);
+	s64 id;
+
+	if (at) {
+		*name = ((const struct proc *)(uintptr_t)*at)->name;
+		return 0;
+	}
+	id = intern_put(m->set.names, p->comm, strnlen(p->comm, sizeof(p->comm)));
+	*name = (u32)id;
+	return id < 0 ? -ENOMEM : 0;
+}
+
+/* Adds an event's wait to the sums: its row. NULL without memory. */
+static struct wait_row *wait_add(struct model *m, const struct proc *p, const struct turn_wait *w,
+				 u64 ns)
+{
+	const char *group = model_group_of(m, w->peer.pid, w->peer.registry, w->peer.comp);
+	struct wait_row key = { .pid = p->pid, .process = p->name, .peer_pid = w->peer.pid }, *row;
+	const char *own = w->owner >= WAIT_NATIVE ? "(native)" : NULL;
+	s64 owner = own ? intern_put(m->set.names, own, strlen(own)) : p->rows[w->owner].name;
+	s64 peer = intern_put(m->set.names, group ? group : "", group ? strlen(group) : 0);
+
+	if (owner < 0 || peer < 0)
+		return NULL;
+	key.group = (u32)owner;
+	key.peer_group = (u32)peer;
+	/* No more names of processes that are not traced than there are rows. */
+	if (m->waits.len < WAITS_MAX && peer_process(m, &w->peer, &key.peer_process))
+		return NULL;
+	row = wait_row_of(&m->waits, &key);
+	if (row) {
+		row->ns += ns;
+		row->count += w->count;
+	}
+	return row;
+}
+
+struct model_wait wait_shown(const struct registry_set *set, const struct wait_row *row)
+{
+	/* The row of what found no room has no names. */
+	bool named = row->peer_pid;
+
+	return (struct model_wait){
+		.pid = row->pid,
+		.group = named ? registry_name(set, row->group) : "(other)",
+		.peer_pid = row->peer_pid,
+		.peer_process = named ? registry_name(set, row->peer_process) : "",
+		.peer_group = named ? registry_name(set, row->peer_group) : "",
+		.ns = row->ns,
+		.count = row->count,
+	};
+}
+
+static int settle_waits(struct model *m, const struct proc *p, const struct turn *t,
+			const struct settlement *s, struct model_event *e)
+{
+	u32 i;
+
+	if (!t->waits.len || s->discarded || !s->own)
+		return 0;
+	if (t->waits.len > m->event_wait_cap) {
+		struct model_wait *w =
+			realloc(m->event_waits, t->waits.len * 2 * sizeof(*m->event_waits));
+
+		if (!w)
+			return -ENOMEM;
+		m->event_waits = w;
+		m->event_wait_cap = t->waits.len * 2;
+	}
+	for (i = 0; i < t->waits.len; i++) {
+		const struct turn_wait *w = &t->waits.at[i];
+		u64 ns = scale(min_u64(w->cycles, s->own), s->ledger.event_wall_ns, s->own);
+		const struct wait_row *row = wait_add(m, p, w, ns);
+
+		if (!row)
+			return -ENOMEM;
+		m->event_waits[i] = wait_shown(&m->set, row);
+		m->event_waits[i].ns = ns;
+		m->event_waits[i].count = w->count;
+	}
+	e->waits = m->event_waits;
+	e->wait_count = t->waits.len;
+	return 0;
 }
 
 static int show_event(struct model *m, const struct stream *st, const struct turn *t,
@@ -84,6 +173,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	struct proc *p = st->proc;
 	struct settlement s;
 	struct event_stats *ev = &p->events;
+	struct model_event shown;
 	u32 i;
 	int rc;
 
@@ -112,21 +202,22 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	for (i = 0; i < t->share_len; i++)
 		if (row_add(&p->rows[t->shares[i].row], &t->shares[i], incomplete))
 			return -ENOMEM;
-	if (!m->observer || !m->observer->event)
-		return 0;
-	return show_event(m, st, t,
-			  &(struct model_event){
-				  .thread = &st->pub,
-				  .label = e ? registry_label(&m->set, st->registry, e->label) : "",
-				  .iteration = t->iteration,
-				  .parent = e ? e->parent : 0,
-				  .implicit = !t->iteration,
-				  .incomplete = incomplete,
-				  .begin_ns = begin_ns,
-				  .end_ns = end_ns,
-				  .cpu_ns = s.cpu_ns,
-				  .cpu_begin = e ? e->cpu_begin : 0,
-				  .cpu_end = e ? e->cpu_end : 0,
-				  .ledger = s.ledger,
-			  });
+	shown = (struct model_event){
+		.thread = &st->pub,
+		.label = e ? registry_label(&m->set, st->registry, e->label) : "",
+		.iteration = t->iteration,
+		.parent = e ? e->parent : 0,
+		.implicit = !t->iteration,
+		.incomplete = incomplete,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.cpu_ns = s.cpu_ns,
+		.cpu_begin = e ? e->cpu_begin : 0,
+		.cpu_end = e ? e->cpu_end : 0,
+		.ledger = s.ledger,
+	};
+	rc = settle_waits(m, p, t, &s, &shown);
+	if (rc || !m->observer || !m->observer->event)
+		return rc;
+	return show_event(m, st, t, &shown);
 }

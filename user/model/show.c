@@ -29,7 +29,7 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 		.peer = block ? block->peer : 0,
 	};
 
-	if (!model_in_range(m, out.begin_ns))
+	if (!m->config.all_spans && !model_in_range(m, out.begin_ns))
 		return 0;
 	if (stay->cycles && out.end_ns > out.begin_ns) {
 		u64 ns = out.end_ns - out.begin_ns;

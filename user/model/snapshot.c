@@ -18,6 +18,8 @@ void snapshot_free(struct snapshot *s)
 	free(s->groups);
 	free(s->children);
 	free(s->processes);
+	free(s->notes);
+	free(s->waits);
 	intern_free(s->names);
 	free(s);
 }
@@ -59,6 +61,33 @@ static int take_processes(struct snapshot *s, const struct registry_set *set)
 		ledger_add(&s->ledger, &p->ledger);
 	}
 	s->process_count = set->proc_len;
+	return 0;
+}
+
+static int take_notes(struct snapshot *s, const struct registry_set *set)
+{
+	u32 i, k, n = 0;
+
+	for (i = 0; i < set->proc_len; i++)
+		n += set->procs[i]->note_len;
+	s->notes = calloc(n + 1, sizeof(*s->notes));
+	if (!s->notes)
+		return -1;
+	for (i = 0; i < set->proc_len; i++)
+		for (k = 0; k < set->procs[i]->note_len; k++) {
+			const struct proc_note *from = &set->procs[i]->notes[k];
+			struct snapshot_note *to = &s->notes[s->note_count];
+
+			if (!from->text)
+				continue;
+			to->process = i;
+			to->text = keep(s, registry_name(set, from->text - 1));
+			to->advice =
+				from->advice ? keep(s, registry_name(set, from->advice - 1)) : "";
+			if (!to->text || !to->advice)
+				return -1;
+			s->note_count++;
+		}
 	return 0;
 }
 
@@ -147,6 +176,30 @@ static int take_children(struct snapshot *s, const struct registry_set *set,
 	return 0;
 }
 
+static bool keep_wait(struct snapshot *s, struct model_wait *w)
+{
+	w->group = keep(s, w->group);
+	w->peer_process = keep(s, w->peer_process);
+	w->peer_group = keep(s, w->peer_group);
+	return w->group && w->peer_process && w->peer_group;
+}
+
+static int take_waits(struct snapshot *s, const struct model *m)
+{
+	u32 i;
+
+	s->waits = calloc(m->waits.len + 1, sizeof(*s->waits));
+	if (!s->waits)
+		return -1;
+	for (i = 0; i < m->waits.len; i++) {
+		s->waits[i] = wait_shown(&m->set, &m->waits.rows[i]);
+		if (!keep_wait(s, &s->waits[i]))
+			return -1;
+	}
+	s->wait_count = m->waits.len;
+	return 0;
+}
+
 struct snapshot *snapshot_take(const struct model *m)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
@@ -168,8 +221,9 @@ struct snapshot *snapshot_take(const struct model *m)
 	s->records = m->records;
 	s->inputs = m->inputs;
 	s->frames = m->frames;
-	if (!s->names || take_processes(s, &m->set) || take_groups(s, &m->set, &group_of) ||
-	    take_children(s, &m->set, &group_of)) {
+	if (!s->names || take_processes(s, &m->set) || take_notes(s, &m->set) ||
+	    take_groups(s, &m->set, &group_of) || take_children(s, &m->set, &group_of) ||
+	    take_waits(s, m)) {
 		snapshot_free(s);
 		s = NULL;
 	}
@@ -254,11 +308,14 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		return NULL;
 	*d = *s;
 	d->group_count = d->child_count = d->process_count = 0;
+	d->note_count = d->wait_count = 0;
+	d->waits = calloc(s->wait_count + 1, sizeof(*d->waits));
 	d->names = intern_new();
+	d->notes = calloc(s->note_count + 1, sizeof(*d->notes));
 	d->processes = calloc(s->process_count + 1, sizeof(*d->processes));
 	d->groups = calloc(s->group_count + 1, sizeof(*d->groups));
 	d->children = calloc(s->child_count + 1, sizeof(*d->children));
-	if (!d->names || !d->processes || !d->groups || !d->children)
+	if (!d->names || !d->notes || !d->processes || !d->groups || !d->children || !d->waits)
 		goto fail;
 	for (i = 0; i < s->process_count; i++) {
 		d->processes[i] = s->processes[i];
@@ -268,12 +325,26 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 			goto fail;
 	}
 	d->process_count = s->process_count;
+	for (; d->note_count < s->note_count; d->note_count++) {
+		struct snapshot_note *n = &d->notes[d->note_count];
+
+		*n = s->notes[d->note_count];
+		n->text = keep(d, n->text);
+		n->advice = keep(d, n->advice);
+		if (!n->text || !n->advice)
+			goto fail;
+	}
 	for (; d->group_count < s->group_count; d->group_count++) {
 		struct snapshot_group *g = &d->groups[d->group_count];
 
 		*g = s->groups[d->group_count];
 		g->name = keep(d, g->name);
 		if (group_stats_copy(&g->stats, &s->groups[d->group_count].stats) || !g->name)
+			goto fail;
+	}
+	for (; d->wait_count < s->wait_count; d->wait_count++) {
+		d->waits[d->wait_count] = s->waits[d->wait_count];
+		if (!keep_wait(d, &d->waits[d->wait_count]))
 			goto fail;
 	}
 	for (; d->child_count < s->child_count; d->child_count++) {
@@ -304,6 +375,11 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 			return NULL;
 		}
 	snapshot_subtract_totals(d, then);
+	/* Places in the list stay. */
+	for (i = 0; i < then->wait_count && i < d->wait_count; i++) {
+		d->waits[i].ns -= then->waits[i].ns;
+		d->waits[i].count -= then->waits[i].count;
+	}
 	for (i = 0; i < d->group_count; i++) {
 		u64 *at = map_get(&index, d->groups[i].id);
 

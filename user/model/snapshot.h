@@ -34,6 +34,12 @@ struct snapshot_group {
 	u32 first_child, children; /* in snapshot.children */
 };
 
+/* Of a process: what is not as it should be, and what to do ("": nothing). */
+struct snapshot_note {
+	u32 process; /* index into processes */
+	const char *text, *advice;
+};
+
 struct snapshot {
 	u64 begin_ns, end_ns; /* CLOCK_MONOTONIC of the first and last data */
 	struct snapshot_process *processes;
@@ -42,6 +48,10 @@ struct snapshot {
 	u32 group_count;
 	struct snapshot_child *children;
 	u32 child_count;
+	struct snapshot_note *notes;
+	u32 note_count;
+	struct model_wait *waits; /* exact mode; in order of first sight */
+	u32 wait_count;
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;
@@ -62,8 +72,8 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 void snapshot_free(struct snapshot *s);
 
 /*
- * The same in little memory, for views that keep many moments: the totals of
- * s are packed behind `to` (some 50 bytes a group); later a snapshot of the
+ * The same in little memory, for views that keep many moments, without waits:
+ * the totals of s are packed behind `to` (some 50 bytes a group); later a snapshot of the
  * same model becomes what happened since. 0, -ENOMEM, or -EBADMSG when
  * `packed` is no such thing, and s is then partly subtracted.
  */

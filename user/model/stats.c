@@ -19,6 +19,7 @@
 	X(op, off_ns[VMSPAN_OFF_SLEEPING])        \
 	X(op, off_ns[VMSPAN_OFF_IO])              \
 	X(op, off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
+	X(op, off_ns[VMSPAN_OFF_LOCK])            \
 	X(op, stayed)                             \
 	X(op, moved)                              \
 	X(op, stale)                              \

@@ -69,6 +69,16 @@ struct repair_stats {
 	u64 discarded_shares; /* spans whose cycles made no sense */
 };
 
+/* Time in which a group waited for what somebody else then did. */
+struct model_wait {
+	u32 pid; /* whose group */
+	const char *group; /* "kind:name", or "(native)" */
+	u32 peer_pid; /* 0: the sum of those that found no room */
+	const char *peer_process; /* its name; "" where it is not known */
+	const char *peer_group; /* the peer was in it when it did; "" not known */
+	u64 ns, count;
+};
+
 /* to += from, to -= from (an earlier state; max stays that of `to`). The
  * group forms handle the histogram too: 0 or -ENOMEM. */
 int group_stats_add(struct group_stats *to, const struct group_stats *from);

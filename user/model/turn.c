@@ -46,6 +46,7 @@ void turn_reset(struct turn *t, u32 iteration, u64 uid)
 		.comp_cap = keep.comp_cap,
 		.share_of = keep.share_of,
 		.comp_of = keep.comp_of,
+		.waits = { keep.waits.at, 0, keep.waits.cap, 0 },
 		.scratch = keep.scratch,
 		.scratch_cap = keep.scratch_cap,
 	};
@@ -61,6 +62,7 @@ void turn_free(struct turn *t)
 	free(t->pend);
 	free(t->comps);
 	free(t->scratch);
+	free(t->waits.at);
 	map_free(&t->share_of);
 	map_free(&t->comp_of);
 	*t = (struct turn){ 0 };
@@ -265,16 +267,6 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 	return 0;
 }
 
-/* Duration and self time of a stay around `in`; BAD if they make no sense. */
-static bool stay_cycles(const struct vmspan_span *s, const struct inside *in, u64 *cycles)
-{
-	*cycles = s->end - s->begin;
-	if (s->end >= s->begin && *cycles >= in->cycles)
-		return true;
-	*cycles = in->cycles;
-	return false;
-}
-
 /* Takes off-CPU time out of the `self` cycles of a stay; its waiting is
  * blocked time, and what others took is nobody's. */
 static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct inside *in)
@@ -299,60 +291,77 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 	add(&in->off, total);
 }
 
-/* The intervals of a stay, if the record covers it. */
-static bool sched_of(const struct turn_rules *rules, const struct vmspan_span *s,
-		     struct off_sum *off)
+/* What every stay has: the stays in it, its cycles, its time off the CPU. */
+struct measured {
+	struct inside in; /* itself included */
+	struct off_sum off; /* its own */
+	bool exact; /* the scheduler's record covers it */
+};
+
+/* Fills both; the fate is SPAN_KEPT, or SPAN_BAD if its times make no sense.
+ * 0 or -ENOMEM. */
+static int stay_measure(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
+			u16 depth, struct measured *m, struct stay *out)
 {
-	if (!rules->sched)
-		return false;
-	*off = sched_take(rules->sched, s->begin, s->end);
-	return rules->sched->from <= s->begin;
+	u64 cycles = s->end - s->begin;
+
+	m->in = pend_take(t, depth, s->begin);
+	m->exact = rules->sched && rules->sched->from <= s->begin;
+	if (rules->sched &&
+	    sched_take(rules->sched, s->begin, s->end, &m->off, m->exact ? &t->waits : NULL))
+		return -ENOMEM;
+	out->fate = SPAN_KEPT;
+	if (s->end < s->begin || cycles < m->in.cycles) {
+		out->fate = SPAN_BAD;
+		cycles = m->in.cycles;
+	}
+	out->cycles = cycles;
+	out->self = cycles - m->in.cycles;
+	m->in.cycles = cycles;
+	if (m->exact)
+		take_off(t, &m->off, &out->self, &m->in);
+	out->blocked = m->in.blocked;
+	out->gc = m->in.gc;
+	return 0;
 }
 
 static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 				const struct vmspan_span *s, struct turn_comp *tc, u16 depth,
 				struct stay *out)
 {
-	struct inside in = pend_take(t, depth, s->begin);
-	struct off_sum off = { { 0 } };
-	/* Where the scheduler's record tells where it was, nothing is discarded. */
-	bool exact = sched_of(rules, s, &off);
-	bool moved = s->cpu_begin != s->cpu_end && !exact, valid;
-	bool stale = in.nested && rules->nested == NESTED_DROP;
-	u64 cycles, self, shallower, seq = t->closed + 1;
+	u64 shallower, seq = t->closed + 1;
+	bool moved, stale, valid;
+	struct measured m;
 	u32 i;
 
-	out->fate = stale ? SPAN_STALE : moved ? SPAN_MOVED : SPAN_KEPT;
-	if (!stay_cycles(s, &in, &cycles))
-		out->fate = SPAN_BAD;
-	else if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
-		out->fate = SPAN_LOST;
-	self = cycles - in.cycles;
-	in.cycles = cycles;
-	if (exact)
-		take_off(t, &off, &self, &in);
-	out->cycles = cycles;
-	out->self = self;
-	out->blocked = in.blocked;
-	out->gc = in.gc;
+	if (stay_measure(t, rules, s, depth, &m, out))
+		return -ENOMEM;
+	/* Where the scheduler's record tells where it was, nothing is discarded. */
+	moved = s->cpu_begin != s->cpu_end && !m.exact;
+	stale = m.in.nested && rules->nested == NESTED_DROP;
+	if (out->fate != SPAN_BAD)
+		out->fate = stale                           ? SPAN_STALE
+			    : moved                         ? SPAN_MOVED
+			    : s->begin <= rules->gap_cycles ? SPAN_LOST
+							    : SPAN_KEPT;
 	switch (out->fate) {
 	case SPAN_KEPT:
-		add(&tc->self, self);
-		add(&t->self, self);
-		for (i = VMSPAN_OFF_PREEMPTED; exact && i < VMSPAN_OFF_REASONS; i++)
-			tc->off.cycles[i] += off.cycles[i];
+		add(&tc->self, out->self);
+		add(&t->self, out->self);
+		for (i = VMSPAN_OFF_PREEMPTED; m.exact && i < VMSPAN_OFF_REASONS; i++)
+			tc->off.cycles[i] += m.off.cycles[i];
 		break;
 	case SPAN_MOVED:
-		add(&t->moved, self);
+		add(&t->moved, out->self);
 		break;
 	case SPAN_STALE:
-		add(&t->stale, self);
+		add(&t->stale, out->self);
 		break;
 	case SPAN_LOST:
-		add(&tc->unsure, self);
+		add(&tc->unsure, out->self);
 		break;
 	case SPAN_BAD:
-		add(&t->lost, self);
+		add(&t->lost, out->self);
 		break;
 	}
 	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
@@ -366,10 +375,10 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 			sh->moved++;
 		else
 			sh->stayed++;
-		if (share_close(sh, s, depth, valid, &in, seq, shallower))
+		if (share_close(sh, s, depth, valid, &m.in, seq, shallower))
 			return -ENOMEM;
 	}
-	return pend_leave(t, depth, s->end, &in);
+	return pend_leave(t, depth, s->end, &m.in);
 }
 
 /* Nothing lies in the span, nothing happened to it, and another of its depth
@@ -419,40 +428,34 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 		return -ENOMEM;
 	if (span_plain(t, rules, s, depth))
 		return span_beside(t, s, tc, depth, out);
-	return span_around(t, rules, s, tc, depth, out);
+	if (span_around(t, rules, s, tc, depth, out))
+		return -ENOMEM;
+	if (t->waits.open)
+		waits_own(&t->waits, s->begin, c->rows[0]);
+	return 0;
 }
 
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct stay *out)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
-	struct inside in = pend_take(t, depth, s->begin);
-	struct off_sum off = { { 0 } };
-	bool exact = sched_of(rules, s, &off);
-	u64 cycles, self;
+	struct measured m;
 
+	if (stay_measure(t, rules, s, depth, &m, out))
+		return -ENOMEM;
 	/* A blocked thread is expected to wake up elsewhere: no CPU rule here. */
-	out->fate = s->begin <= rules->gap_cycles ? SPAN_LOST : SPAN_KEPT;
-	if (!stay_cycles(s, &in, &cycles))
-		out->fate = SPAN_BAD;
-	self = cycles - in.cycles;
-	in.cycles = cycles;
-	if (exact)
-		take_off(t, &off, &self, &in);
-	out->cycles = cycles;
-	out->self = self;
-	out->blocked = in.blocked;
-	out->gc = in.gc;
+	if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
+		out->fate = SPAN_LOST;
 	if (out->fate == SPAN_BAD) {
-		add(&t->lost, self);
+		add(&t->lost, out->self);
 	} else if (s->h.type == VMSPAN_GC) {
-		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, self);
-		add(&in.gc, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, out->self);
+		add(&m.in.gc, out->self);
 	} else {
-		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, self);
-		add(&in.blocked, self);
+		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, out->self);
+		add(&m.in.blocked, out->self);
 	}
-	return pend_leave(t, depth, s->end, &in);
+	return pend_leave(t, depth, s->end, &m.in);
 }
 
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns)
@@ -643,6 +646,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	out->cpu_ns = cpu;
+	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		share_sum(&t->shares[i]);

@@ -87,6 +87,7 @@ struct turn {
 	u64 nested; /* cycles of nested events */
 	u64 nested_wall_ns, nested_cpu_ns;
 	u64 last_end;
+	struct turn_waits waits; /* exact mode: on whom */
 	u64 *scratch;
 	u32 scratch_cap;
 };
@@ -105,6 +106,7 @@ struct settlement {
 	/* Exact mode: what its CPU clock misses and the scheduler does not explain:
 	 * a hypervisor took the CPU. Nobody can tell from whom. */
 	u64 stolen_ns;
+	u64 own; /* cycles that are its own: they took ledger.event_wall_ns */
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 

@@ -70,21 +70,24 @@ static const struct vm_layout *choose_layout(const struct vm_target *t)
 
 /* ---- Finding it ---- */
 
-/* 1: it is the VM's; 0: not. */
-static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile *p,
-		    struct vm_cache *c, struct vm_target *t)
+static bool name_fits(const struct vm_profile *p, const char *path, char name[256])
 {
-	const char *base = strrchr(e->path, '/');
-	struct vm_file_facts f;
-	struct stat st;
-	char name[256];
-	u64 bias;
+	const char *base = strrchr(path, '/');
 
-	snprintf(name, sizeof(name), "%s", base ? base + 1 : e->path);
+	snprintf(name, 256, "%s", base ? base + 1 : path);
 	if (strstr(name, " (deleted)"))
 		*strstr(name, " (deleted)") = 0;
-	if (regexec(&p->file, name, 0, NULL, 0))
-		return 0;
+	return !regexec(&p->file, name, 0, NULL, 0);
+}
+
+/* 1: it is the VM's; 0: not. */
+static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile *p,
+		    const char *name, struct vm_cache *c, struct vm_target *t)
+{
+	struct vm_file_facts f;
+	struct stat st;
+	u64 bias;
+
 	memset(t, 0, sizeof(*t));
 	t->profile = p;
 	t->fd = maps_open(pid, e);
@@ -114,28 +117,71 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 	return 1;
 }
 
-int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
+/* What looks like a VM by its name and is none by what is in it. */
+struct guess {
+	const struct vm_profile *profile;
+	char path[256];
+};
+
+static int search(u32 pid, const struct maps *m, struct vm_cache *c, struct vm_target *t,
+		  struct guess *g, struct err *err)
 {
 	const struct vm_profile *const *list;
-	int count = vm_profiles(&list, err), i, r;
-	struct maps m;
+	int count = vm_profiles(&list, err), i, r = 0;
+	char name[256];
 	u32 k;
 
 	if (count < 0)
 		return count;
+	for (k = 0; k < m->count && !r; k++)
+		for (i = 0; i < count && !r; i++) {
+			const char *path = m->entries[k].path;
+
+			if (!name_fits(list[i], path, name))
+				continue;
+			r = try_file(pid, &m->entries[k], list[i], name, c, t);
+			if (!r && !g->profile) {
+				g->profile = list[i];
+				snprintf(g->path, sizeof(g->path), "%s", path);
+			}
+		}
+	/* A program into which a VM is linked has a name of its own. */
+	for (i = 0; i < count && !r && !g->profile && m->count && !(c && c->by_name); i++)
+		if (list[i]->symbol[0])
+			r = try_file(pid, &m->entries[0], list[i], "", c, t);
+	return r;
+}
+
+int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
+{
+	struct guess g = { 0 };
+	struct maps m;
+	int r;
+
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOENT;
 	r = maps_read(pid, &m);
 	if (r)
 		return r;
-	for (k = 0, r = 0; k < m.count && !r; k++)
-		for (i = 0; i < count && !r; i++)
-			r = try_file(pid, &m.entries[k], list[i], c, t);
+	r = search(pid, &m, c, t, &g, err);
 	maps_free(&m);
+	if (r > 0)
+		return 0;
 	if (r < 0)
-		return err_set(err, r, "process %u: its VM cannot be looked into: %s", pid,
-			       strerror(-r));
-	return r ? 0 : -ENOENT;
+		return err && err->code
+			       ? r
+			       : err_set(err, r, "process %u: its VM cannot be looked into: %s",
+					 pid, strerror(-r));
+	if (!g.profile)
+		return -ENOENT;
+	err_set(err, -ENOTSUP,
+		"process %u: %.150s looks like %s, but its symbol %s is in none of its symbol "
+		"tables: "
+		"it is stripped, or no build of the kind that is known",
+		pid, g.path, g.profile->name, g.profile->symbol);
+	err_hint(err, "Run the distribution's own build, or one that is linked with -rdynamic "
+		      "(--export-dynamic) or not stripped.");
+	return -ENOTSUP;
 }
 
 static const struct vm_profile *profile_of_file(const char *path)
@@ -260,6 +306,30 @@ static int refuse(u32 pid, const struct vm_target *t, const char *why, struct er
 		 "Make its table with `tools/gen-offsets %s` where the headers of that very build "
 		 "are installed, append it to user/profiles/%s.ini, and give that by --profile.",
 		 t->profile->name, t->profile->name);
+	return -ENOTSUP;
+}
+
+int vm_usable(u32 pid, const struct vm_target *t, struct err *err)
+{
+	char provider[VM_NAME_MAX];
+	const char *name;
+	int i;
+
+	if (vm_walks(t->profile))
+		return 0;
+	for (i = 0; i < VM_ROLES; i++)
+		if (t->probes[i])
+			return 0;
+	for (i = 0; i < VM_ROLES && !(name = vm_probe(t->profile, (enum vm_role)i, provider)); i++)
+		;
+	err_set(err, -ENOTSUP,
+		"process %u: %s %s: %.120s was built without probes (%s:%s and others), and "
+		"nothing "
+		"else tells what it does",
+		pid, t->profile->name, t->version, t->path, i < VM_ROLES ? provider : "",
+		i < VM_ROLES ? name : "");
+	err_hint(err, "Run the distribution's own build, which has them: Debian's openjdk-17, "
+		      "postgresql-15; or one configured with --enable-dtrace.");
 	return -ENOTSUP;
 }
 

@@ -28,6 +28,7 @@ enum vm_role {
 };
 
 #define VM_NAME_MAX 64
+#define VM_WORDS_MAX 160
 #define VM_RULES_MAX 32
 #define VM_LAYOUTS_MAX 16
 
@@ -51,6 +52,8 @@ struct vm_profile {
 	bool has_file, loop, bursts, scope_file;
 	regex_t file;
 	char probes[VM_ROLES][VM_NAME_MAX]; /* "": none */
+	/* Where a probe is armed and never hit: why, and what to do. */
+	char silent[VM_ROLES][VM_WORDS_MAX], silent_do[VM_ROLES][VM_WORDS_MAX];
 	struct vm_rule rules[VM_RULES_MAX];
 	u32 rule_count;
 	struct vm_layout layouts[VM_LAYOUTS_MAX];
@@ -96,15 +99,19 @@ struct vm_cache {
 	struct map known; /* hash of identity -> index + 1 */
 	struct vm_cache_entry *entries;
 	u32 count;
+	bool by_name; /* of many processes: no look for a VM in programs of other names */
 };
 void vm_cache_free(struct vm_cache *c);
 
-/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. `c` may
- * be NULL. */
+/* 0; -ENOENT (it runs no VM we know; no words); -ENOTSUP with words (it is one by
+ * its name, but is not built so that it can be looked into); other negative errno.
+ * `c` may be NULL. */
 int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err);
 /* The profile of the VM that a command would start, by the name of its file;
  * NULL: none. */
 const struct vm_profile *vm_of_command(const char *command);
+/* 0, or -ENOTSUP with words: without its probes nothing can be seen of it. */
+int vm_usable(u32 pid, const struct vm_target *t, struct err *err);
 /* What the walker needs. 0, or -ENOTSUP with words when the frames of this
  * build cannot be walked. A VM without frames is fine. */
 int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err);

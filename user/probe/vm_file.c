@@ -20,6 +20,8 @@ struct vm_cache_entry {
 	struct vm_file_facts facts;
 };
 
+/* Of one table; more is no program's. */
+#define SYMBOLS_BYTES_MAX (256u << 20)
 /* Builds of VMs on one machine; more are read again each time. */
 #define CACHE_MAX 4096
 
@@ -55,7 +57,8 @@ static int take_note(void *ctx, const struct elf_note *n)
 	return 0;
 }
 
-/* Symbols of a binary without debug information: .dynsym. */
+/* A VM that is linked into a program has its symbols in .symtab, unless that has
+ * been stripped. */
 static void read_symbols(Elf *elf, const struct vm_profile *p, struct vm_file_facts *to)
 {
 	Elf_Scn *scn = NULL;
@@ -66,7 +69,9 @@ static void read_symbols(Elf *elf, const struct vm_profile *p, struct vm_file_fa
 	while ((scn = elf_nextscn(elf, scn))) {
 		Elf_Data *data;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNSYM || !sh.sh_entsize)
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_SYMTAB) || !sh.sh_entsize ||
+		    sh.sh_size > SYMBOLS_BYTES_MAX)
 			continue;
 		data = elf_getdata(scn, NULL);
 		n = data ? sh.sh_size / sh.sh_entsize : 0;
@@ -152,7 +157,7 @@ int vm_file_read(int fd, const struct vm_profile *p, struct vm_cache *c, struct 
 	e.inode = st.st_ino;
 	e.size = (u64)st.st_size;
 	e.mtime_ns = (u64)st.st_mtim.tv_sec * NSEC_PER_SEC + (u64)st.st_mtim.tv_nsec;
-	key = e.dev * 0x9e3779b97f4a7c15ull ^ e.inode;
+	key = (e.dev * 0x9e3779b97f4a7c15ull ^ e.inode) * 31 + (u64)(uintptr_t)p;
 	at = map_get(&c->known, key);
 	if (at) {
 		const struct vm_cache_entry *k = &c->entries[*at - 1];

@@ -184,6 +184,22 @@ static int take_layout(struct parse *c, const char *version, const char *key, co
 	return 1;
 }
 
+/* ROLE = WHY, ROLE_do = ADVICE */
+static int take_silent(struct parse *c, const char *key, const char *value)
+{
+	size_t n = strlen(key);
+	bool advice = n > 3 && !strcmp(key + n - 3, "_do");
+	char name[VM_NAME_MAX];
+	int role;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(advice ? n - 3 : n), key);
+	role = find(roles, VM_ROLES, name);
+	if (role < 0)
+		return bad_line(&c->bad, key, "no such role in [silent]");
+	return bad_line_text(&c->bad, advice ? c->p->silent_do[role] : c->p->silent[role],
+			     VM_WORDS_MAX, value);
+}
+
 static int take(void *ctx, const char *section, const char *key, const char *value)
 {
 	struct parse *c = ctx;
@@ -196,6 +212,8 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return role < 0 ? bad_line(&c->bad, key, "no such role in [probes]")
 				: bad_line_text(&c->bad, c->p->probes[role], VM_NAME_MAX, value);
 	}
+	if (!strcmp(section, "silent"))
+		return take_silent(c, key, value);
 	if (!strcmp(section, "groups") || !strcmp(section, "fallback"))
 		return take_rule(c, key, value, section[0] == 'g');
 	if (!strncmp(section, "layout ", 7))

@@ -104,9 +104,13 @@ static int skip_sched(struct cut *c, const struct item_batch *b)
 	if (!s)
 		return -ENOMEM;
 	s->last = *b;
-	for (; at < b->bytes; at += ((const u8 *)b->data)[at + 1] * (u32)VMSPAN_SLOT)
-		s->end =
-			((const struct vmspan_span *)(const void *)((const u8 *)b->data + at))->end;
+	while (at < b->bytes) {
+		const struct vmspan_span *r = (const void *)((const u8 *)b->data + at);
+
+		at += r->h.slots * (u32)VMSPAN_SLOT;
+		if (r->h.type == VMSPAN_OFF)
+			s->end = r->end;
+	}
 	return 0;
 }
 
@@ -123,16 +127,26 @@ static int start_streams(struct cut *c)
 	return rc;
 }
 
+static const struct vmspan_span *first_off(const struct item_batch *b)
+{
+	const u8 *at = b->data, *end = at + b->bytes;
+
+	for (; at < end; at += at[1] * (u32)VMSPAN_SLOT)
+		if (*at == VMSPAN_OFF)
+			return (const void *)at;
+	return NULL;
+}
+
 static int copy_sched(struct cut *c, const struct item *it)
 {
-	const struct vmspan_span *first = it->batch.data;
+	const struct vmspan_span *first = first_off(&it->batch);
 	struct sched_stream *s = stream_of(c, &it->batch);
 	int rc = 0;
 
 	if (!s)
 		return -ENOMEM;
 	/* A ring may have lost the beginning before we came. */
-	if (!s->kept && it->batch.seq && it->batch.records && first->h.type == VMSPAN_OFF &&
+	if (!s->kept && it->batch.seq && first &&
 	    (first->h.depth & VMSPAN_DEPTH_MASK) != VMSPAN_OFF_START)
 		rc = put_start(c, &it->batch, it->batch.seq - 1, first->begin);
 	s->kept = true;

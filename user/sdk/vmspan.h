@@ -74,11 +74,13 @@ enum vmspan_type {
 	VMSPAN_VALUE = 7, /* struct vmspan_mark */
 	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
 	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
+	VMSPAN_WAKE = 10, /* struct vmspan_wake; made by the tracer's kernel side */
 	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
 	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
 	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_LAST = VMSPAN_DEF_FRAME,
+	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
+	VMSPAN_DEF_LAST = VMSPAN_DEF_NOTE,
 };
 
 /*
@@ -118,7 +120,19 @@ enum vmspan_off {
 	VMSPAN_OFF_SLEEPING = 2, /* waits, and signals may wake it */
 	VMSPAN_OFF_IO = 3, /* waits for a device */
 	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
-	VMSPAN_OFF_REASONS = 5,
+	VMSPAN_OFF_LOCK = 5, /* waits in a futex: a lock, a condition, a join */
+	VMSPAN_OFF_REASONS = 6,
+};
+
+/*
+ * Who woke the thread (VMSPAN_WAKE): of the VMSPAN_OFF that follows at once,
+ * whose iteration is the process. id: the compartment it was in; 0: none, or
+ * not known.
+ */
+struct vmspan_wake {
+	struct vmspan_head h;
+	vmspan_u64 registry; /* of the compartment */
+	char comm[16]; /* of the process; zero-filled, all of it may be used */
 };
 
 /*
@@ -188,8 +202,9 @@ struct vmspan_sample {
 /*
  * A definition; the last one of an id holds. id: what is defined. Group:
  * `kind`, flags. Compartment: `count` group ids, then the name. Frame: the id of
- * its compartment in the place of a group's, flags, then the name. In all, the
- * name begins at groups[count] and is `name_len` bytes long; the slot is
+ * its compartment in the place of a group's, flags, then the name. Note: odd ids say what
+ * is not as it should be with the process, the even ones behind them what to do; an
+ * empty name takes it back. In all, the name begins at groups[count] and is `name_len` bytes long; the slot is
  * zero-filled behind it.
  */
 #define VMSPAN_GROUP_INACTIVE 1u /* measured only when asked for */

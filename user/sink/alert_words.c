@@ -277,6 +277,7 @@ static void figures_json(struct json *j, const struct alert *a)
 	json_key_u64(j, "preempted", a->off_ns[VMSPAN_OFF_PREEMPTED]);
 	json_key_u64(j, "sleeping", a->off_ns[VMSPAN_OFF_SLEEPING]);
 	json_key_u64(j, "io", a->off_ns[VMSPAN_OFF_IO]);
+	json_key_u64(j, "lock", a->off_ns[VMSPAN_OFF_LOCK]);
 	json_key_u64(j, "uninterruptible", a->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
 	json_end_object(j);
 	json_key_u64(j, "ticks", a->ticks);

@@ -198,6 +198,7 @@ static void kept_free(struct kept *k)
 	free(k->thread);
 	free(k->process);
 	free(k->shares);
+	free(k->waits);
 	node_free(k->tree);
 }
 
@@ -241,12 +242,15 @@ static int keep(struct explain *x, const struct model_event *e, struct node *tre
 		.process = strdup(e->thread->process),
 		.e = *e,
 		.shares = calloc(e->share_count + 1, sizeof(*k->shares)),
+		.waits = calloc(e->wait_count + 1, sizeof(*k->waits)),
 		.tree = tree,
 		.omitted = omitted,
 	};
-	if (!k->thread || !k->process || !k->shares)
+	if (!k->thread || !k->process || !k->shares || !k->waits)
 		return -ENOMEM;
 	memcpy(k->shares, e->shares, e->share_count * sizeof(*k->shares));
+	if (e->wait_count)
+		memcpy(k->waits, e->waits, e->wait_count * sizeof(*k->waits));
 	return 0;
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Single events for people and as JSON. */
 #include "sink/explain_priv.h"
+#include "sink/waits.h"
 #include "sink/words.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define WAITS_SHOWN 10
 #define TREE_DEPTH 24 /* levels printed; deeper ones are counted */
 
 static const char *const fate_words[FATES] = {
@@ -43,7 +45,8 @@ static const struct {
 	[VMSPAN_OFF_PREEMPTED] = { "preempted", "preempted" },
 	[VMSPAN_OFF_SLEEPING] = { "sleeping", "sleeping" },
 	[VMSPAN_OFF_IO] = { "io", "waiting for a device" },
-	[VMSPAN_OFF_UNINTERRUPTIBLE] = { "uninterruptible", "in a page fault or a lock" },
+	[VMSPAN_OFF_UNINTERRUPTIBLE] = { "uninterruptible", "in a page fault or the kernel" },
+	[VMSPAN_OFF_LOCK] = { "lock", "in a lock" },
 };
 
 static u64 part_of(const struct ledger *l, size_t i)
@@ -209,6 +212,8 @@ static void put_event(const struct explain *x, struct out *o, const struct kept 
 	}
 	out_puts(o, "\n");
 	put_shares(o, k);
+	if (waits_text(o, k->waits, k->e.wait_count, WAITS_SHOWN, width))
+		o->error = -ENOMEM;
 	put_node(o, k->tree, 0);
 	if (k->omitted)
 		out_printf(o, "  and %llu spans more\n", (unsigned long long)k->omitted);
@@ -324,6 +329,7 @@ static void json_event(const struct explain *x, struct json *j, const struct kep
 		json_key_u64(j, parts[i].key, part_of(&k->e.ledger, i));
 	json_end_object(j);
 	json_shares(j, k);
+	waits_json(j, k->waits, k->e.wait_count);
 	json_key_u64(j, "omitted_spans", k->omitted);
 	json_key(j, "tree");
 	json_node(j, k->tree);

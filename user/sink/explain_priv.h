@@ -26,6 +26,7 @@ struct kept {
 	char *thread, *process; /* owned */
 	struct model_event e; /* its pointers are not valid, but for label */
 	struct model_share *shares; /* owned */
+	struct model_wait *waits; /* owned; their names are the model's */
 	struct node *tree;
 	u64 omitted; /* spans beyond EXPLAIN_NODES */
 };

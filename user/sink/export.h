@@ -15,8 +15,9 @@ struct export_config {
 	u64 start_ns; /* CLOCK_MONOTONIC: no time of the trace lies before */
 	u64 start_real_ns; /* the same moment since the epoch */
 	/* Groups to keep, or NULL; borrowed for its life. What an exporter
-	 * observes is chosen by it already (select.h). */
+	 * observes is chosen by it already (select.h), unless whole_turns. */
 	const char *glob;
+	bool narrowed; /* it observes less than the trace, whatever the groups */
 	/* Where temporary files may grow as large as the output; NULL:
 	 * /var/tmp. Borrowed for its life. */
 	const char *directory;
@@ -33,6 +34,9 @@ struct exporter {
 	 * result is 0, or the errno of something else. */
 	int (*end)(void *x, const struct snapshot *s, const struct report_source *src);
 	void (*free)(void *x); /* at any time; NULL is allowed */
+	/* It gets the turns whole, to say who called the groups of `glob`, and
+	 * leaves out by itself the turns that none of them ran in. */
+	bool whole_turns;
 	/* Bytes from which on its viewers are known to fail, before any
 	 * compression, and who fails how. 0: none known. */
 	u64 limit_bytes;

@@ -91,6 +91,7 @@ static void *html_begin(struct out *out, const struct export_config *config, str
 		.limits = &html_export_limits,
 		.start_ns = config->start_ns,
 		.glob = config->glob,
+		.narrowed = config->narrowed,
 		.docs = config->docs,
 	};
 	struct html_export *h = calloc(1, sizeof(*h));
@@ -118,6 +119,7 @@ const struct exporter html_exporter = {
 	.name = "html",
 	.suffix = ".html",
 	.about = "one page for a browser, no network and no other tool needed",
+	.whole_turns = true,
 	.begin = html_begin,
 	.end = html_end,
 	.free = html_export_free,

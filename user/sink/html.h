@@ -26,7 +26,10 @@ extern const struct html_limits html_export_limits, html_live_limits;
 struct html_config {
 	const struct html_limits *limits;
 	u64 start_ns; /* CLOCK_MONOTONIC: 0 of the page */
-	const char *glob; /* groups in the table, or NULL */
+	/* Groups in the lists, or NULL: then only turns that one of them ran in
+	 * are shown, and in the graph whom they call and who calls them. */
+	const char *glob;
+	bool narrowed; /* struct export_config */
 	const struct html_docs *docs; /* group -> URL, or NULL */
 };
 

@@ -215,6 +215,8 @@ struct html_page {
 	struct html_lanes lanes;
 	struct html_heap heap;
 	u64 serial;
+	u64 left_out; /* events in which no chosen group ran */
+	bool sampled; /* which groups ran in an event may not be known */
 };
 
 /* Spans of all threads that wait for the end of their events. */

@@ -368,19 +368,29 @@ static int compare_edges(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : (x > y) - (x < y);
 }
 
+/* Is a chosen group at one of its ends? */
+static bool edge_chosen(const struct html_page *p, const struct html_edge *e)
+{
+	return !p->config.glob ||
+	       group_matches(intern_get(p->names.table, e->from, NULL), p->config.glob) ||
+	       group_matches(intern_get(p->names.table, e->to, NULL), p->config.glob);
+}
+
 static void put_edges(struct writer *w)
 {
 	struct html_edges *e = &w->p->edges;
 	const struct html_edge **sorted = malloc((e->len + 1) * sizeof(*sorted));
-	u32 i, n = (u32)min_u64(e->len, EDGES_SHOWN);
+	u32 i, n, all = 0;
 
 	if (!sorted) {
 		w->j.out->error = -ENOMEM;
 		return;
 	}
 	for (i = 0; i < e->len; i++)
-		sorted[i] = &e->edge[i];
-	qsort(sorted, e->len, sizeof(*sorted), compare_edges);
+		if (edge_chosen(w->p, &e->edge[i]))
+			sorted[all++] = &e->edge[i];
+	n = (u32)min_u64(all, EDGES_SHOWN);
+	qsort(sorted, all, sizeof(*sorted), compare_edges);
 	json_key_array(&w->j, "edges");
 	for (i = 0; i < n; i++) {
 		put_name(w, sorted[i]->from);
@@ -389,7 +399,7 @@ static void put_edges(struct writer *w)
 		json_u64(&w->j, sorted[i]->ns);
 	}
 	json_end_array(&w->j);
-	json_key_u64(&w->j, "edges_omitted", e->len - n);
+	json_key_u64(&w->j, "edges_omitted", all - n);
 	free(sorted);
 }
 
@@ -423,6 +433,9 @@ void html_data(struct html_page *p, struct out *o, const struct snapshot *s,
 	json_key_bool(j, "live", live);
 	json_key_u64(j, "start_ns", p->config.start_ns);
 	json_key_u64(j, "group_count", s->group_count);
+	json_key_string(j, "chosen", p->config.glob ? p->config.glob : "");
+	json_key_bool(j, "narrowed", p->config.narrowed);
+	json_key_u64(j, "left_out", p->left_out);
 	json_key(j, "report");
 	report_json(j, s, src, &v);
 	put_words(&w, s);

@@ -165,6 +165,17 @@ static u32 event_group(struct html_page *p, const struct model_event *e)
 	return name;
 }
 
+/* Did a chosen group run in it? */
+static bool chosen(const struct html_page *p, const struct model_event *e)
+{
+	u32 i;
+
+	for (i = 0; p->config.glob && i < e->share_count; i++)
+		if (group_matches(e->shares[i].group, p->config.glob))
+			return true;
+	return !p->config.glob || (p->sampled && !e->share_count);
+}
+
 static int page_event(void *ctx, const struct model_event *ev)
 {
 	struct html_page *p = ctx;
@@ -185,7 +196,7 @@ static int page_event(void *ctx, const struct model_event *ev)
 		.implicit = ev->implicit,
 		.incomplete = ev->incomplete,
 	};
-	bool tree = !l->tree_floor_ns || wall > l->tree_floor_ns;
+	bool shown = chosen(p, ev), tree = !l->tree_floor_ns || wall > l->tree_floor_ns;
 	struct html_thread *t;
 	int rc;
 
@@ -196,15 +207,16 @@ static int page_event(void *ctx, const struct model_event *ev)
 	if (t)
 		rc = html_pending_event(t, &p->edges, ev);
 	if (!rc && t)
-		rc = html_tree_event(p, t, ev, &e, tree);
-	if (!rc)
+		rc = html_tree_event(p, t, ev, &e, tree && shown);
+	p->left_out += !shown;
+	if (!rc && shown)
 		rc = ev->parent ? 0 /* the event around it is in the lane */
 				: html_lanes_add(&p->lanes, e.lane, e.begin_ns, e.end_ns, e.group);
 	if (rc) {
 		free(e.nodes);
 		return rc;
 	}
-	return html_events_add(l, &e);
+	return shown ? html_events_add(l, &e) : 0;
 }
 
 static int page_mark(void *ctx, const struct model_mark *m)
@@ -217,12 +229,42 @@ static int page_mark(void *ctx, const struct model_mark *m)
 			       html_time(p, m->time_ns), m->value);
 }
 
+/*
+ * A look at a stack says who calls whom too: each pair of groups on it that call
+ * one another has the time that the look stands for, once.
+ */
+static int page_sample(void *ctx, const struct model_sample *m)
+{
+	struct html_page *p = ctx;
+	u32 from[VMSPAN_DEPTH_MAX], to[VMSPAN_DEPTH_MAX], n = 0, i = m->count, k,
+							  caller = NAME_LOOP;
+	int rc = 0;
+
+	p->sampled = true;
+	while (!rc && i-- > 0 && n < VMSPAN_DEPTH_MAX) {
+		u32 group = html_name(&p->names, m->groups[i]);
+
+		if (group == caller)
+			continue;
+		for (k = 0; k < n && (from[k] != caller || to[k] != group); k++)
+			;
+		if (k == n) {
+			from[n] = caller;
+			to[n++] = group;
+			rc = html_edges_add(&p->edges, caller, group, 1, m->weight_ns);
+		}
+		caller = group;
+	}
+	return rc;
+}
+
 struct html_page *html_new(struct model *m, const struct html_config *config)
 {
 	static const struct model_observer observer = {
 		.span = page_span,
 		.event = page_event,
 		.mark = page_mark,
+		.sample = page_sample,
 	};
 	struct html_page *p = calloc(1, sizeof(*p));
 

@@ -2,6 +2,7 @@
 #include "sink/ndjson.h"
 #include "sink/complete.h"
 #include "sink/slices.h"
+#include "sink/waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,8 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	for (i = 0; i < e->share_count; i++)
 		put_share(j, &e->shares[i]);
 	json_end_array(j);
+	if (e->wait_count)
+		waits_json(j, e->waits, e->wait_count);
 	return line_end(x);
 }
 

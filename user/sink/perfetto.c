@@ -4,12 +4,9 @@
  * end, and the two must come in the order of time where they share a moment,
  * so the trace is put aside first.
  */
-#include "sink/perfetto.h"
-#include "base/proto.h"
 #include "base/text.h"
-#include "sink/complete.h"
-#include "sink/flows.h"
-#include "sink/perfetto_fields.h"
+#include "sink/perfetto_names.h"
+#include "sink/perfetto_priv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,37 +26,13 @@ static u64 uuid(enum track_type type, u64 index)
 	return index * 4 + type;
 }
 
-#define NAME_BYTES 1024
 #define PACKET_NAMES 256 /* names in one packet */
 /* More arrows than this no one can look at; each takes memory. */
 #define FLOWS_MAX (1u << 16)
 
-struct flow {
-	u32 thread; /* index */
-	u8 kind;
-	u64 begin; /* of the slice, ns since the start */
-	u64 id;
-};
-
-struct perfetto {
-	struct slices slices;
-	struct export_config config;
-	struct flows finder;
-	struct flow *flows; /* both ends of each */
-	u32 flow_count, flow_cap;
-	u64 flows_over;
-	struct out *out;
-	struct buf packet;
-	u32 words[SLICE_KINDS]; /* names of slices that have none */
-	u64 astray; /* tracks made for them */
-	/* of the thread under way */
-	u32 thread;
-	u64 track;
-};
-
 /* ----------------------------------------------------------- Packets ----- */
 
-static size_t packet_begin(struct perfetto *p)
+size_t perfetto_packet(struct perfetto *p)
 {
 	size_t at;
 
@@ -69,7 +42,7 @@ static size_t packet_begin(struct perfetto *p)
 	return at;
 }
 
-static int packet_end(struct perfetto *p, size_t at)
+int perfetto_packet_end(struct perfetto *p, size_t at)
 {
 	proto_end(&p->packet, at);
 	if (p->packet.failed)
@@ -91,7 +64,7 @@ static void put_clock(struct buf *b, u64 id, u64 ns)
 static int put_clocks(struct perfetto *p)
 {
 	struct buf *b = &p->packet;
-	size_t at = packet_begin(p), in;
+	size_t at = perfetto_packet(p), in;
 
 	proto_u64(b, PACKET_SEQUENCE_FLAGS, SEQUENCE_CLEARED);
 	in = proto_begin(b, PACKET_CLOCK_SNAPSHOT);
@@ -102,10 +75,10 @@ static int put_clocks(struct perfetto *p)
 	in = proto_begin(b, PACKET_DEFAULTS);
 	proto_u64(b, PACKET_CLOCK_ID, CLOCK_MONOTONIC_ID);
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
-static void put_text(struct buf *b, unsigned int field, const char *text)
+void perfetto_text(struct buf *b, unsigned int field, const char *text)
 {
 	char clean[NAME_BYTES];
 
@@ -118,7 +91,7 @@ static void put_entry(struct buf *b, unsigned int table, u64 iid, const char *te
 	size_t at = proto_begin(b, table);
 
 	proto_u64(b, ENTRY_IID, iid);
-	put_text(b, ENTRY_TEXT, text);
+	perfetto_text(b, ENTRY_TEXT, text);
 	proto_end(b, at);
 }
 
@@ -149,7 +122,7 @@ static int put_names(struct perfetto *p)
 	int rc = 0;
 
 	while (!rc && (first || i < count)) {
-		size_t at = packet_begin(p), in;
+		size_t at = perfetto_packet(p), in;
 		u32 until = (u32)min_u64(count, (u64)i + PACKET_NAMES);
 
 		proto_u64(b, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS);
@@ -163,7 +136,7 @@ static int put_names(struct perfetto *p)
 		for (k = i; k < until; k++)
 			put_entry(b, INTERNED_STRINGS, k + 1, slices_name(&p->slices, k));
 		proto_end(b, in);
-		rc = packet_end(p, at);
+		rc = perfetto_packet_end(p, at);
 		i = until;
 		first = false;
 	}
@@ -177,15 +150,15 @@ static int put_process(struct perfetto *p, u32 index)
 	const struct slice_process *pr = &p->slices.processes[index];
 	const char *name = slices_name(&p->slices, pr->name);
 	struct buf *b = &p->packet;
-	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK), deep;
+	size_t at = perfetto_packet(p), in = proto_begin(b, PACKET_TRACK), deep;
 
 	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_PROCESS, index));
 	deep = proto_begin(b, TRACK_PROCESS);
 	proto_u64(b, PROCESS_PID, pr->pid);
-	put_text(b, PROCESS_NAME, name[0] ? name : "process");
+	perfetto_text(b, PROCESS_NAME, name[0] ? name : "process");
 	proto_end(b, deep);
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 /* twin: a thread of these ids was there before (a reused tid, a second
@@ -195,22 +168,22 @@ static int put_thread(struct perfetto *p, u32 index, bool twin)
 	const struct slice_thread *t = &p->slices.threads[index];
 	const char *name = slices_name(&p->slices, t->name);
 	struct buf *b = &p->packet;
-	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK), deep;
+	size_t at = perfetto_packet(p), in = proto_begin(b, PACKET_TRACK), deep;
 
 	if (!name[0])
 		name = "thread";
 	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_THREAD, index));
 	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_PROCESS, t->process));
-	put_text(b, TRACK_NAME, name);
+	perfetto_text(b, TRACK_NAME, name);
 	if (!twin) {
 		deep = proto_begin(b, TRACK_THREAD);
 		proto_u64(b, THREAD_PID, t->pid);
 		proto_u64(b, THREAD_TID, t->tid);
-		put_text(b, THREAD_NAME, name);
+		perfetto_text(b, THREAD_NAME, name);
 		proto_end(b, deep);
 	}
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 static int put_counter_track(struct perfetto *p, u32 index)
@@ -219,30 +192,30 @@ static int put_counter_track(struct perfetto *p, u32 index)
 	const struct slice_thread *t = &p->slices.threads[c->thread];
 	const char *label = slices_name(&p->slices, c->name);
 	struct buf *b = &p->packet;
-	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK), deep;
+	size_t at = perfetto_packet(p), in = proto_begin(b, PACKET_TRACK), deep;
 	char text[400];
 
 	snprintf(text, sizeof(text), t->tid == t->pid ? "%s" : "%s (%u)", label, t->tid);
 	proto_u64(b, TRACK_UUID, uuid(TRACK_OF_COUNTER, index));
 	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_PROCESS, t->process));
-	put_text(b, TRACK_NAME, text);
+	perfetto_text(b, TRACK_NAME, text);
 	deep = proto_begin(b, TRACK_COUNTER);
 	proto_u64(b, COUNTER_UNIT, c->heap ? UNIT_BYTES : UNIT_COUNT);
 	proto_end(b, deep);
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 static int put_astray_track(struct perfetto *p, u64 track)
 {
 	struct buf *b = &p->packet;
-	size_t at = packet_begin(p), in = proto_begin(b, PACKET_TRACK);
+	size_t at = perfetto_packet(p), in = proto_begin(b, PACKET_TRACK);
 
 	proto_u64(b, TRACK_UUID, track);
 	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_THREAD, p->thread));
-	put_text(b, TRACK_NAME, "out of order");
+	perfetto_text(b, TRACK_NAME, "out of order");
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 /* ------------------------------------------------------------ Events ----- */
@@ -252,7 +225,7 @@ static size_t event_begin(struct perfetto *p, u64 time, u64 track, u64 type, siz
 	struct buf *b = &p->packet;
 	size_t in;
 
-	*packet = packet_begin(p);
+	*packet = perfetto_packet(p);
 	proto_u64(b, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS);
 	proto_u64(b, PACKET_TIMESTAMP, p->config.start_ns + time);
 	in = proto_begin(b, PACKET_TRACK_EVENT);
@@ -379,7 +352,7 @@ static int put_begin(struct perfetto *p, const struct slice *s, u64 track)
 	if (p->flow_count && (s->kind == SLICE_BLOCK || s->kind == SLICE_EVENT))
 		put_flows(p, s);
 	proto_end(b, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 static int put_end(struct perfetto *p, u64 time, u64 track)
@@ -387,7 +360,7 @@ static int put_end(struct perfetto *p, u64 time, u64 track)
 	size_t at, in = event_begin(p, time, track, TYPE_END, &at);
 
 	proto_end(&p->packet, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 static int walk_edge(void *ctx, const struct slice *s, bool begin)
@@ -420,7 +393,7 @@ static int counter_sample(void *ctx, const struct slice_sample *s)
 
 	proto_i64(&p->packet, EVENT_VALUE, s->value);
 	proto_end(&p->packet, in);
-	return packet_end(p, at);
+	return perfetto_packet_end(p, at);
 }
 
 /* -------------------------------------------------------------- Flows ----- */
@@ -481,6 +454,11 @@ static int take_mark(void *ctx, const struct model_mark *m)
 	return slices_observer.mark(&((struct perfetto *)ctx)->slices, m);
 }
 
+static int take_sample(void *ctx, const struct model_sample *m)
+{
+	return slices_observer.sample(&((struct perfetto *)ctx)->slices, m);
+}
+
 static int take_process(void *ctx, const struct item_process *pr)
 {
 	return slices_observer.process(&((struct perfetto *)ctx)->slices, pr);
@@ -529,6 +507,7 @@ static void *perfetto_begin(struct out *out, const struct export_config *config,
 		.span = take_span,
 		.event = take_event,
 		.mark = take_mark,
+		.sample = take_sample,
 		.process = take_process,
 		.thread = take_thread,
 	};
@@ -539,7 +518,7 @@ static void *perfetto_begin(struct out *out, const struct export_config *config,
 	p->out = out;
 	p->config = *config;
 	flows_init(&p->finder, found_flow, p);
-	if (slices_init(&p->slices, config) || name_kinds(p)) {
+	if (slices_init(&p->slices, config) || samples_want(&p->slices) || name_kinds(p)) {
 		perfetto_free(p);
 		return NULL;
 	}
@@ -599,6 +578,8 @@ static int perfetto_end(void *x, const struct snapshot *snap, const struct repor
 		p->track = uuid(TRACK_OF_COUNTER, i);
 		rc = slices_samples(s, i, counter_sample, p);
 	}
+	if (!rc)
+		rc = perfetto_samples(p);
 	free(order);
 	return rc;
 }

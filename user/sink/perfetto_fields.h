@@ -2,8 +2,7 @@
 /*
  * Numbers of the fields of Perfetto's messages that we write. Source:
  * protos/perfetto/trace in Perfetto's repository, there trace_packet.proto,
- * track_event/, clock_snapshot.proto, interned_data/.
- * Behind them, what we name by number ourselves. Included by perfetto.c alone.
+ * track_event/, clock_snapshot.proto, interned_data/, profiling/.
  */
 #ifndef SINK_PERFETTO_FIELDS_H
 #define SINK_PERFETTO_FIELDS_H
@@ -20,6 +19,7 @@ enum {
 	PACKET_DEFAULTS = 59,
 	PACKET_CLOCK_ID = 58,
 	PACKET_TRACK = 60,
+	PACKET_PERF_SAMPLE = 66,
 
 	SEQUENCE_CLEARED = 1,
 	SEQUENCE_NEEDS = 2,
@@ -34,9 +34,19 @@ enum {
 	INTERNED_CATEGORIES = 1,
 	INTERNED_NAMES = 2,
 	INTERNED_ARGUMENTS = 3,
+	INTERNED_FUNCTIONS = 5,
+	INTERNED_FRAMES = 6,
+	INTERNED_STACKS = 7,
+	INTERNED_PATHS = 17,
+	INTERNED_MAPPINGS = 19,
 	INTERNED_STRINGS = 29,
 	ENTRY_IID = 1,
 	ENTRY_TEXT = 2,
+	MAPPING_PATH = 7,
+	FRAME_FUNCTION = 2,
+	FRAME_MAPPING = 3,
+	FRAME_PLACE = 4,
+	STACK_FRAMES = 2,
 
 	TRACK_UUID = 1,
 	TRACK_NAME = 2,
@@ -52,6 +62,10 @@ enum {
 	COUNTER_UNIT = 3,
 	UNIT_COUNT = 2,
 	UNIT_BYTES = 3,
+
+	SAMPLE_PID = 2,
+	SAMPLE_TID = 3,
+	SAMPLE_STACK = 4,
 
 	EVENT_CATEGORY = 3,
 	EVENT_ARGUMENT = 4,
@@ -70,67 +84,6 @@ enum {
 	ARGUMENT_U64 = 3,
 	ARGUMENT_TEXT = 6,
 	ARGUMENT_STRING = 17, /* by number */
-};
-
-/* Names of arguments; their place here is what the file calls them. */
-enum argument {
-	ARG_NONE, /* 0 is no valid name */
-	ARG_GROUP,
-	ARG_ITERATION,
-	ARG_CPU,
-	ARG_CPU_END,
-	ARG_FATE,
-	ARG_REPAIRED,
-	ARG_SELF,
-	ARG_BLOCKED,
-	ARG_GC,
-	ARG_BEFORE,
-	ARG_AFTER,
-	ARG_PEER,
-	ARG_WALL,
-	ARG_CPU_NS,
-	ARG_NATIVE,
-	ARG_MOVED,
-	ARG_STALE,
-	ARG_LOST,
-	ARG_PREEMPTED,
-	ARG_PARENT,
-	ARG_INCOMPLETE,
-	ARG_TOP,
-	ARG_TOP_SELF,
-	ARGUMENTS
-};
-
-static const char *const argument_names[ARGUMENTS] = {
-	[ARG_GROUP] = "group",
-	[ARG_ITERATION] = "iteration",
-	[ARG_CPU] = "cpu",
-	[ARG_CPU_END] = "cpu_end",
-	[ARG_FATE] = "fate",
-	[ARG_REPAIRED] = "repaired",
-	[ARG_SELF] = "self_ns",
-	[ARG_BLOCKED] = "blocked_ns",
-	[ARG_GC] = "gc_ns",
-	[ARG_BEFORE] = "bytes_before",
-	[ARG_AFTER] = "bytes_after",
-	[ARG_PEER] = "peer",
-	[ARG_WALL] = "wall_ns",
-	[ARG_CPU_NS] = "cpu_ns",
-	[ARG_NATIVE] = "native_ns",
-	[ARG_MOVED] = "moved_ns",
-	[ARG_STALE] = "stale_ns",
-	[ARG_LOST] = "lost_ns",
-	[ARG_PREEMPTED] = "preempted_ns",
-	[ARG_PARENT] = "parent",
-	[ARG_INCOMPLETE] = "incomplete",
-	[ARG_TOP] = "top",
-	[ARG_TOP_SELF] = "top_self_ns",
-};
-
-/* Category of a slice; its place here + 1 is what the file calls it. */
-static const char *const categories[] = {
-	"span", "addon", "page",    "package", "plugin", "tenant", "compartment",
-	"top",  "gc",    "blocked", "event",   "input",  "frame",
 };
 
 #endif

@@ -3,6 +3,7 @@
 #include "model/sample.h"
 #include "sink/complete.h"
 #include "sink/sink.h"
+#include "sink/waits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,6 +32,25 @@ static void put_source(struct json *j, const struct snapshot *s, const struct re
 	json_end_object(j);
 }
 
+/* Only where there are any. */
+static void put_notes(struct json *j, const struct snapshot *s, u32 process)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < s->note_count; i++) {
+		if (s->notes[i].process != process)
+			continue;
+		if (!n++)
+			json_key_array(j, "notes");
+		json_object(j);
+		json_key_string(j, "text", s->notes[i].text);
+		json_key_string(j, "advice", s->notes[i].advice);
+		json_end_object(j);
+	}
+	if (n)
+		json_end_array(j);
+}
+
 static void put_processes(struct json *j, const struct snapshot *s)
 {
 	u32 i;
@@ -45,6 +65,7 @@ static void put_processes(struct json *j, const struct snapshot *s)
 		json_key_string(j, "vm", p->vm);
 		json_key_u64(j, "ppid", p->ppid);
 		json_key_bool(j, "ended", p->ended);
+		put_notes(j, s, i);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -120,6 +141,7 @@ static void put_off(struct json *j, const struct group_stats *t)
 	json_key_u64(j, "sleeping", t->off_ns[VMSPAN_OFF_SLEEPING]);
 	json_key_u64(j, "io", t->off_ns[VMSPAN_OFF_IO]);
 	json_key_u64(j, "uninterruptible", t->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
+	json_key_u64(j, "lock", t->off_ns[VMSPAN_OFF_LOCK]);
 	json_end_object(j);
 }
 
@@ -232,6 +254,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_ledger(j, &s->ledger);
 	put_losses(j, &s->losses);
 	put_received(j, s);
+	waits_json(j, s->waits, s->wait_count);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	json_end_object(j);

@@ -5,6 +5,8 @@
 #include "sink/sink.h"
 #include "sink/summary.h"
 #include "sink/table.h"
+#include "sink/notes.h"
+#include "sink/waits.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -83,6 +85,23 @@ static void put_sampled(struct page *p, u64 samples)
 	out_printf(&p->line, "sampled: %s sample%s; shares are within %.1f points (95 %%)",
 		   count_text(count, samples), plural(samples), (high - low) / 20000.0);
 	page_line(p, NULL);
+}
+
+static void put_notes(struct page *p, const struct snapshot *s)
+{
+	struct note_line lines[NOTE_LINES];
+	u32 n = note_lines(s, lines), i;
+	char advice[768];
+
+	for (i = 0; i < n; i++) {
+		note_text(&p->line, s, &lines[i]);
+		page_line(p, SGR_YELLOW);
+		if (!lines[i].note->advice[0])
+			continue;
+		out_printf(&p->line, "  -> %s",
+			   name_text(advice, sizeof(advice), lines[i].note->advice));
+		page_line(p, NULL);
+	}
 }
 
 static void put_table(struct page *p, const struct snapshot *s, const struct view *v)
@@ -172,6 +191,17 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 	page_line(p, NULL);
 }
 
+#define WAITS_SHOWN 5
+
+static void put_waits(struct page *p, const struct snapshot *s)
+{
+	if (!s->wait_count)
+		return;
+	out_puts(p->out, "waits that somebody else ended:\n");
+	if (waits_text(p->out, s->waits, s->wait_count, WAITS_SHOWN, p->width))
+		p->out->error = -ENOMEM;
+}
+
 static void put_repairs(struct page *p, const struct repair_stats *r)
 {
 	const struct {
@@ -214,9 +244,11 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	out_open_memory(&p.line);
 	put_head(&p, s, src);
 	put_sampled(&p, s->events.samples);
+	put_notes(&p, s);
 	put_table(&p, s, v);
 	put_ledger(&p, &s->ledger);
 	put_gc(&p, &s->gc);
+	put_waits(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);
 	out_close(&p.line);

@@ -15,7 +15,10 @@ void select_init(struct select *s, const struct select_config *config)
 void select_release(struct select *s)
 {
 	free(s->slow);
+	free(s->cuts);
+	map_free(&s->cut_of);
 	free(s->shares);
+	free(s->waits);
 	*s = (struct select){ 0 };
 }
 
@@ -46,7 +49,8 @@ static bool wants_thread(const struct select *s, const struct model_thread *t)
 
 static bool wants_group(const struct select *s, const char *group)
 {
-	return !s->config.glob || group_matches(group ? group : "", s->config.glob);
+	return !s->config.glob || s->config.whole_turns ||
+	       group_matches(group ? group : "", s->config.glob);
 }
 
 static bool wants_any_group(const struct select *s, const struct model_event *e)
@@ -85,6 +89,78 @@ static bool wants_time(const struct select *s, u64 thread, u64 begin, u64 end)
 			high = mid;
 	}
 	return low && s->slow[low - 1].thread == thread && end <= s->slow[low - 1].end;
+}
+
+/* ------------------------------------------------------------- Range ----- */
+
+static bool ranged(const struct select_config *c)
+{
+	return c->from_ns || c->to_ns;
+}
+
+bool select_searches(const struct select_config *config)
+{
+	return config->slowest || ranged(config);
+}
+
+static u64 range_time(const struct select *s, u64 ns)
+{
+	u64 begin = model_begin(s->model);
+
+	return ns > begin ? ns - begin : 0;
+}
+
+static bool in_range(const struct select *s, u64 ns)
+{
+	u64 at = range_time(s, ns);
+
+	return at >= s->config.from_ns && (!s->config.to_ns || at < s->config.to_ns);
+}
+
+/* Remembers the event if it is under way at an end of the range. */
+static int search_cut(struct select *s, const struct model_event *e)
+{
+	u64 begin = range_time(s, e->begin_ns), end = range_time(s, e->end_ns);
+	const struct select_config *c = &s->config;
+	u64 key = e->thread->id << 32 | e->iteration;
+
+	if (!(begin < c->from_ns && end >= c->from_ns) && !(begin < c->to_ns && end >= c->to_ns))
+		return 0;
+	if (s->cut_count == s->cut_cap) {
+		u32 cap = s->cut_cap ? s->cut_cap * 2 : 16;
+		struct cut_event *p = realloc(s->cuts, cap * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->cuts = p;
+		s->cut_cap = cap;
+	}
+	s->cuts[s->cut_count] = (struct cut_event){ e->thread->id, e->begin_ns, e->end_ns,
+						    in_range(s, e->begin_ns) };
+	return map_put(&s->cut_of, key, s->cut_count++);
+}
+
+/* Is it of an event that begins in the range? Collections count by themselves,
+ * as in a report. */
+static bool wants_begin(const struct select *s, const struct model_span *sp)
+{
+	const struct cut_event *c = NULL;
+	u64 *known;
+	u32 i;
+
+	if (!ranged(&s->config))
+		return true;
+	if (sp->type != VMSPAN_GC && sp->iteration) {
+		known = map_get(&s->cut_of, sp->thread->id << 32 | sp->iteration);
+		c = known ? &s->cuts[*known] : NULL;
+	} else if (sp->type != VMSPAN_GC) {
+		/* Outside of events, each root is one. */
+		for (i = 0; i < s->cut_count && !c; i++)
+			if (s->cuts[i].thread == sp->thread->id &&
+			    s->cuts[i].begin <= sp->begin_ns && sp->end_ns <= s->cuts[i].end)
+				c = &s->cuts[i];
+	}
+	return c ? c->in : in_range(s, sp->begin_ns);
 }
 
 /* ---------------------------------------------------- Slowest events ----- */
@@ -126,8 +202,11 @@ static int search_event(void *ctx, const struct model_event *e)
 	struct select *s = ctx;
 	struct slow_event slow = { e->thread->id, e->begin_ns, max_u64(e->begin_ns, e->end_ns) };
 
+	if (ranged(&s->config) && search_cut(s, e))
+		return -ENOMEM;
 	/* One that is nested comes with the one around it. */
-	if (e->parent || !wants_thread(s, e->thread) || !wants_any_group(s, e))
+	if (!s->config.slowest || e->parent || !in_range(s, e->begin_ns) ||
+	    !wants_thread(s, e->thread) || !wants_any_group(s, e))
 		return 0;
 	if (s->slow_count == s->config.slowest) {
 		if (length(&slow) > length(&s->slow[0])) {
@@ -154,6 +233,7 @@ void select_search(struct select *s, struct model *m)
 {
 	static const struct model_observer observer = { .event = search_event };
 
+	s->model = m;
 	model_observe(m, &observer, s);
 }
 
@@ -177,7 +257,8 @@ static int take_span(void *ctx, const struct model_span *sp)
 {
 	struct select *s = ctx;
 
-	if (!wants_group(s, sp->group) || !wants_stay(s, sp->thread, sp->begin_ns, sp->end_ns)) {
+	if (!wants_group(s, sp->group) || !wants_begin(s, sp) ||
+	    !wants_stay(s, sp->thread, sp->begin_ns, sp->end_ns)) {
 		s->left_out++;
 		return 0;
 	}
@@ -185,7 +266,27 @@ static int take_span(void *ctx, const struct model_span *sp)
 	return s->inner->span ? s->inner->span(s->inner_ctx, sp) : 0;
 }
 
-/* The event with the shares of wanted groups only. */
+static int narrow_waits(struct select *s, struct model_event *e)
+{
+	u32 i, n = 0;
+
+	if (e->wait_count > s->wait_cap) {
+		struct model_wait *p = realloc(s->waits, e->wait_count * 2 * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		s->waits = p;
+		s->wait_cap = e->wait_count * 2;
+	}
+	for (i = 0; i < e->wait_count; i++)
+		if (wants_group(s, e->waits[i].group))
+			s->waits[n++] = e->waits[i];
+	e->waits = s->waits;
+	e->wait_count = n;
+	return 0;
+}
+
+/* The event with the shares and waits of wanted groups only. */
 static int narrow(struct select *s, struct model_event *e)
 {
 	u32 i, n = 0;
@@ -203,7 +304,7 @@ static int narrow(struct select *s, struct model_event *e)
 			s->shares[n++] = e->shares[i];
 	e->shares = s->shares;
 	e->share_count = n;
-	return 0;
+	return narrow_waits(s, e);
 }
 
 static int take_event(void *ctx, const struct model_event *e)
@@ -212,14 +313,15 @@ static int take_event(void *ctx, const struct model_event *e)
 	struct model_event copy = *e;
 	int rc;
 
-	if (!wants_any_group(s, e) || !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
+	if ((!s->config.whole_turns && !wants_any_group(s, e)) ||
+	    !wants_stay(s, e->thread, e->begin_ns, e->end_ns)) {
 		s->left_out++;
 		return 0;
 	}
 	s->passed++;
 	if (!s->inner->event)
 		return 0;
-	rc = s->config.glob ? narrow(s, &copy) : 0;
+	rc = s->config.glob && !s->config.whole_turns ? narrow(s, &copy) : 0;
 	return rc ? rc : s->inner->event(s->inner_ctx, &copy);
 }
 
@@ -242,10 +344,10 @@ static int take_sample(void *ctx, const struct model_sample *m)
 	if (!s->inner->sample || !wants_thread(s, m->thread) ||
 	    !wants_time(s, m->thread->id, m->time_ns, m->time_ns))
 		return 0;
-	for (i = 0; s->config.glob && i < m->count; i++)
+	for (i = 0; s->config.glob && !s->config.whole_turns && i < m->count; i++)
 		if (wants_group(s, m->groups[i]))
 			break;
-	if (s->config.glob && i == m->count)
+	if (s->config.glob && !s->config.whole_turns && i == m->count)
 		return 0;
 	return s->inner->sample(s->inner_ctx, m);
 }
@@ -275,6 +377,7 @@ void select_attach(struct select *s, struct model *m)
 		.thread = take_thread,
 	};
 
+	s->model = m;
 	s->inner = model_observer(m, &s->inner_ctx);
 	if (s->inner)
 		model_observe(m, &observer, s);

@@ -3,6 +3,7 @@
 #include "sink/complete.h"
 #include "sink/summary.h"
 #include "sink/top_int.h"
+#include "sink/notes.h"
 #include "sink/words.h"
 
 #include <stdio.h>
@@ -149,6 +150,26 @@ static void put_running(struct composer *c)
 	end_line(c, LINE_WARN);
 }
 
+/* The first; a report says all. */
+static void put_note(struct composer *c, bool advice)
+{
+	const struct snapshot *s = c->f->total;
+	struct note_line lines[NOTE_LINES];
+	u32 n = note_lines(s, lines);
+	char text[768];
+
+	if (!n)
+		return;
+	note_text(&c->line, s, &lines[0]);
+	if (n > 1)
+		out_printf(&c->line, " (and %u more: vmspan report)", n - 1);
+	end_line(c, LINE_WARN);
+	if (!advice || !lines[0].note->advice[0])
+		return;
+	out_printf(&c->line, "  -> %s", name_text(text, sizeof(text), lines[0].note->advice));
+	end_line(c, LINE_PLAIN);
+}
+
 struct janky {
 	const struct snapshot_process *p;
 	u64 over16, over64;
@@ -216,6 +237,7 @@ void put_head(struct composer *c, unsigned int height)
 		summary_losses(&c->line, &total->losses);
 		end_line(c, LINE_WARN);
 	}
+	put_note(c, !height || height >= 16);
 	if (!height || height >= 16)
 		put_processes(c);
 	put_running(c);

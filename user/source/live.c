@@ -412,10 +412,18 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 		r = check_pid(c->pids[i], err);
 		if (!r)
 			r = plan_process(c->pids[i], &l->cache, &plan, err);
-		if (r == -ENOENT && live_vm_is(l, c->pids[i])) {
-			n->vm = true;
-			*err = (struct err){ 0 };
-			continue;
+		if (r == -ENOENT) {
+			struct err vm_err = { 0 };
+			int v = live_vm_look(l, c->pids[i], &vm_err);
+
+			if (v == -ENOTSUP)
+				*err = vm_err;
+			r = v == -ENOENT ? r : v;
+			if (!r) {
+				n->vm = true;
+				*err = (struct err){ 0 };
+				continue;
+			}
 		}
 		if (r)
 			return r;
@@ -550,6 +558,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->s.ops = &live_ops;
 	l->method = config->method;
 	l->sweep = config->sweep;
+	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
 	r = look(l, config, &needs, err);

@@ -131,6 +131,8 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
 		memcpy(records, b + 1, bytes);
 		for (i = 0; i < b->records; i++) {
+			if (records[i].h.type != VMSPAN_OFF)
+				continue;
 			records[i].begin = live_cycles(l, records[i].begin);
 			records[i].end = live_cycles(l, records[i].end);
 		}

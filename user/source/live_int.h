@@ -14,6 +14,7 @@
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
  *   live_vm_items.c  what their programs tell -> items
+ *   live_notes.c     probes that are never hit
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -84,6 +85,16 @@ struct attachment {
 	struct attachment *next;
 };
 
+/* Which probes of a stock VM have ever been hit: a bit a role. */
+struct vm_watch {
+	u32 armed, hit, noted;
+	u32 absent; /* that its build does not have; still to be said */
+	u64 cpu_ns; /* of the process when it began */
+	u64 used_ns; /* since then, at the last check */
+	u64 next_ns, every_ns; /* the next check; 0: none is needed */
+	char version[16];
+};
+
 struct process {
 	u32 pid, ppid;
 	u32 number; /* in the order of their coming */
@@ -103,6 +114,8 @@ struct process {
 	struct map threads; /* tid -> 1: its name was handed out */
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
 	struct vm_state *vm_state; /* owned, or NULL */
+	struct vm_watch watch;
+	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
@@ -266,10 +279,27 @@ int sweep_new(struct live *l, const struct wire_life *w);
 #define VM_REGISTRY 2
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
-/* Does it run a VM we know? Nothing is attached to. */
-bool live_vm_is(struct live *l, u32 pid);
+/* Does it run a VM we know? Nothing is attached to. As vm_find(). */
+int live_vm_look(struct live *l, u32 pid, struct err *err);
 /* Timers, scheduler, loops and the probes of whole files. */
 void live_vm_detach(struct live *l);
+
+/* A process whose probe is never hit: its stays on the CPU become its events. */
+void live_vm_fall_back(struct live *l, struct process *p);
+
+/* ---- live_notes.c ---- */
+
+/* Says what is not as it should be with a process, and what to do; the same key
+ * again replaces it, an empty text takes it back. 0 or l->failed. */
+#define NOTE_REFUSED VM_ROLES
+int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
+/* Its VM cannot be traced: said as soon as there is somebody to say it to. */
+void live_refused(struct process *p, const struct err *why);
+/* From now on hits are expected of `armed`, bits by role. */
+void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
+int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
+/* If it is time: says why it was refused, which probes have never been hit. */
+int live_watch_check(struct live *l, struct process *p, u64 now);
 
 /* ---- live_vm_items.c ---- */
 

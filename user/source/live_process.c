@@ -186,6 +186,9 @@ static void forget_memory(struct process *p)
 	map_free(&p->threads);
 	live_vm_free(p);
 	p->vm_profile = NULL;
+	p->watch = (struct vm_watch){ 0 };
+	free(p->refused);
+	p->refused = NULL;
 }
 
 /* The loader maps libraries after the exec; ours may be among them. The first
@@ -303,6 +306,10 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->rescan_ns);
 		if (p->unlinked)
 			next = min_u64(next, p->link_ns);
+		if (p->refused)
+			next = 0;
+		if (p->watch.next_ns)
+			next = min_u64(next, p->watch.next_ns);
 	}
 	return next;
 }
@@ -320,11 +327,16 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 	if (p->rescans && now >= p->rescan_ns) {
 		p->rescans--;
 		look_later(p);
-		process_attach(l, p, &ignored);
+		if (process_attach(l, p, &ignored) == -ENOTSUP && !p->rescans && l->vm_hz) {
+			process_not_candidate(l, p);
+			live_refused(p, &ignored);
+		}
 		for (i = 0; i < p->registry_count && p->told; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
+	if (live_watch_check(l, p, now))
+		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */
 	p->ended |= p->candidate && !p->rescans && !p->unlinked;
 	for (i = 0; i < p->registry_count; i++)

@@ -135,7 +135,9 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 	int r = plan_process(pid, &l->cache, &plan, &e);
 
 	plan_free(&plan);
-	if (r && (r != -ENOENT || !live_vm_is(l, pid)))
+	if (r == -ENOENT)
+		r = live_vm_look(l, pid, &e);
+	if (r && r != -ENOTSUP)
 		return 0;
 	p = process_new(l, pid, parent_of(pid));
 	if (!p)
@@ -146,6 +148,11 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		r = process_attach(l, p, &e);
 	if (!r)
 		return 0;
+	/* A VM that cannot be looked into is spoken of; it does not end the sweep. */
+	if (r == -ENOTSUP && l->vm_hz) {
+		live_refused(p, &e);
+		return 0;
+	}
 	if (!first->code && r != -ESRCH && r != -ENOENT)
 		*first = e;
 	p->candidate = p->ended = true;

@@ -111,14 +111,17 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
 	struct vm_proc proc;
-	bool walks;
+	bool walks, service;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
 	if (r)
 		return r;
 	walks = vm_walks(v.profile);
-	r = vm_layout(p->pid, &v, &proc, err);
-	if (serves(p->pid, &v))
+	r = vm_usable(p->pid, &v, err);
+	if (!r)
+		r = vm_layout(p->pid, &v, &proc, err);
+	service = serves(p->pid, &v);
+	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r)
 		r = vm_start(l->t, l->vm_hz, v.profile->loop, walks, err);
@@ -133,20 +136,35 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
 		l->s.info.sampled |= walks;
+		/* A script's one request began before anybody looked. */
+		live_watch_start(p, &v, service ? ~0u : ~(1u << VM_REQUEST_BEGIN));
 		l->attached_once = true;
 	}
 	vm_target_free(&v);
 	return r;
 }
 
-bool live_vm_is(struct live *l, u32 pid)
+void live_vm_fall_back(struct live *l, struct process *p)
+{
+	struct err ignored = { 0 };
+	struct vm_target v;
+	struct vm_proc proc;
+
+	if (vm_find(p->pid, &l->vm_cache, &v, &ignored))
+		return;
+	if (!vm_layout(p->pid, &v, &proc, &ignored))
+		vm_trace(l->t, p->pid, &proc, &ignored);
+	vm_target_free(&v);
+}
+
+int live_vm_look(struct live *l, u32 pid, struct err *err)
 {
 	struct vm_target v;
+	int r = l->vm_hz ? vm_find(pid, &l->vm_cache, &v, err) : -ENOENT;
 
-	if (!l->vm_hz || vm_find(pid, &l->vm_cache, &v, NULL))
-		return false;
-	vm_target_free(&v);
-	return true;
+	if (!r)
+		vm_target_free(&v);
+	return r;
 }
 
 void live_vm_detach(struct live *l)

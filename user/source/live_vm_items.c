@@ -295,6 +295,8 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const
 		.iteration = w->iteration,
 	};
 
+	if (live_watch_hit(l, p, VM_GC_BEGIN))
+		return l->failed;
 	if (w->iteration)
 		count_record(s, w->iteration);
 	return emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
@@ -371,6 +373,15 @@ static u32 request_of(struct live *l, struct process *p, const struct wire_turn 
 	return label(l, p, text);
 }
 
+/* The probe that began it; VM_ROLES: none. */
+static enum vm_role role_of_turn(u32 kind)
+{
+	return kind == TURN_REQUEST     ? VM_REQUEST_BEGIN
+	       : kind == TURN_STATEMENT ? VM_STATUS
+	       : kind == TURN_SAFEPOINT ? VM_STALL_BEGIN
+					: VM_ROLES;
+}
+
 static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 		     const struct wire_turn *w)
 {
@@ -385,6 +396,8 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 
 	if (w->end < w->begin || w->text_len > VM_TEXT || w->title_len > VM_TITLE)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (live_watch_hit(l, p, role_of_turn(w->kind)))
+		return l->failed;
 	if (exact)
 		comp = statement_of(l, p, w, &name);
 	else if (w->kind == TURN_REQUEST)

@@ -77,8 +77,19 @@ function drawPauses(box) {
 	}, [list.map((p) => p[0]), list.map((p) => p[1])]);
 }
 
+/* Of the collections that are shown. */
+function gcTotals() {
+	const g = data.gcs, sum = { count: g.length / G.size, total_ns: 0, max_ns: 0, freed_bytes: 0 };
+	for (let i = 0; i < g.length; i += G.size) {
+		sum.total_ns += g[i + G.ns];
+		sum.max_ns = Math.max(sum.max_ns, g[i + G.ns]);
+		sum.freed_bytes += Math.max(0, g[i + G.before] - g[i + G.after]);
+	}
+	return sum;
+}
+
 function drawCharts() {
-	const gc = data.report.gc;
+	const gc = data.narrowed ? gcTotals() : data.report.gc;
 	for (const [u] of charts)
 		u.destroy();
 	charts = [];

@@ -31,9 +31,12 @@ function graphData() {
 	return { nodes: [...nodes.values()], links };
 }
 
+/* Of sampled stacks it is known how often they were looked at. */
+const sampled = () => data.report.source.method === "sampled";
+
 function sideList(title, list) {
 	return list.length ? [el("h3", {}, title), el("ul", {}, ...list.slice(0, 12).map(([name, l]) =>
-		el("li", {}, el("span", {}, dot(name), clean(name)), el("span", {}, `${ns(l.ns)}, ${count(l.calls)}\u00d7`))))] : [];
+		el("li", {}, el("span", {}, dot(name), clean(name)), el("span", {}, `${ns(l.ns)}, ${count(l.calls)}${sampled() ? " looks" : "\u00d7"}`))))] : [];
 }
 
 function drawSide(name, links) {
@@ -89,7 +92,7 @@ function drawGraph() {
 	const plane = svg.append("g");
 	const line = plane.append("g").attr("fill", "none").attr("stroke", css("--soft")).selectAll("path").data(links).join("path")
 		.attr("stroke-width", (d) => 1 + 7 * Math.sqrt(d.ns / widest)).attr("opacity", (d) => 0.22 + 0.38 * Math.sqrt(d.ns / widest)).attr("marker-end", "url(#arrow)");
-	line.append("title").text((d) => `${clean(d.source)} calls ${clean(d.target)}: ${count(d.calls)} times, ${ns(d.ns)}`);
+	line.append("title").text((d) => `${clean(d.source)} calls ${clean(d.target)}: ${count(d.calls)} ${sampled() ? "looks" : "times"}, ${ns(d.ns)}`);
 	const ball = plane.append("g").selectAll("g").data(nodes).join("g").attr("class", "node").attr("tabindex", 0).attr("role", "button")
 		.attr("data-group", (d) => d.name).attr("aria-label", (d) => `${clean(d.name)}, ${ns(d.self)} of its own`);
 	ball.append("circle").attr("r", (d) => d.r).attr("fill", (d) => color(d.name));

@@ -62,6 +62,19 @@ function headline() {
 		data.nobody_text ? " " + sentence(data.nobody_text) : ""];
 }
 
+/* What the page leaves out of the trace because it was told to. */
+function chosenNote() {
+	const said = [];
+	if (data.chosen)
+		said.push(`Only groups that match ${clean(data.chosen)} are in the lists, and in the timeline only the turns in which one of them ran` +
+			(data.left_out ? ` (${plural(data.left_out, "other turn")} left out)` : "") + ".");
+	if (data.narrowed)
+		said.push("Timeline, heap and graph hold the part of the trace that was selected.");
+	if (said.length)
+		said.push("Totals and figures of groups are those of the whole trace.");
+	return said.join(" ");
+}
+
 function drawSummary() {
 	const r = data.report, l = r.ledger, e = r.events;
 	const parts = [["self", l.self_ns, "groups' own code", "self_ns"], ["gc", l.gc_ns, "collections", "gc_ns"],
@@ -86,6 +99,8 @@ function drawSummary() {
 	$("incomplete").hidden = data.complete && !r.source.note;
 	$("incomplete").textContent = [data.complete ? "" : data.complete_text, data.losses_text, r.source.note || ""]
 		.filter(Boolean).map(clean).join(". ");
+	$("chosen").textContent = chosenNote();
+	$("chosen").hidden = !$("chosen").textContent;
 	stack($("ledger"), parts, l.event_wall_ns || 1);
 	fill($("ledger-legend"), ...parts.filter((p) => p[1] || !["lost", "stale"].includes(p[0])).map((p) => el("span", {},
 		el("i", { style: `background:var(--${p[0]})` }), figure("ledger." + p[3], p[1], ns(p[1])), " " + p[2] + ", " + percent(p[1], l.event_wall_ns))));

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Exact mode: a page in one process waits for an add-on in another, and the
+# report says so, by group where both are traced; and why a thread had no CPU.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+PAIR=$B/vm/pair
+ROUNDS=200
+[ -x "$PAIR" ] || { skip "peers" "$PAIR is not built"; exit 0; }
+
+# Both work, one of them or both are traced; $T/report.json, page_pid, addon_pid.
+run() { # HOW both|page
+	rm -f "$T/go"
+	mkfifo "$T/go"
+	"$PAIR" "$1" $ROUNDS 200 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
+	pair_pid=$!
+	lib_pids+=("$pair_pid")
+	exec 7>"$T/go"
+	local line
+	line=$(wait_line pair '^ready ') || return 1
+	read -r _ page_pid addon_pid <<<"$line"
+	local pids=(-p "$page_pid")
+	[ "$2" != both ] || pids+=(-p "$addon_pid")
+	start record "$VMSPAN" record --exact --no-children "${pids[@]}" -o "$T/rec.vmspan"
+	wait_line record '^recording ' err >/dev/null || return 1
+	echo >&7
+	wait_line pair '^took ' >/dev/null || return 1
+	finish record INT
+	exec 7>&-
+	finish pair
+	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+}
+
+# Of the page's waits that somebody ended, the part (in percent) that pass.
+part() { # JQ-CONDITION
+	jq "[.waits[] | select(.pid == $page_pid)] |
+		(map(select($1) | .ns) | add // 0) * 100 / (map(.ns) | add // 1) | floor" "$T/report.json"
+}
+
+for how in pipe socket futex; do
+	if ! run $how both; then
+		not_ok "$how" "did not run"
+		tail -n 5 "$T"/*.err
+		continue
+	fi
+	# A full machine wakes the page's CPU for other reasons too; most is this.
+	eq "$how: the page waited for the add-on's process" "$(part ".peer_pid == $addon_pid")" 100
+	json_eq "$how: by name" "$T/report.json" \
+		"[.waits[] | select(.peer_pid == $addon_pid) | .peer_process] | unique" '["addon"]'
+	json_eq "$how: it is blocked time, for its reason" "$T/report.json" \
+		"(.groups[] | select(.name == \"page:shop\") | .off_ns.$([ $how = futex ] && echo lock || echo sleeping)) as \$off |
+		\$off > 0 and ([.waits[] | select(.group == \"page:shop\") | .ns] | add) <= \$off" true
+	# A socket's reader frees what was sent, and that wakes the sender early.
+	[ $how != socket ] || continue
+	json_eq "$how: in the group that did it" "$T/report.json" \
+		'[.waits[] | select(.group == "page:shop" and .peer_group == "addon:translate") | .count] | add > 100' true
+	"$VMSPAN" report "$T/rec.vmspan" >"$T/report.txt"
+	check "$how: the report says it" grep -q "page:shop waited .* for addon:translate of addon ($addon_pid)" "$T/report.txt"
+	"$VMSPAN" report "$T/rec.vmspan" --slowest 300 >"$T/slowest.txt"
+	check "$how: so does a single event" grep -q "page:shop waited .* for addon:translate of addon ($addon_pid)" "$T/slowest.txt"
+	"$VMSPAN" export "$T/rec.vmspan" -f ndjson -o "$T/out.ndjson" 2>"$T/export.err"
+	check "$how: and an export" jq -en \
+		'[inputs | select(.type == "event") | .waits // [] | .[] | select(.peer_group == "addon:translate")] | length > 100' "$T/out.ndjson"
+done
+
+# The peer is not traced: its process is known all the same.
+if run pipe page; then
+	json_eq "untraced peer: by process" "$T/report.json" \
+		"[.waits[] | select(.group == \"page:shop\" and .peer_pid == $addon_pid) | [.peer_process, .peer_group]] | unique" \
+		'[["addon",""]]'
+else
+	not_ok "untraced peer" "did not run"
+fi

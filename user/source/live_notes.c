@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Probes that are there, armed, and never hit although the process used the CPU:
+ * said, with the reason the profile knows, and taken back when one is hit. What
+ * a probe should have told is then had from the stacks, where there are any.
+ */
+#include "source/live_int.h"
+
+#include "attach/vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Between checks: while it works, what is left of the patience; else twice as long
+ * each time, since a process that sleeps is to wake nobody. */
+#define CHECK_LEAST_NS (500 * NSEC_PER_MSEC)
+#define CHECK_MOST_NS (64 * NSEC_PER_SEC)
+
+/* How much CPU time without a hit is worth a word. Collections are rare in a
+ * program that makes little; work is what the other probes are there for. */
+static const u64 patience[VM_ROLES] = {
+	[VM_GC_BEGIN] = 5 * NSEC_PER_SEC,
+	[VM_REQUEST_BEGIN] = 2 * NSEC_PER_SEC,
+	[VM_STATUS] = 2 * NSEC_PER_SEC,
+	[VM_STALL_BEGIN] = 10 * NSEC_PER_SEC,
+};
+
+static int define(struct live *l, const struct process *p, u32 id, const char *text)
+{
+	u64 room[(sizeof(struct vmspan_def) + VMSPAN_NAME_MAX + VMSPAN_SLOT) / 8] = { 0 };
+	struct vmspan_def *d = (void *)room;
+	size_t len = strnlen(text, VMSPAN_NAME_MAX);
+	struct item it = { .type = ITEM_DEFS };
+
+	d->h.type = VMSPAN_DEF_NOTE;
+	d->h.slots = (u8)((sizeof(*d) + len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	d->h.id = id;
+	d->name_len = (u8)len;
+	memcpy(d->groups, text, len);
+	it.defs = (struct item_defs){ .pid = p->pid,
+				      .registry = VM_REGISTRY,
+				      .data = room,
+				      .bytes = d->h.slots * (u32)VMSPAN_SLOT };
+	return live_emit(l, &it);
+}
+
+int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice)
+{
+	if (process_tell(l, p) || define(l, p, 2 * key + 2, advice))
+		return l->failed;
+	return define(l, p, 2 * key + 1, text);
+}
+
+void live_refused(struct process *p, const struct err *why)
+{
+	p->refused = p->refused ? p->refused : malloc(sizeof(*why));
+	if (p->refused)
+		*p->refused = *why;
+}
+
+static int say_refused(struct live *l, struct process *p)
+{
+	char prefix[32];
+	const char *text = p->refused->what;
+	size_t n = (size_t)snprintf(prefix, sizeof(prefix), "process %u: ", p->pid);
+	int r;
+
+	/* Who it is, is said for many at once. */
+	if (!strncmp(text, prefix, n))
+		text += n;
+	r = live_note(l, p, NOTE_REFUSED, text, p->refused->hint);
+	free(p->refused);
+	p->refused = NULL;
+	return r;
+}
+
+/* The CPU time a process has had, 0 if it cannot be told. */
+static u64 cpu_ns(u32 pid)
+{
+	char path[40], line[1024], *at;
+	u64 user = 0, kernel = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	/* Behind the name, which may hold anything, fields 14 and 15. */
+	if (fgets(line, sizeof(line), f) && (at = strrchr(line, ')')))
+		sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+		       &user, &kernel);
+	fclose(f);
+	return (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+}
+
+void live_watch_start(struct process *p, const struct vm_target *v, u32 armed)
+{
+	struct vm_watch *w = &p->watch;
+	int i;
+
+	if (w->next_ns || w->armed)
+		return;
+	for (i = 0; i < VM_ROLES; i++)
+		if (armed & 1u << i && v->probes[i] && patience[i])
+			w->armed |= 1u << i;
+	for (i = 0; i < VM_ROLES; i++)
+		if (v->profile->probes[i][0] && !v->probes[i] && patience[i])
+			w->absent |= 1u << i;
+	snprintf(w->version, sizeof(w->version), "%.15s", v->version);
+	w->cpu_ns = cpu_ns(p->pid);
+	w->every_ns = CHECK_LEAST_NS;
+	w->next_ns = w->absent || w->armed & ~w->hit ? clock_mono_ns() + w->every_ns : 0;
+}
+
+int live_watch_hit(struct live *l, struct process *p, enum vm_role role)
+{
+	struct vm_watch *w = &p->watch;
+	u32 bit = 1u << role;
+
+	if (role == VM_ROLES || w->hit & bit)
+		return 0;
+	w->hit |= bit;
+	if (!(w->armed & ~w->hit))
+		w->next_ns = 0;
+	if (!(w->noted & bit))
+		return 0;
+	w->noted &= ~bit;
+	return live_note(l, p, role, "", "");
+}
+
+static int say(struct live *l, struct process *p, enum vm_role role, u64 used)
+{
+	const struct vm_profile *v = p->vm_profile;
+	char provider[VM_NAME_MAX], text[VMSPAN_NAME_MAX + 1];
+	const char *name = vm_probe(v, role, provider);
+	u64 seconds = used / NSEC_PER_SEC;
+
+	snprintf(text, sizeof(text),
+		 "%s %s: probe %s:%s is armed, and not hit once in %" PRIu64
+		 " s of its CPU time: %s",
+		 v->name, p->watch.version, provider, name ? name : "", seconds,
+		 v->silent[role][0] ? v->silent[role] : "nobody knows why");
+	return live_note(l, p, role, text, v->silent_do[role]);
+}
+
+static int say_absent(struct live *l, struct process *p, enum vm_role role)
+{
+	char provider[VM_NAME_MAX], text[VMSPAN_NAME_MAX + 1];
+	const char *name = vm_probe(p->vm_profile, role, provider);
+
+	p->watch.absent &= ~(1u << role);
+	snprintf(text, sizeof(text),
+		 "%s %s: its build has no probe %s:%s: what it tells is left out",
+		 p->vm_profile->name, p->watch.version, provider, name ? name : "");
+	return live_note(l, p, role, text,
+			 "The distribution's own build has it; others are configured with "
+			 "--with-dtrace or --enable-dtrace.");
+}
+
+int live_watch_check(struct live *l, struct process *p, u64 now)
+{
+	u64 used, left = CHECK_MOST_NS;
+	struct vm_watch *w = &p->watch;
+	int i;
+
+	if (p->refused && say_refused(l, p))
+		return l->failed;
+	if (!w->next_ns || now < w->next_ns || !p->vm_profile)
+		return 0;
+	used = cpu_ns(p->pid);
+	used -= min_u64(used, w->cpu_ns);
+	for (i = 0; i < VM_ROLES; i++) {
+		u32 bit = 1u << i;
+
+		if (w->absent & bit && say_absent(l, p, (enum vm_role)i))
+			return l->failed;
+		if (!(w->armed & bit) || (w->hit | w->noted) & bit)
+			continue;
+		if (used < patience[i]) {
+			left = min_u64(left, patience[i] - used);
+			continue;
+		}
+		w->noted |= bit;
+		if (say(l, p, (enum vm_role)i, used))
+			return l->failed;
+		if (i == VM_REQUEST_BEGIN)
+			live_vm_fall_back(l, p);
+	}
+	w->every_ns = used > w->used_ns ? max_u64(left, CHECK_LEAST_NS)
+					: min_u64(2 * w->every_ns, CHECK_MOST_NS);
+	w->used_ns = used;
+	w->next_ns = w->armed & ~w->hit & ~w->noted ? now + w->every_ns : 0;
+	return 0;
+}
