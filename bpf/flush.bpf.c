@@ -103,8 +103,11 @@ int flush(struct pt_regs *ctx)
 	}
 	bytes = size;
 	/* What the scheduler did to these spans has to be known before them. */
-	if (exact)
-		sched_hand_over(bpf_get_current_task_btf(), batch);
+	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, records_of(batch, bytes));
+		return 0;
+	}
 	if (bytes <= WIRE_SMALL)
 		return carry(ids, batch, bytes, WIRE_SMALL);
 	if (bytes <= WIRE_MIDDLE)

@@ -192,10 +192,17 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		s->off_cpu = bpf_get_smp_processor_id();
 		s->waker = 0;
 		s->off = now;
+		/* Of a CPU that came up later no time is known. */
+		s->lost += !now;
 	}
 	s = bpf_task_storage_get(&scheds, next, 0, 0);
 	if (s && s->started && s->off) {
-		append(s, s->off, now ? now : cycles_now(), s->reason);
+		if (!now)
+			now = cycles_now();
+		if (now)
+			append(s, s->off, now, s->reason);
+		else
+			s->lost++;
 		s->off = 0;
 	}
 	return 0;

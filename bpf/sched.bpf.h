@@ -29,6 +29,8 @@ struct sched {
 	__u32 active;
 	__u32 started; /* 0: all else is void */
 	__u64 seq; /* of the next record */
+	__u32 lost; /* how often something was that seq may not show */
+	__u32 told; /* of them: a batch has said it */
 	__u64 off; /* cycles: off the CPU since then; 0: on it */
 	__u32 off_cpu, reason, call;
 	__u32 waker; /* process that has woken it; 0: not known */
@@ -45,23 +47,27 @@ struct {
 	__type(value, struct sched);
 } scheds SEC(".maps") __weak;
 
-/* Sends one of the batches and empties it. */
-static __always_inline void sched_send(struct sched *s, __u32 which)
+/*
+ * Sends one of the batches and empties it. Its too_deep says how often something
+ * was lost before its end that no number shows. False: it found no room.
+ */
+static __always_inline bool sched_send(struct sched *s, __u32 which)
 {
 	struct sched_batch *b = &s->out[which & 1];
 	__u32 used = s->used[which & 1];
 	struct wire_head *h;
 
-	if (!used)
-		return;
 	b->head.records = used;
 	b->head.bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
+	b->head.too_deep = s->lost;
 	s->used[which & 1] = 0;
 	h = bpf_ringbuf_reserve(&ring, sizeof(*h) + sizeof(*b), 0);
 	if (!h) {
 		count(COUNT_SCHED_LOST, used);
-		return;
+		s->lost++;
+		return false;
 	}
+	s->told = b->head.too_deep;
 	/* The whole of it: a constant size needs no proof. */
 	bpf_probe_read_kernel(h + 1, sizeof(*b), b);
 	h->kind = WIRE_SCHED;
@@ -69,27 +75,37 @@ static __always_inline void sched_send(struct sched *s, __u32 which)
 	h->pid = s->ids.tgid;
 	h->tid = s->ids.tid;
 	/* Nobody waits for these: the spans they belong to come behind. */
-	bpf_ringbuf_submit(h, fill_flags());
+	bpf_ringbuf_submit(h, BPF_RB_NO_WAKEUP);
+	return true;
 }
 
-/* Called by the thread itself, which hands over `batch`. */
-static __always_inline void sched_hand_over(struct task_struct *task,
+/*
+ * Called by the thread itself, which hands over `batch`. False: what the
+ * scheduler did to its spans has found no room, so they must not go out either,
+ * or they would pass for whole.
+ */
+static __always_inline bool sched_hand_over(struct task_struct *task,
 					    const struct vmspan_batch *batch)
 {
 	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
+	__u64 seq;
 	__u32 was;
 
 	if (!s)
-		return;
+		return true;
 	if (s->batch != (__u64)batch &&
 	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), &batch->registry))
 		s->batch = (__u64)batch;
 	was = s->active & 1;
-	if (!s->used[was])
-		return;
+	/* Before the turn: a switch behind it takes the same number. */
+	seq = s->seq;
+	if (!s->used[was] && s->told == s->lost)
+		return true;
 	s->active = was ^ 1;
 	barrier();
-	sched_send(s, was);
+	if (!s->used[was])
+		s->out[was].head.seq = seq;
+	return sched_send(s, was);
 }
 
 #endif

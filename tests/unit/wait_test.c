@@ -132,9 +132,9 @@ static void waits_have_peers(void **state)
 	free(s);
 }
 
-/* The record of who it was is lost: the wait stands, its process is known, its
- * group is not another's. */
-static void lost_wake(void **state)
+/* A wait whose peer is told of without its group takes nobody else's: not that
+ * of the wait before. */
+static void unknown_group(void **state)
 {
 	struct sim *s = sim_new(1), *sched = sim_new(1);
 	struct model *m = exact_model();
@@ -143,22 +143,17 @@ static void lost_wake(void **state)
 	traced_peer(m);
 	sim_off(sched, 1, 1, VMSPAN_OFF_START);
 	woken(sched, 1110, 1120, PEER_PID, 1, "comm");
-	woken(sched, 2110, 2120, PEER_PID, 1, "comm");
-	sim_sched_batch(sched, m, 0, 3);
-	sim_sched_batch(sched, m, 4, 5); /* without its VMSPAN_WAKE */
-	assert_int_equal(model_finish(m), 0);
-	sim_event(s, 2200);
-	sim_event_end(s, 2300);
-	sim_event(s, 2400);
-	sim_enter(s, 2401, 1, VMSPAN_SPAN);
-	woken(sched, 2410, 2420, PEER_PID, 1, "comm");
-	((struct vmspan_wake *)(void *)sched->data[sched->slots - 2])->h.id = 0;
-	s->off += 10;
-	sim_leave(s, 2450);
-	sim_event_end(s, 2500);
-	sim_sched_batch(sched, m, 5, 7);
+	sim_off(sched, 1130, 1140, VMSPAN_OFF_SLEEPING);
+	((struct vmspan_span *)(void *)sched->data[sched->slots - 1])->iteration = PEER_PID;
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	s->off += 20;
+	sim_leave(s, 1150);
+	sim_event_end(s, 1200);
+	sim_feed_sched(sched, m);
 	sim_feed(s, m, 10);
-	assert_int_equal(seen_count, 1);
+	assert_int_equal(seen_count, 2);
+	same_wait(&seen[1], "addon:a", PEER_PID, "helper", "addon:b", 10, 1);
 	same_wait(&seen[0], "addon:a", PEER_PID, "helper", "", 10, 1);
 	model_free(m);
 	free(sched);
@@ -209,7 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_have_peers),
-		cmocka_unit_test(lost_wake),
+		cmocka_unit_test(unknown_group),
 		cmocka_unit_test(waits_are_bounded),
 	};
 

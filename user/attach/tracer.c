@@ -2,10 +2,10 @@
 #include "attach/tracer.h"
 
 #include "attach/clock.h"
+#include "attach/exact.h"
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
-#include "attach/tsc_sync.h"
 #include "attach/vm.h"
 
 #include <bpf/bpf.h>
@@ -97,15 +97,17 @@ static void configure_direct(struct tracer *t)
 
 /* Of the scheduler's record, in the order in which they are attached: before
  * sched_waking what tells it of interrupts. */
-#define SCHED_PROGRAMS(X)       \
-	X(sched_switch)         \
+#define PEER_PROGRAMS(X)        \
 	X(irq_handler_entry)    \
 	X(irq_handler_exit)     \
 	X(softirq_entry)        \
 	X(softirq_exit)         \
 	X(hrtimer_expire_entry) \
 	X(hrtimer_expire_exit)  \
-	X(sched_waking)         \
+	X(sched_waking)
+
+#define SCHED_PROGRAMS(X) \
+	X(sched_switch)   \
 	X(sched_born)
 
 static void configure_exact(struct tracer *t)
@@ -115,6 +117,9 @@ static void configure_exact(struct tracer *t)
 	s->rodata->exact = true;
 #define LOAD(name) bpf_program__set_autoload(s->progs.name, true);
 	SCHED_PROGRAMS(LOAD)
+	if (exact_has_peers()) {
+		PEER_PROGRAMS(LOAD)
+	}
 #undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
 }
@@ -199,39 +204,43 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	return r;
 }
 
-/* Spans that change CPU are kept then, so the CPUs' counters must agree. What
- * cannot be measured, on busy CPUs, is left to the kernel's own comparison. */
-static bool counters_agree(const struct tracer_config *config, struct err *err)
+/* Loads, leaving out by and by what may not load here. */
+static int open_what_loads(struct tracer *t, struct tracer_config *c)
 {
-	struct tsc_sync s;
+	bool life = true;
+	int r;
 
-	return !config->exact || tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) ||
-	       !tsc_sync_refuses(&s, err);
+	while ((r = open_and_load(t, c, life)) && r != -EPERM && r != -EACCES && r != -ENOMEM) {
+		if (c->exact) {
+			err_set(&t->no_exact, r, "the kernel does not load its programs: %s",
+				strerror(-r));
+			c->exact = false;
+		} else if (life) {
+			life = false;
+		} else {
+			break;
+		}
+		vmspan_bpf__destroy(t->skel);
+		tsc_close(&t->tsc);
+		t->skel = NULL;
+	}
+	return r;
 }
 
 struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
+	struct tracer_config c = *config;
 	int r;
 
 	if (!t) {
 		err_set(err, -ENOMEM, "no memory");
 		return NULL;
 	}
-	if (!counters_agree(config, err)) {
-		free(t);
-		return NULL;
-	}
 	kernel_catch_log();
 	raise_memlock();
-	r = open_and_load(t, config, true);
-	if (r && r != -EPERM && r != -EACCES && r != -ENOMEM) {
-		/* Perhaps only the optional programs do not load here. */
-		vmspan_bpf__destroy(t->skel);
-		tsc_close(&t->tsc);
-		t->skel = NULL;
-		r = open_and_load(t, config, false);
-	}
+	c.exact = c.exact && exact_possible(&t->no_exact);
+	r = open_what_loads(t, &c);
 	if (!r)
 		return t;
 	kernel_error(err, r,
@@ -244,6 +253,11 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 bool tracer_has_sched(const struct tracer *t)
 {
 	return t->exact;
+}
+
+const struct err *tracer_no_exact(const struct tracer *t)
+{
+	return t->no_exact.code ? &t->no_exact : NULL;
 }
 
 void tracer_free(struct tracer *t)
@@ -308,26 +322,37 @@ static int for_each_task(struct bpf_program *p)
 	return r;
 }
 
+#define DETACH(name)                            \
+	bpf_link__destroy(t->skel->links.name); \
+	t->skel->links.name = NULL;
+
 /* Threads born meanwhile have their storage from sched_born: so that first. */
-int tracer_watch_sched(struct tracer *t, struct err *err)
+void tracer_watch_sched(struct tracer *t)
 {
 	static const char what[] = "watching the scheduler";
 	struct vmspan_bpf *s = t->skel;
 	int r = 0;
 
 	if (!t->exact)
-		return 0;
+		return;
 #define ATTACH(name) \
 	if (!r)      \
-		r = attach(s->progs.name, &s->links.name, what, err);
+		r = attach(s->progs.name, &s->links.name, what, &t->no_exact);
 	SCHED_PROGRAMS(ATTACH)
+	if (exact_has_peers()) {
+		PEER_PROGRAMS(ATTACH)
+	}
 #undef ATTACH
 	if (!r) {
 		r = for_each_task(s->progs.sched_present);
 		if (r)
-			kernel_error(err, r, what);
+			kernel_error(&t->no_exact, r, what);
 	}
-	return r;
+	if (!r)
+		return;
+	SCHED_PROGRAMS(DETACH)
+	PEER_PROGRAMS(DETACH)
+	t->exact = false;
 }
 
 /* Order: a thread's last batch before the news of its end, see stopwatch.bpf.c. */

@@ -36,12 +36,15 @@ bool tracer_has_life(const struct tracer *t);
 bool tracer_has_tsc(const struct tracer *t);
 /* The scheduler is recorded. */
 bool tracer_has_sched(const struct tracer *t);
+/* Why it is not, although it was asked for; else NULL. */
+const struct err *tracer_no_exact(const struct tracer *t);
 /*
  * Attaches the programs that record the scheduler; to be called once every
  * process that is there has been given to tracer_trace(), again whenever one
- * is added that is not a child of a traced one.
+ * is added that is not a child of a traced one. Where that fails the trace goes
+ * on without: tracer_no_exact().
  */
-int tracer_watch_sched(struct tracer *t, struct err *err);
+void tracer_watch_sched(struct tracer *t);
 /* Attaches the programs that watch forks, execs and exits. */
 int tracer_watch_life(struct tracer *t, struct err *err);
 /* The ring buffer's map. */

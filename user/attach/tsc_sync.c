@@ -261,7 +261,7 @@ bool tsc_sync_refuses(const struct tsc_sync *s, struct err *err)
 		"the time-stamp counters of the CPUs disagree: those of CPU %u and CPU %u by at "
 		"least %" PRIu64 " ns, so a span that goes from one to the other has a wrong time",
 		s->worst[0], s->worst[1], s->apart_ns);
-	err_hint(err, "Leave --exact out: spans that change CPU are then discarded and counted. Or "
+	err_hint(err, "Without --exact, spans that change CPU are discarded and counted. Or "
 		      "keep the target on one CPU (taskset).");
 	return true;
 }

@@ -25,6 +25,18 @@ static int make_model(struct session *s, const struct options *o, struct err *e)
 	return 0;
 }
 
+/* What was asked for and cannot be had is said, and what is had instead. */
+static void say_what_is_missing(const struct source *source)
+{
+	const struct err *why = live_no_exact(source);
+
+	if (why)
+		fprintf(stderr,
+			"vmspan: note: --exact is not possible here: %s\n"
+			"  Going on without it. %s\n",
+			why->what, why->hint);
+}
+
 int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e)
 {
 	struct live_config config = {
@@ -50,6 +62,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	s->source = live_open(&config, e);
 	if (!s->source)
 		return e->code ? e->code : err_set(e, -EIO, "cannot attach");
+	say_what_is_missing(s->source);
 	return make_model(s, o, e);
 }
 

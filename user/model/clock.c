@@ -38,6 +38,13 @@ static int clock_push(struct clock_map *c, struct clock_knot knot)
 	return 0;
 }
 
+/* Far more cycles than the clock has time for. A counter whose rate varies may
+ * be off by a few times, and not for long. */
+static bool slept(u64 measured, u64 nominal, u64 dc)
+{
+	return measured < nominal / 8 && scale_rate(dc, nominal) > NSEC_PER_SEC;
+}
+
 int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz)
 {
 	u64 nominal = (u64)(((unsigned __int128)NSEC_PER_SEC << 32) / (hz ? hz : NSEC_PER_SEC));
@@ -47,7 +54,7 @@ int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz)
 	if (!c->len) {
 		c->last_cycles = cycles;
 		c->last_ns = ns;
-		return clock_push(c, (struct clock_knot){ cycles, ns, nominal });
+		return clock_push(c, (struct clock_knot){ cycles, ns, nominal, 0 });
 	}
 	if (cycles <= c->last_cycles || ns < c->last_ns)
 		return 0;
@@ -57,8 +64,15 @@ int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz)
 	/* Two readings close together give a rate of noise. */
 	if (ns - c->last_ns < 10 * NSEC_PER_MSEC)
 		measured = c->knots[c->len - 1].rate;
+	if (slept(measured, nominal, dc)) {
+		measured = c->knots[c->len - 1].rate;
+		c->ahead += here - min_u64(here, ns + c->ahead);
+	}
 	rate = measured;
-	knot = (struct clock_knot){ cycles, here, 0 };
+	knot = (struct clock_knot){ cycles, here, 0, c->ahead };
+	c->last_cycles = cycles;
+	c->last_ns = ns;
+	ns += c->ahead;
 	if (ns > here + NSEC_PER_MSEC) {
 		knot.ns = ns;
 	} else if (ns >= here) {
@@ -69,8 +83,6 @@ int clock_add(struct clock_map *c, u64 cycles, u64 ns, u64 hz)
 		rate -= less;
 	}
 	knot.rate = rate;
-	c->last_cycles = cycles;
-	c->last_ns = ns;
 	return clock_push(c, knot);
 }
 
@@ -115,12 +127,12 @@ u64 clock_cycles_of(const struct clock_map *c, u64 ns)
 	while (hi - lo > 1) {
 		u32 mid = lo + (hi - lo) / 2;
 
-		if (c->knots[mid].ns <= ns)
+		if (c->knots[mid].ns <= ns + c->knots[mid].ahead)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	cycles = knot_cycles(&c->knots[lo], ns);
+	cycles = knot_cycles(&c->knots[lo], ns + c->knots[lo].ahead);
 	/* Inside a jump: as late as the line before it goes. */
 	return lo + 1 < c->len ? min_u64(cycles, c->knots[lo + 1].cycles) : cycles;
 }

@@ -62,7 +62,8 @@ struct item_defs {
 /*
  * The registry of streams that come from the scheduler, not from the target:
  * their records are VMSPAN_OFF and VMSPAN_WAKE. Registries of targets lie at multiples of
- * VMSPAN_REGISTRY_ALIGN.
+ * VMSPAN_REGISTRY_ALIGN. Where too_deep of a batch is more than before, something
+ * was lost before its end, whether the numbers show it or not.
  */
 #define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */
 

@@ -375,6 +375,10 @@ static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
 		p += (size_t)h->slots * VMSPAN_SLOT;
 		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
 	}
+	if (sched && b->too_deep != st->too_deep) {
+		st->too_deep = b->too_deep;
+		sched_lost(st->sched);
+	}
 	/* Streams come and go between batches, and their events with them. */
 	return turn_leave(m) ?: rc;
 }

@@ -39,15 +39,15 @@ int sched_add(struct sched *s, const struct vmspan_span *r)
 
 	s->waker = (struct peer){ 0 };
 	peer.pid = r->iteration;
-	if (reason == VMSPAN_OFF_START) {
-		if (s->from == UINT64_MAX)
-			s->from = r->end;
+	/* From the first one on that is seen. */
+	if (s->from == UINT64_MAX)
+		s->from = r->begin;
+	if (reason == VMSPAN_OFF_START)
 		return 0;
-	}
 	/* A clock that goes back, or a reason of a newer tracer's: not believed. */
 	if (r->end < r->begin || (s->len && r->begin < s->offs[s->len - 1].end) ||
 	    reason >= VMSPAN_OFF_REASONS) {
-		sched_gap(s, r->end);
+		sched_gap(s, max_u64(r->begin, r->end));
 		return 0;
 	}
 	if (s->len == SCHED_WAITING) {
@@ -72,6 +72,11 @@ void sched_woken(struct sched *s, const struct vmspan_wake *r)
 	s->waker.comp = r->h.id;
 	s->waker.registry = r->registry;
 	memcpy(s->waker.comm, r->comm, sizeof(s->waker.comm));
+}
+
+void sched_lost(struct sched *s)
+{
+	s->from = UINT64_MAX;
 }
 
 void sched_gap(struct sched *s, u64 cycles)

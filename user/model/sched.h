@@ -39,6 +39,8 @@ void sched_free(void *sched);
 int sched_add(struct sched *s, const struct vmspan_span *r);
 /* Takes the VMSPAN_WAKE record before it. */
 void sched_woken(struct sched *s, const struct vmspan_wake *r);
+/* Something was lost, nobody knows when: what comes next is known again. */
+void sched_lost(struct sched *s);
 /* Records up to these cycles are missing. */
 void sched_gap(struct sched *s, u64 cycles);
 /*

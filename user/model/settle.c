@@ -164,6 +164,16 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 	return m->observer->event(m->observer_ctx, e);
 }
 
+/* The counter ran on for longer than the clock has time for: the machine slept,
+ * and nobody can tell which stay of the event the sleep lies in. */
+static bool clock_stood(const struct model *m, u64 cycles, u64 ns)
+{
+	u64 hz = m->config.cycles_hz ? m->config.cycles_hz : NSEC_PER_SEC;
+	u64 ran = scale(cycles, NSEC_PER_SEC, hz);
+
+	return ran / 8 > ns && ran - ns > NSEC_PER_SEC;
+}
+
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 bool incomplete)
 {
@@ -179,6 +189,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 
 	if (!model_in_range(m, begin_ns))
 		return 0;
+	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
 			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, incomplete, &s);
 	if (rc)

@@ -538,7 +538,7 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 	}
 	part = t->scratch;
 	out = part + t->scratch_cap;
-	*discarded = all > own;
+	*discarded = all > own || t->slept;
 	if (*discarded || !own) {
 		memset(out, 0, n * sizeof(*out));
 		out[*discarded || incomplete ? PART_LOST : PART_NATIVE] = wall;

@@ -67,6 +67,7 @@ struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
 	bool flawed; /* lacks data for a reason its records do not show */
+	bool slept; /* the machine did, in it: its cycles are not those of its time */
 	u64 closed; /* records taken in */
 	struct pend *pend;
 	u32 pend_len, pend_cap;

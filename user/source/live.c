@@ -471,7 +471,6 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	/* Stock VMs are measured in ns; beside others those are made cycles. */
 	only_vms = n->vm && !n->sdk && !sweep_wanted(&c->sweep);
 	l->s.info.clock = only_vms || (n->direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
-	l->s.info.exact = tracer_has_sched(l->t);
 	return ring_open(&l->ring, l, err);
 }
 
@@ -492,19 +491,18 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 				       "process %u ended while it was being attached to", p->pid);
 		/* Before its probes: no batch and no child falls between. */
 		r = tracer_trace(l->t, p->pid, err);
-		if (!r)
-			r = tracer_watch_sched(l->t, err);
-		if (!r)
-			r = process_attach(l, p, err);
+		if (r)
+			return r;
+		tracer_watch_sched(l->t);
+		r = process_attach(l, p, err);
 		if (r)
 			return r;
 	}
 	if (sweep_wanted(&c->sweep)) {
 		r = sweep_open(l, err);
-		if (!r)
-			r = tracer_watch_sched(l->t, err);
 		if (r)
 			return r;
+		tracer_watch_sched(l->t);
 	}
 	return c->no_children ? 0 : children_open(l, err);
 }
@@ -522,9 +520,8 @@ static int open_command(struct live *l, char *const *argv, bool followed, struct
 		p = process_new(l, (u32)l->command.pid, (u32)getpid());
 		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
 	}
-	if (!r)
-		r = tracer_watch_sched(l->t, err);
 	if (!r) {
+		tracer_watch_sched(l->t);
 		p->command = true;
 		/* A script, or a program that only starts others, has no probes. */
 		if (fd >= 0 && !plan_file(fd, path, &l->cache, &plan, &none)) {
@@ -581,10 +578,17 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)
 		r = open_command(l, config->command, !config->no_children, err);
-	if (!r)
+	if (!r) {
+		l->s.info.exact = tracer_has_sched(l->t);
 		return &l->s;
+	}
 	live_free(&l->s);
 	return NULL;
+}
+
+const struct err *live_no_exact(const struct source *s)
+{
+	return tracer_no_exact(((const struct live *)s)->t);
 }
 
 u32 live_attached(const struct source *s)

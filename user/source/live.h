@@ -40,6 +40,9 @@ struct live_config {
  * started and runs). NULL on failure with *err filled; nothing is left behind.
  */
 struct source *live_open(const struct live_config *config, struct err *err);
+/* Why there is no scheduler's record, which was asked for; else NULL. The trace
+ * is then one of the default mode. */
+const struct err *live_no_exact(const struct source *s);
 /* Processes that are attached to now. */
 u32 live_attached(const struct source *s);
 /* How often the kernel side has woken the reader so far. 0 or negative errno. */

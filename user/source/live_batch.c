@@ -127,6 +127,7 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 		.records = b->records,
 		.bytes = bytes,
 		.data = b + 1,
+		.too_deep = b->too_deep,
 	};
 	if (l->s.info.clock == CLOCK_TSC && !tracer_has_tsc(l->t)) {
 		memcpy(records, b + 1, bytes);

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# --exact on machines that lack something for it: it says what, and does the best
+# it can. The machine is this one, with a file of the kernel's replaced in a mount
+# namespace of the recorder's own.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+BURN=$B/vm/burn
+[ -x "$BURN" ] || { skip "what is missing" "$BURN is not built"; exit 0; }
+if ! unshare -m true 2>"$T/err"; then
+	skip "what is missing" "no mount namespaces: $(cat "$T/err")"
+	exit 0
+fi
+
+# Records a run of the target; MOUNT is done before, in the recorder's namespace.
+run() { # MOUNT RECORD-ARGUMENTS...
+	local mount=$1
+	shift
+	rm -f "$T/go" "$T/rec.vmspan"
+	mkfifo "$T/go"
+	"$BURN" migrate 40 <"$T/go" >"$T/burn.out" 2>"$T/burn.err" &
+	burn_pid=$!
+	lib_pids+=("$burn_pid")
+	exec 7>"$T/go"
+	wait_line burn '^ready ' >/dev/null || return 1
+	start record unshare -m sh -c "$mount"' && exec "$@"' sh \
+		"$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
+	wait_line record '^recording ' err >/dev/null || return 1
+	echo go >&7
+	wait_line burn '^[{]' >/dev/null || return 1
+	finish record INT
+	exec 7>&-
+	finish burn
+	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+}
+
+falls_back() { # NAME REASON
+	check "$1: it says what is missing" grep -q "note: --exact is not possible here: .*$2" "$T/record.err"
+	check "$1: and what it does instead" grep -q "Going on without it" "$T/record.err"
+	json_eq "$1: the report says so" "$T/report.json" '.source.migrated' '"discard"'
+	json_eq "$1: moved spans are discarded and counted" "$T/report.json" \
+		'.ledger.moved_ns > 0 and .events.incomplete == 0 and .events.count == 40' true
+}
+
+if [ "$(uname -m)" = x86_64 ]; then
+	echo hpet acpi_pm >"$T/sources"
+	if run "mount --bind '$T/sources' /sys/devices/system/clocksource/clocksource0/available_clocksource" --exact; then
+		falls_back "an unstable counter" "found the time-stamp counter unstable"
+	else
+		not_ok "an unstable counter" "did not run"
+	fi
+fi
+
+# The same names in another spelling are not there.
+sed 's/btf_trace_sched_switch/btf_trace_sched_swatch/g' /sys/kernel/btf/vmlinux >"$T/btf"
+if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
+	falls_back "no BTF tracepoint" "no tracepoint sched_switch"
+else
+	not_ok "no BTF tracepoint" "did not run"
+	cat "$T/record.err"
+fi
+
+# Exact all the same: without the counter's events by the monotonic clock, and
+# without the tracepoints of interrupts without peers.
+all_there() { # NAME
+	check "$1: nothing is said to be missing" sh -c "! grep -q 'not possible' '$T/record.err'"
+	json_eq "$1: exact" "$T/report.json" '.source.migrated' '"split"'
+	json_eq "$1: nothing discarded, every event complete" "$T/report.json" \
+		'[.ledger.moved_ns, .events.count, (.repairs.stolen_ns > 0 or .events.incomplete == 0)]' '[0,40,true]'
+	json_eq "$1: the ledger sums" "$T/report.json" \
+		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
+}
+
+mkdir "$T/devices"
+if run "mount --bind '$T/devices' /sys/bus/event_source/devices/msr" --exact; then
+	all_there "no counter events"
+else
+	not_ok "no counter events" "did not run"
+	cat "$T/record.err"
+fi
+sed 's/btf_trace_hrtimer_expire_entry/btf_trace_hrtimer_expire_antry/g' /sys/kernel/btf/vmlinux >"$T/btf"
+if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
+	all_there "no tracepoint of timers"
+else
+	not_ok "no tracepoint of timers" "did not run"
+	cat "$T/record.err"
+fi

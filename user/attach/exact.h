@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What exact mode needs of the machine, beyond what every trace does. */
+#ifndef ATTACH_EXACT_H
+#define ATTACH_EXACT_H
+
+#include "base/err.h"
+
+/* Is it all there? Else *why says what is missing, and what can be done. */
+bool exact_possible(struct err *why);
+/* Can wake-ups be told from interrupts, so that peers can be named? */
+bool exact_has_peers(void);
+
+#endif
