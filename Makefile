@@ -9,7 +9,8 @@
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
-#   make bench        costs beside the peers', and accuracy (root; minutes)
+#   make bench        costs beside the peers', and budgets (root; minutes)
+#   make bench-scale  costs and memory up to 10^8 spans (root; minutes)
 #   make accuracy   the table of errors alone, two runs (root; some minutes)
 #   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
@@ -53,7 +54,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs accuracy guard
+.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -181,14 +182,19 @@ check:
 
 # ---- The bench. Its peers are optional: tools/install-deps --bench. ----
 BENCH := $(B)/bench
-BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c)
+BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c budget.c)
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
 BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
 bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
+# The run before is kept: tools/bench-md puts the two beside each other.
 bench: bench-programs
+	$(Q)[ ! -s $(BENCH)/bench.json ] || mv $(BENCH)/bench.json $(BENCH)/bench-before.json
 	$(BENCH)/bench $(BENCH_FLAGS) $(BENCH) $(B)/vmspan
-	B=$(B) bash tests/bench/accuracy.sh 1
+
+# What grows with spans, groups and threads, and what does not: to 10^8 spans.
+bench-scale: bench-programs golden
+	B=$(B) bash tests/bench/scale.sh
 
 # The table of errors in two runs: build/bench/accuracy.json, README, BENCHMARKS.
 accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair

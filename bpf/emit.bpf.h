@@ -12,12 +12,13 @@
  * may run the same program on the same CPU and write over those variables: the
  * kernel then oopses, as 7.2 does within a second of two busy processes. A
  * program in which there is a tail call is left on the task's stack. This one
- * is never made, which the verifier knows, and it leaves the call out.
+ * is never made, which the verifier knows, and it leaves the call out. `none` is
+ * one of NO_PROGRAMS.
  */
-static __always_inline void stay_on_own_stack(void *ctx)
+static __always_inline void stay_on_own_stack(void *ctx, void *none)
 {
 	if (tail_calls)
-		bpf_tail_call(ctx, &no_programs, 0);
+		bpf_tail_call(ctx, none, 0);
 }
 
 /* The reader is woken this long after it was last woken, if there is data. */

@@ -92,7 +92,7 @@ int flush(struct pt_regs *ctx)
 	__u64 size = PT_REGS_PARM2(ctx);
 	__u32 bytes;
 
-	stay_on_own_stack(ctx);
+	stay_on_own_stack(ctx, &no_sites);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid)) {
 		count(COUNT_UNTRACED, 1);
 		return 0;

@@ -38,13 +38,20 @@ struct {
 	__type(value, __u64);
 } counters SEC(".maps") __weak;
 
-/* Stays empty; see stay_on_own_stack(). */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} no_programs SEC(".maps") __weak;
+/*
+ * Stay empty; see stay_on_own_stack(). Two, because the programs that have one
+ * in common must attach alike, and those at the SDK's sites attach by
+ * uprobe_multi where perf events are not permitted, which nothing else does.
+ */
+#define NO_PROGRAMS(name)                              \
+	struct {                                       \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY); \
+		__uint(max_entries, 1);                \
+		__type(key, __u32);                    \
+		__type(value, __u32);                  \
+	} name SEC(".maps") __weak
+NO_PROGRAMS(no_programs);
+NO_PROGRAMS(no_sites);
 extern const volatile bool tail_calls;
 
 /* Data in the ring that is worth waking the reader for: bytes. */

@@ -253,7 +253,7 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 	struct ids ids = current_ids();
 	struct watch *w;
 
-	stay_on_own_stack(ctx);
+	stay_on_own_stack(ctx, &no_programs);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return NULL;
 	w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL,

@@ -269,7 +269,7 @@ int loop_goes_on(void *ctx)
 static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids *ids,
 						const struct vm_proc **p)
 {
-	stay_on_own_stack(ctx);
+	stay_on_own_stack(ctx, &no_programs);
 	return thread_of(ids, p);
 }
 

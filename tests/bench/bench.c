@@ -112,6 +112,7 @@ int main(int argc, char **argv)
 		bench_series(&b);
 	if (wanted(only, "tracer"))
 		bench_tracer(&b);
+	bench_budgets(&b);
 	json_end_object(&json);
 	json_line(&json);
 	i = out_close(&out);

@@ -93,6 +93,12 @@ u64 windows(const struct bench *b, struct proc *target, const struct proc *trace
 u64 losses_of(const struct bench *b, const char *file);
 void path_in(const struct bench *b, char dst[256], const char *name);
 
+/* ---- budget.c: what is wanted ---- */
+
+/* Notes a figure that may have a budget, and prints those noted. */
+void bench_note(const char *key, double value);
+void bench_budgets(const struct bench *b);
+
 /* ---- the parts ---- */
 
 void bench_pairs(const struct bench *b); /* pairs.c */

@@ -8,6 +8,14 @@
 
 #define PEERS_MAX 16
 
+/* The first of peers[]. */
+enum {
+	PEER_NONE,
+	PEER_RDTSC,
+	PEER_OFF,
+	PEER_RECORD
+};
+
 static const char *missing(const struct bench *b, const struct peer *p)
 {
 	char path[256];
@@ -42,7 +50,7 @@ static u64 measure(const struct bench *b, const struct peer *p, struct proc *tar
 static void print(const struct bench *b, const struct peer *p, const struct spread *s,
 		  const struct spread *by, u64 lost)
 {
-	const struct spread *bare = &by[1];
+	const struct spread *bare = &by[PEER_RDTSC];
 
 	fprintf(b->text, "%-30s %9.2f  %8.2f ... %-8.2f %8.2fx", p->name, (double)s->median / 1000,
 		(double)s->min / 1000, (double)s->max / 1000,
@@ -58,6 +66,14 @@ static void print(const struct bench *b, const struct peer *p, const struct spre
 	json_key_u64(b->json, "max_ps", s->max);
 	json_key_u64(b->json, "lost", lost);
 	json_end_object(b->json);
+}
+
+static void note(const struct spread *by)
+{
+	double none = (double)by[PEER_NONE].median, record = (double)by[PEER_RECORD].median;
+
+	bench_note("off_over", ((double)by[PEER_OFF].median - none) / 1000);
+	bench_note("record_ratio", record / (double)by[PEER_RDTSC].median);
 }
 
 void bench_pairs(const struct bench *b)
@@ -102,6 +118,7 @@ void bench_pairs(const struct bench *b)
 			peers[i].name, lack[i]);
 	}
 	json_end_array(b->json);
+	note(spread);
 	for (i = 0; i < n; i++)
 		if (owns[i])
 			stop(&target[i]);

@@ -219,10 +219,10 @@ static void drained(const struct proc *tracer)
 {
 	u64 before = 0, after, until = now_ns() + 1000000000ull;
 
+	if (!tracer || !tracer->pid)
+		return;
 	do {
 		nap_ms(15);
-		if (!tracer || !tracer->pid)
-			return;
 		after = before;
 		before = cpu_ns_of(tracer->pid);
 	} while (before - after > 1000000 && now_ns() < until);

@@ -78,6 +78,8 @@ struct proc start_target(const struct bench *b, const char *variant, unsigned in
 	p.out = fdopen(out[0], "r");
 	if (!p.out)
 		die("fdopen");
+	/* Its answer says that it is that program now, and has its groups. */
+	ask(&p, "on");
 	return p;
 }
 

@@ -37,6 +37,8 @@
 #define ON() vmspan_enabled()
 #endif
 
+#define THREADS_MAX 4096
+
 enum kind {
 	KIND_NONE,
 	KIND_RDTSC,
@@ -152,13 +154,13 @@ static void *run_anywhere(void *arg)
 
 static void loop(const char *line)
 {
-	struct work w[64];
+	static struct work w[THREADS_MAX];
 	unsigned long long pairs, event, ns = 0, done = 0;
 	unsigned int depth, threads, i;
 	char kind[16];
 
 	if (sscanf(line, "%15s %llu %llu %u %u", kind, &pairs, &event, &depth, &threads) != 5 ||
-	    !depth || event < depth || !threads || threads > 64)
+	    !depth || event < depth || !threads || threads > THREADS_MAX)
 		exit(2);
 	for (i = 0; i < threads; i++)
 		w[i] = (struct work){ .kind = *kind == 'm'   ? KIND_MARK

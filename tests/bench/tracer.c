@@ -2,7 +2,9 @@
 /* What the tracer itself costs, and how fast recordings are read. */
 #include "bench.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +20,36 @@ static void figure(const struct bench *b, const char *key, const char *text, dou
 	json_key(b->json, "value");
 	json_decimal(b->json, (u64)(value * 1000 + 0.5), 3);
 	json_end_object(b->json);
+	bench_note(key, value);
+}
+
+/* A number, with separators, in front of `words` on the line of a log. */
+static double number_before(const struct bench *b, const char *log, const char *words)
+{
+	char path[256], line[4096];
+	double value = 0;
+	FILE *f;
+
+	path_in(b, path, log);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *p = strstr(line, words);
+
+		while (p && p > line && !isdigit((unsigned char)p[-1]))
+			p--;
+		while (p && p > line && (isdigit((unsigned char)p[-1]) || strchr(",.", p[-1])))
+			p--;
+		if (!p)
+			continue;
+		for (value = 0; (isdigit((unsigned char)*p) || *p == ','); p++)
+			if (*p != ',')
+				value = value * 10 + (*p - '0');
+		if (*p == '.')
+			value += strtod(p, NULL);
+	}
+	if (f)
+		fclose(f);
+	return value;
 }
 
 /* CPU time of the tracer a span, while the target makes 2 M of them a second. */
@@ -38,7 +70,8 @@ static double live_cost(const struct bench *b, const char *peer, u64 *spans, u64
 	stop(&target);
 	path_in(b, file, "bench.vmspan");
 	*spans = made;
-	*lost = !strcmp(p->args[0], "record") ? losses_of(b, file) : 0;
+	*lost = !strcmp(p->args[0], "record") ? losses_of(b, file)
+					      : (u64)number_before(b, "top.log", " lost because");
 	return (double)used / (double)made;
 }
 
@@ -67,6 +100,26 @@ static void replay(const struct bench *b, u64 spans)
 		       "MB/s");
 	figure(b, "chrome_rss", "memory of export -f chrome", (double)u.rss_bytes / 1e6, "MB");
 	unlink(out);
+}
+
+/* The demo host: a few spans an event, whose times nobody can predict. */
+static void demo_bytes(const struct bench *b)
+{
+	char file[256], log[256], host[300];
+	char *argv[] = { (char *)b->vmspan, "record", "-o",       file,        "--", host,
+			 "--turns",         "3000",   "--expect", "/dev/null", NULL };
+
+	path_in(b, file, "demo.vmspan");
+	snprintf(host, sizeof(host), "%s/../demohost", b->dir);
+	if (b->quick)
+		argv[7] = "200";
+	path_in(b, log, "demo.log");
+	if (run_to_end(argv, log).status)
+		fprintf(stderr, "bench: the demo host could not be recorded\n");
+	else
+		figure(b, "demo_bytes", "size of a recording of the demo host, a span",
+		       number_before(b, "demo.log", " bytes a span"), "bytes");
+	unlink(file);
 }
 
 static double attach_ms(const struct bench *b)
@@ -123,14 +176,16 @@ void bench_tracer(const struct bench *b)
 	json_key_array(b->json, "tracer");
 	ns = live_cost(b, "top", &spans, &lost);
 	figure(b, "live", "CPU time of top, a span", ns, "ns");
+	figure(b, "top_lost", "records lost by top", (double)lost, "records");
 	ns = live_cost(b, "record", &spans, &lost);
 	figure(b, "recording", "CPU time of record, a span", ns, "ns");
-	figure(b, "lost", "records lost, of all", (double)lost, "records");
+	figure(b, "lost", "records lost by record", (double)lost, "records");
 	replay(b, spans);
 	for (i = 0; i < n; i++)
 		value[i] = (u64)(attach_ms(b) * 1000);
 	figure(b, "attach", "from the start of record to the first event measured",
 	       (double)spread_of(value, n).median / 1000, "ms");
 	idle(b);
+	demo_bytes(b);
 	json_end_array(b->json);
 }
