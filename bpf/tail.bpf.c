@@ -77,6 +77,12 @@ static __always_inline void hand_over(const struct tail_walk *w, const struct vm
 	used = t->slots - t->room;
 	if (t->extra >= used)
 		return;
+	/* In exact mode each thread speaks for itself, so this is its own. */
+	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, used - t->extra);
+		return;
+	}
 	bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
 	if (bytes <= WIRE_SMALL)
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_SMALL);
@@ -147,28 +153,29 @@ static __always_inline void walk(struct task_struct *task, bool all)
 	}
 }
 
-/* The last thread speaks for all: the others have ended and add nothing. */
+/*
+ * The last thread speaks for all, for the others have ended and add nothing. But
+ * what the scheduler did is known to each thread alone, and while another one
+ * executes a program the last to end is not the last of this memory.
+ */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(tail_exit, struct task_struct *task)
 {
+	bool execs = bpf_core_field_exists(task->signal->group_exec_task) &&
+		     task->signal->group_exec_task;
+
 	if (!task->mm)
 		return 0;
-	if (exact)
-		sched_hand_over(task);
-	if (task->signal->live.counter == 0)
-		walk(task, true);
-	/* Another thread executes a program, and will not find this one's state. */
-	else if (bpf_core_field_exists(task->signal->group_exec_task) &&
-		 task->signal->group_exec_task)
+	if (exact || execs)
 		walk(task, false);
+	else if (task->signal->live.counter == 0)
+		walk(task, true);
 	return 0;
 }
 
 SEC("?tp_btf/sched_prepare_exec")
 int BPF_PROG(tail_exec, struct task_struct *task)
 {
-	if (exact)
-		sched_hand_over(task);
 	walk(task, false);
 	return 0;
 }

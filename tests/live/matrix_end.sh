@@ -63,6 +63,16 @@ tell v "spans 100" "vfork 7" "spans 200"
 kill -s SEGV "$v_pid"
 ends "a fatal signal, after children that shared the memory" 300
 
+target v "$T/steady"
+attach a -e -p "$v_pid"
+tell v "hold 40 13" "spans 1009"
+kill -s KILL "$v_pid"
+dismiss v 2>/dev/null
+wait_line a '^end' >/dev/null
+detach a
+eq "killed in exact mode, with 41 threads: every span, nothing lost" \
+	"$(counts a '[.spans, .ring_full, .truncated]')" "[$((40 * 13 + 1009)),0,0]"
+
 # Executed by one of several threads: the others end first.
 target v "$T/steady"
 attach a -p "$v_pid"
