@@ -19,7 +19,8 @@ enum wire_kind {
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
 	WIRE_LOADED = 7, /* struct wire_life: the SDK has been loaded into it */
-	WIRE_TAIL = 9, /* as WIRE_BATCH, read from a process that ends; may repeat one */
+	WIRE_TAIL = 9, /* as WIRE_BATCH, read from a process that ends; may repeat
+			* one; head.pad: another thread has read it */
 	WIRE_CHANGED = 8, /* struct wire_life: it has another name or control group */
 	/* Of stock VMs; see vm.h. */
 	WIRE_VM_FRAME = 16, /* struct wire_frame */

@@ -168,7 +168,6 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
 	t->exec = life && libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) > 0;
-	bpf_program__set_autoload(t->skel->progs.tail_exit, life);
 	bpf_program__set_autoload(t->skel->progs.tail_exec, t->exec);
 	t->names = life && config->names;
 	t->groups = life && config->groups;
@@ -368,8 +367,6 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.watch_exit, &s->links.watch_exit, what, err);
 	if (!r && t->direct)
 		r = attach(s->progs.watch_exec, &s->links.watch_exec, what, err);
-	if (!r)
-		r = attach(s->progs.tail_exit, &s->links.tail_exit, what, err);
 	if (!r && t->exec)
 		r = attach(s->progs.tail_exec, &s->links.tail_exec, what, err);
 	if (!r)

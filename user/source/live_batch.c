@@ -83,6 +83,11 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	next = map_get(&r->seq, b->thread);
 	if (h->kind == WIRE_TAIL && next && b->seq < *next)
 		return 0;
+	/* Spans without what the scheduler did to them would pass for whole. */
+	if (h->kind == WIRE_TAIL && b->pad && l->s.info.exact) {
+		map_put(&r->seq, b->thread, b->seq + b->records);
+		return live_emit_loss(l, LOSS_READ_FAULT, b->records, 1);
+	}
 	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes, &sum))
 		return l->failed;
 	if (r->seq.len >= SEQ_MAX)

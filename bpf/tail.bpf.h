@@ -11,9 +11,10 @@
  * The registry, the list and the states are the target's: every read may fault,
  * every size is clamped, every walk counted.
  */
-#include "bpf/sched.bpf.h"
+#ifndef BPF_TAIL_H
+#define BPF_TAIL_H
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
+#include "bpf/sched.bpf.h"
 
 /* Thread states are used again, so these are threads at one time. */
 #define TAIL_THREADS 4096
@@ -26,7 +27,7 @@ enum bpf_func_id___tail {
 /* Of struct vmspan_thread, up to what is of no concern here. */
 #define TAIL_HEAD offsetof(struct vmspan_thread, reserved)
 
-struct tail_walk {
+struct tail {
 	__u64 at; /* the state to look at */
 	__u64 session;
 	__u32 pid; /* as user space knows the process */
@@ -34,8 +35,8 @@ struct tail_walk {
 };
 
 /* `room` is a constant at every call, as in flush.bpf.c. */
-static __always_inline void send(const struct tail_walk *w, __u32 tid, const void *batch,
-				 __u32 bytes, __u32 records, const __u32 room)
+static __always_inline void send(const struct tail *w, __u32 tid, const void *batch, __u32 bytes,
+				 __u32 records, const __u32 room)
 {
 	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
 	struct vmspan_batch *b;
@@ -56,6 +57,7 @@ static __always_inline void send(const struct tail_walk *w, __u32 tid, const voi
 	b = (struct vmspan_batch *)(h + 1);
 	b->bytes = bytes;
 	b->records = records;
+	b->pad = !w->only;
 	h->kind = WIRE_TAIL;
 	h->bytes = bytes;
 	h->pid = w->pid;
@@ -66,8 +68,7 @@ static __always_inline void send(const struct tail_walk *w, __u32 tid, const voi
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 
-static __always_inline void hand_over(const struct tail_walk *w, const struct vmspan_thread *t,
-				      __u64 at)
+static __always_inline void hand_over(const struct tail *w, const struct vmspan_thread *t, __u64 at)
 {
 	const void *batch = (const void *)(at + offsetof(struct vmspan_thread, batch));
 	__u32 used, bytes;
@@ -77,8 +78,8 @@ static __always_inline void hand_over(const struct tail_walk *w, const struct vm
 	used = t->slots - t->room;
 	if (t->extra >= used)
 		return;
-	/* In exact mode each thread speaks for itself, so this is its own. */
-	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+	/* What the scheduler did is known to the thread itself alone. */
+	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, used - t->extra);
 		return;
@@ -94,7 +95,7 @@ static __always_inline void hand_over(const struct tail_walk *w, const struct vm
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_FULL);
 }
 
-static long one_thread(__u32 i, struct tail_walk *w)
+static long one_thread(__u32 i, struct tail *w)
 {
 	__u64 head[TAIL_HEAD / sizeof(__u64)], at = w->at;
 	const struct vmspan_thread *t = (const void *)head;
@@ -126,12 +127,12 @@ static __always_inline __u32 own_number(struct pid *p)
 	return u.nr;
 }
 
-static __always_inline void walk(struct task_struct *task, bool all)
+static __always_inline void tail_walk(struct task_struct *task, bool all)
 {
 	struct ids ids = task_ids(task);
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
 	__u32 self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])), i;
-	struct tail_walk w = { .pid = ids.tgid };
+	struct tail w = { .pid = ids.tgid };
 
 	if (!p || !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return;
@@ -153,29 +154,4 @@ static __always_inline void walk(struct task_struct *task, bool all)
 	}
 }
 
-/*
- * The last thread speaks for all, for the others have ended and add nothing. But
- * what the scheduler did is known to each thread alone, and while another one
- * executes a program the last to end is not the last of this memory.
- */
-SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(tail_exit, struct task_struct *task)
-{
-	bool execs = bpf_core_field_exists(task->signal->group_exec_task) &&
-		     task->signal->group_exec_task;
-
-	if (!task->mm)
-		return 0;
-	if (exact || execs)
-		walk(task, false);
-	else if (task->signal->live.counter == 0)
-		walk(task, true);
-	return 0;
-}
-
-SEC("?tp_btf/sched_prepare_exec")
-int BPF_PROG(tail_exec, struct task_struct *task)
-{
-	walk(task, false);
-	return 0;
-}
+#endif
