@@ -115,6 +115,14 @@ serve_live() {
 	if [ -n "$chromium" ]; then
 		browse live "$url"
 	fi
+	# One who asks and never reads holds nobody up, and costs no more with time.
+	hostport=${url#http://} hostport=${hostport%%/*}
+	exec 6<>"/dev/tcp/${hostport%:*}/${hostport#*:}"
+	printf 'GET /%sevents HTTP/1.1\r\nHost: %s\r\n\r\n' "${url#http://*/}" "$hostport" >&6
+	eq "serve -p: a reader that is slow holds nobody up" \
+		"$(timeout 30 curl -sN "${url}events" | grep -m 10 -c '^data: {')" 10
+	check "serve -p: nor costs memory" test "$(awk '/^VmHWM/ { print $2 }' "/proc/$live_pid/status")" -lt 65536
+	exec 6>&-
 	kill "$host_pid"
 	check "serve -p: the end is told" wait_line events '^event: end'
 	eq "serve -p: the page stays" "$(status "$url")" 200

@@ -148,7 +148,9 @@ function drawGraph() {
 	});
 	svg.on("click", (ev) => { if (ev.target === svg.node()) choose(null); });
 	ball.call(d3.drag().on("start", (ev, d) => {
-		force.alphaTarget(0.2).restart();
+		/* Others make room, where moving things are welcome. */
+		if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
+			force.alphaTarget(0.2).restart();
 		d.fx = d.x;
 		d.fy = d.y;
 	}).on("drag", (ev, d) => {
