@@ -444,6 +444,7 @@ static int item_batch(struct model *m, const struct item_batch *b)
 	struct stream *st = stream_of(m, b);
 	bool sched = b->registry == ITEM_SCHED_REGISTRY;
 	u64 ignored = 0;
+	int rc;
 
 	if (!st) {
 		/* More registries than anybody has: count what is left out. */
@@ -453,8 +454,13 @@ static int item_batch(struct model *m, const struct item_batch *b)
 	}
 	if (!st->sched && stream_sched(st, b))
 		return -ENOMEM;
-	/* Missing scheduler records are counted where they were lost. */
-	return stream_order(st, b, take_batch, m, sched ? &ignored : &m->missing);
+	if (!sched)
+		return stream_order(st, b, take_batch, m, &m->missing);
+	/* The kernel side hands these over in order: to wait for one that is
+	 * missing would let the spans behind it pass for whole. They are counted
+	 * where they were lost. */
+	rc = stream_order(st, b, take_batch, m, &ignored);
+	return rc ? rc : stream_drain(st, take_batch, m, &ignored);
 }
 
 static int item_defs(struct model *m, const struct item_defs *d)

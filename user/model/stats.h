@@ -40,6 +40,9 @@ struct ledger {
 	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
 	u64 preempted_ns; /* of native: others had the CPU; exact mode only */
+	/* Exact mode: off the CPU by reason while no compartment was in. What is
+	 * waited is in blocked_ns, the rest in preempted_ns. */
+	u64 native_off_ns[VMSPAN_OFF_REASONS];
 };
 
 struct event_stats {

@@ -473,6 +473,7 @@ void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);
 
+	t->native_off = *off;
 	add(&t->off, total);
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
 	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
@@ -564,6 +565,9 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		.lost_ns = out[PART_LOST],
 		.event_wall_ns = wall,
 	};
+	for (i = VMSPAN_OFF_PREEMPTED; t->exact && own && !*discarded && i < VMSPAN_OFF_REASONS;
+	     i++)
+		l->native_off_ns[i] = scale(min_u64(t->native_off.cycles[i], own), wall, own);
 	for (i = 0; i < t->comp_len; i++) {
 		t->comps[i].self_ns = out[PARTS + i];
 		l->self_ns += out[PARTS + i];

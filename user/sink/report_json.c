@@ -133,6 +133,15 @@ static void put_samples(struct json *j, const struct snapshot *s, const struct g
 	json_end_object(j);
 }
 
+/* Event time in no compartment: what of it ran, what had no CPU. */
+static void put_native(struct json *j, const struct ledger *l)
+{
+	json_key_object(j, "native");
+	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns);
+	off_json(j, l->native_off_ns[VMSPAN_OFF_PREEMPTED], l->native_off_ns);
+	json_end_object(j);
+}
+
 static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
 {
 	const struct group_stats *t = &g->stats;
@@ -227,6 +236,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	losses_json(j, &s->losses);
 	put_received(j, s);
 	waits_json(j, s->waits, s->wait_count);
+	put_native(j, &s->ledger);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	json_end_object(j);
