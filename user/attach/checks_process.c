@@ -157,7 +157,23 @@ static void put_vm_probes(struct list *l, const struct vm_target *t)
 		"tell is left out. The distribution's own build has them.");
 }
 
-/* True when it runs a VM that is known. */
+static void put_memory(struct list *l, u32 pid, const struct vm_target *t)
+{
+	struct check *c;
+	u64 word;
+
+	if (!t->root)
+		return;
+	if (!target_read(pid, t->root, &word, sizeof(word))) {
+		put(l, "vm_memory", "its memory", CHECK_OK, "can be read");
+		return;
+	}
+	c = put(l, "vm_memory", "its memory", CHECK_FAIL, "cannot be read");
+	c->status = EXIT_PERMISSION;
+	snprintf(c->advice, sizeof(c->advice), "Run vmspan with sudo, or give it CAP_SYS_PTRACE.");
+}
+
+/* True when it runs a VM, known or not. */
 static bool put_vm(struct list *l, u32 pid)
 {
 	struct vm_target t;
@@ -165,10 +181,16 @@ static bool put_vm(struct list *l, u32 pid)
 	struct err e = { 0 };
 	struct check *c;
 
-	if (vm_find(pid, NULL, &t, &e))
-		return false;
+	if (vm_find(pid, NULL, &t, &e)) {
+		if (e.code != -ENOTSUP)
+			return false;
+		c = put(l, "vm", "VM", CHECK_FAIL, "%.190s", e.what);
+		snprintf(c->advice, sizeof(c->advice), "%.390s", e.hint);
+		return true;
+	}
 	put(l, "vm", "VM", CHECK_OK, "%s %s, %s", t.profile->name, t.version, tail(t.path));
-	if (vm_layout(pid, &t, &proc, &e)) {
+	put_memory(l, pid, &t);
+	if (vm_usable(pid, &t, &e) || vm_layout(pid, &t, &proc, &e)) {
 		c = put(l, "vm_frames", "frames", CHECK_FAIL, "%.190s", e.what);
 		snprintf(c->advice, sizeof(c->advice), "%.390s", e.hint);
 	} else {

@@ -70,7 +70,7 @@ static void put(struct print *p, const struct check *list, u32 n)
 
 static void put_process(struct print *p, u32 pid)
 {
-	struct check list[CHECKS_MAX + 1];
+	struct check list[CHECKS_MAX + TRIAL_CHECKS];
 	u32 n = checks_process(pid, list), i;
 	int status = EXIT_DONE;
 
@@ -78,7 +78,7 @@ static void put_process(struct print *p, u32 pid)
 		status = worse(status, &list[i]);
 	/* What cannot be traced need not be tried. */
 	if (!status)
-		doctor_trial(pid, &list[n++]);
+		n += doctor_trial(pid, &list[n]);
 
 	if (p->as_json) {
 		json_object(&p->json);

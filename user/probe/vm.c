@@ -5,6 +5,7 @@
 #include "probe/maps.h"
 #include "probe/target.h"
 #include "probe/vm_file.h"
+#include "probe/vm_published.h"
 
 #include <errno.h>
 #include <libelf.h>
@@ -323,11 +324,11 @@ int vm_usable(u32 pid, const struct vm_target *t, struct err *err)
 	for (i = 0; i < VM_ROLES && !(name = vm_probe(t->profile, (enum vm_role)i, provider)); i++)
 		;
 	err_set(err, -ENOTSUP,
-		"process %u: %s %s: %.120s was built without probes (%s:%s and others), and "
+		"process %u: %s%s%s: %.120s was built without probes (%s:%s and others), and "
 		"nothing "
 		"else tells what it does",
-		pid, t->profile->name, t->version, t->path, i < VM_ROLES ? provider : "",
-		i < VM_ROLES ? name : "");
+		pid, t->profile->name, t->version[0] ? " " : "", t->version, t->path,
+		i < VM_ROLES ? provider : "", i < VM_ROLES ? name : "");
 	err_hint(err, "Run the distribution's own build, which has them: Debian's openjdk-17, "
 		      "postgresql-15; or one configured with --enable-dtrace.");
 	return -ENOTSUP;
@@ -337,6 +338,7 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 {
 	const struct vm_profile *p = t->profile;
 	const char *why = NULL;
+	int published;
 
 	memset(to, 0, sizeof(*to));
 	to->kind = p->kind;
@@ -344,9 +346,16 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 	to->flags = (p->loop ? VM_LOOPS : 0) | (p->bursts ? VM_BURSTS : 0);
 	if (!vm_walks(p))
 		return 0;
-	if (!t->layout)
+	published = p->kind == VM_CPYTHON ? cpython_published(pid, t->root, to->off) : -ENOENT;
+	if (published == -ENOTSUP)
+		return err_set(err, -ENOTSUP,
+			       "process %u: %s %s runs without a GIL, and its "
+			       "frames cannot be walked",
+			       pid, p->name, t->version);
+	if (published && !t->layout)
 		return refuse(pid, t, "no table of its offsets is known", err);
-	memcpy(to->off, t->layout->off, sizeof(to->off));
+	if (published)
+		memcpy(to->off, t->layout->off, sizeof(to->off));
 	to->flags |= VM_WALK;
 	if (p->kind == VM_CPYTHON)
 		why = check_cpython(pid, to);

@@ -29,6 +29,8 @@ struct live_config {
 	u64 alert_ns; /* an event at least this long is handed over at once; 0: none */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
+	bool calls; /* measure every call of stock VMs; pids alone */
+	bool returns_only; /* with calls: take nothing but returns, for what that costs */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 	bool exact; /* record what the scheduler does to the threads */
 };
@@ -50,6 +52,19 @@ int live_wakeups(const struct source *s, u64 *n);
 /* The command's exit status as wait(2) has it, once poll() returned 0; -1 if
  * there was none. */
 int live_command_status(const struct source *s);
+
+/* A probe of a stock VM: how often it was hit; why that may be never, and what to
+ * do then (they live as long as the program). */
+#define LIVE_HITS_MAX 8
+struct live_hits {
+	char probe[130]; /* "provider:name" */
+	u32 hits;
+	const char *why, *advice;
+};
+/* The probes that are armed in a process and begin something. How many. */
+u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_MAX]);
+/* The CPU time a process has had so far, in steps of a tick; 0: it cannot be told. */
+u64 live_cpu_ns(u32 pid);
 
 /* A stay that has not ended. Its group: model_group_of(). */
 struct live_stay {

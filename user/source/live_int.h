@@ -14,6 +14,7 @@
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
  *   live_vm_items.c  what their programs tell -> items
+ *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
  */
 #ifndef SOURCE_LIVE_INT_H
@@ -88,6 +89,7 @@ struct attachment {
 /* Which probes of a stock VM have ever been hit: a bit a role. */
 struct vm_watch {
 	u32 armed, hit, noted;
+	u32 hits[VM_ROLES]; /* of the probes that begin something */
 	u32 absent; /* that its build does not have; still to be said */
 	u64 cpu_ns; /* of the process when it began */
 	u64 used_ns; /* since then, at the last check */
@@ -161,6 +163,8 @@ struct live {
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	struct vm_cache vm_cache;
+	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
+	bool returns_only; /* of those: half of the traps, for what they cost */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	struct clock_map clocks; /* of the clock items handed out */

@@ -95,6 +95,31 @@ static u64 cpu_ns(u32 pid)
 	return (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
 }
 
+u64 live_cpu_ns(u32 pid)
+{
+	return cpu_ns(pid);
+}
+
+u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_MAX])
+{
+	const struct process *p = process_find((const struct live *)s, pid);
+	char provider[VM_NAME_MAX];
+	const char *name;
+	u32 n = 0;
+	int i;
+
+	for (i = 0; p && p->vm_profile && i < VM_ROLES && n < LIVE_HITS_MAX; i++) {
+		name = vm_probe(p->vm_profile, (enum vm_role)i, provider);
+		if (!(p->watch.armed & 1u << i) || !name)
+			continue;
+		to[n] = (struct live_hits){ .hits = p->watch.hits[i],
+					    .why = p->vm_profile->silent[i],
+					    .advice = p->vm_profile->silent_do[i] };
+		snprintf(to[n++].probe, sizeof(to->probe), "%s:%s", provider, name);
+	}
+	return n;
+}
+
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed)
 {
 	struct vm_watch *w = &p->watch;
@@ -119,7 +144,10 @@ int live_watch_hit(struct live *l, struct process *p, enum vm_role role)
 	struct vm_watch *w = &p->watch;
 	u32 bit = 1u << role;
 
-	if (role == VM_ROLES || w->hit & bit)
+	if (role == VM_ROLES)
+		return 0;
+	w->hits[role]++;
+	if (w->hit & bit)
 		return 0;
 	w->hit |= bit;
 	if (!(w->armed & ~w->hit))
