@@ -177,7 +177,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	/* Maps of programs that stay unloaded need no memory either. */
 	if (config->direct)
 		configure_direct(t);
-	else
+	else if (!config->calls)
 		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
 	if (config->exact)
 		configure_exact(t);
@@ -189,7 +189,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	if (!r && !config->vm_hz)
 		r = vm_leave_out(t);
 	else if (!r)
-		vm_configure(t, config->vm_hz);
+		r = vm_configure(t, config->vm_hz, config->calls);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
 	if (!r && (config->direct || config->exact))
@@ -197,6 +197,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	t->exact = config->exact;
 	t->has_life = !r && life;
 	t->direct = config->direct;
+	t->calls = config->calls;
 	t->children = config->children;
 	return r;
 }
@@ -438,5 +439,7 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
 
 int tracer_tail(struct tracer *t)
 {
+	if (t->calls)
+		return for_each_task(t->skel->progs.vm_tail);
 	return t->direct ? for_each_task(t->skel->progs.watch_tail) : 0;
 }

@@ -206,10 +206,12 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		return -ENOMEM;
 	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, st->proc->rows };
 	if (span) {
-		m->spans++;
+		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
 		if (!c)
 			return -ENOMEM;
+		/* A compartment seen for the first time may have moved the rows. */
+		rules.rows = st->proc->rows;
 		rc = turn_span(t, &rules, s, c, &stay);
 	} else {
 		rc = turn_stay(t, &rules, s, &stay);
