@@ -171,7 +171,7 @@ test-live: all vm
 soak: all vm
 	tests/soak
 
-test-vms: all
+test-vms: all vm
 	tests/run stock
 
 test-viewers: all golden
