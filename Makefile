@@ -6,6 +6,7 @@
 #   make test         what needs no root: unit tests, golden files, checks
 #   make test-live    live tests on the real kernel (root)
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
+#   make test-kernels the same on other kernels, emulated (tools/install-deps --kernels)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
@@ -36,7 +37,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw -lmicrohttpd -lm
+LIBS := -lbpf -lelf -lz -linih -lncursesw -lm
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -54,7 +55,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -173,6 +174,10 @@ soak: all vm
 
 test-vms: all vm
 	tests/run stock
+
+# KERNELS: series, e.g. "6.1 7.2"; all that can be had.
+test-kernels: all vm
+	B=$(B) tools/kernel-matrix $(KERNELS)
 
 test-viewers: all golden
 	tests/run viewers

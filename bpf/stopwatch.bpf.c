@@ -11,8 +11,7 @@
  *
  * Optional ("?"): loaded when a target needs them.
  */
-#include "bpf/clock.bpf.h"
-#include "bpf/watch.bpf.h"
+#include "bpf/stopwatch.bpf.h"
 #include <bpf/usdt.bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -21,12 +20,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile __u64 flush_cycles = 50000000;
 /* Threads number from here, apart from those the SDK numbers. */
 __u32 watch_last = 0x80000000u;
-
-static __always_inline void reset(struct watch *w)
-{
-	w->depth = w->turns = w->deep_open = w->turns_over = 0;
-	w->iteration = w->iteration_last = w->used = w->extra = 0;
-}
 
 /* A new batch would not differ from the old but in what follows its head. */
 static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
@@ -48,7 +41,8 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 		count(COUNT_READ_FAULT_RECORDS, w->batch.records);
 		return 0;
 	}
-	h->kind = WIRE_BATCH;
+	/* A target cannot name this registry: its batches come another way. */
+	h->kind = w->batch.registry == WIRE_CALLS_REGISTRY ? WIRE_VM_CALLS : WIRE_BATCH;
 	h->bytes = bytes;
 	h->pid = w->ids.tgid;
 	h->tid = w->ids.tid;
@@ -80,34 +74,6 @@ __noinline int watch_flush(struct watch *w)
 	return 0;
 }
 
-/* Zeroed space for a record. NULL only for the verifier's sake. */
-static __always_inline void *append(struct watch *w, const __u32 slots)
-{
-	__u64 *p;
-	__u32 at, i;
-
-	if (w->used > WATCH_SLOTS - slots)
-		watch_flush(w);
-	at = w->used;
-	if (at > WATCH_SLOTS - slots)
-		return NULL;
-	w->used = at + slots;
-	w->extra += slots - 1;
-	p = (__u64 *)((char *)w->records + at * VMSPAN_SLOT);
-	for (i = 0; i < slots * VMSPAN_SLOT / 8; i++)
-		p[i] = 0;
-	return p;
-}
-
-/* After a record: a full or an old batch goes out. */
-static __always_inline void settle(struct watch *w, __u64 now)
-{
-	if (w->used < WATCH_SLOTS && now < w->flush_at)
-		return;
-	watch_flush(w);
-	w->flush_at = now + flush_cycles;
-}
-
 /* Closes the top stay. */
 __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags)
 {
@@ -131,12 +97,15 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 		    : o->id == VMSPAN_ID_BLOCK ? VMSPAN_BLOCK
 					       : VMSPAN_SPAN;
 	s->h.slots = mark ? 2 : 1;
+	if (w->calls && o->reentered)
+		flags |= VMSPAN_F_PART;
 	s->h.depth = (depth - 1) | flags;
 	s->h.id = mark ? o->label : o->id;
 	s->begin = o->begin;
 	s->end = end;
-	s->cpu_begin = o->cpu;
 	s->cpu_end = bpf_get_smp_processor_id();
+	/* One clock for all CPUs: nothing is wrong with a call that moved. */
+	s->cpu_begin = w->calls ? s->cpu_end : o->cpu;
 	s->iteration = w->iteration;
 	at = w->used - 2;
 	/* The verifier must see the check of the number that is used. */
@@ -179,17 +148,6 @@ static __always_inline __u32 base_of(struct watch *w)
 	return i < WATCH_TURNS ? w->turn[i].base : 0;
 }
 
-static __always_inline bool is_top(struct watch *w, __u32 id)
-{
-	__u32 d = w->depth;
-
-	if (!d || w->deep_open)
-		return false;
-	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
-	barrier_var(d);
-	return d <= WATCH_DEPTH && w->open[d].id == id;
-}
-
 /*
  * A leave that does not fit the top: what lies above the newest stay of `id`
  * in this event was left without a mark. 1 when the top is now `id`.
@@ -222,27 +180,6 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 	return 1;
 }
 
-static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 aux)
-{
-	__u32 d = w->depth + 1;
-	struct vmspan_open *o;
-
-	if (d > WATCH_DEPTH) {
-		w->deep_open++;
-		w->batch.too_deep++;
-		return;
-	}
-	o = &w->open[d];
-	o->id = id;
-	o->label = label;
-	o->aux = aux;
-	o->reentered = 0;
-	o->cpu = bpf_get_smp_processor_id();
-	o->begin = cycles_now();
-	if (o->begin)
-		w->depth = d;
-}
-
 /*
  * The state of this thread; NULL when the process is not traced or no state
  * can be had. The cookie of the probe is the registry.
@@ -262,18 +199,8 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 		count(COUNT_MARK_LOST, 1);
 		return NULL;
 	}
-	if (!w->started) {
-		__builtin_memset(&w->batch, 0, sizeof(w->batch));
-		w->batch.magic = VMSPAN_BATCH_MAGIC;
-		w->batch.abi = VMSPAN_ABI;
-		w->batch.registry = registry;
-		w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
-		w->batch.tid = ids.tid;
-		w->ids = ids;
-		w->started = 1;
-		reset(w);
-		w->flush_at = cycles_now() + flush_cycles;
-	}
+	if (!w->started)
+		watch_start(w, ids, registry);
 	return w;
 }
 

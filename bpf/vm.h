@@ -86,6 +86,7 @@ enum vm_flag {
 	VM_WALK = 1, /* its frames can be walked */
 	VM_LOOPS = 2, /* waits of an event loop end its events */
 	VM_BURSTS = 4, /* of a thread without a loop, stays on the CPU are events */
+	VM_CALLS = 8, /* its calls are measured one by one */
 };
 
 /* How a VM's processes are walked: value of the map vm_procs, by tgid. */
@@ -101,6 +102,7 @@ enum {
 	VM_FRAMES = 64, /* of a stack; the outermost are cut off */
 	VM_FILE = 240, /* bytes of a file's name; of a longer one the end */
 	VM_FUNCTION = 112,
+	VM_SCOPE = 64, /* bytes of a class's name; of a longer one the beginning */
 	VM_TEXT = 240, /* bytes of a request's or statement's text */
 	VM_TITLE = 112, /* bytes of a process's title */
 };
@@ -115,6 +117,19 @@ struct wire_frame {
 	char file[VM_FILE];
 	char function[VM_FUNCTION];
 };
+
+/* A function, told of once before the first call that has it. In UTF-8 or as the
+ * target has it; of longer texts the beginning. */
+struct wire_call {
+	struct wire_head h;
+	vmspan_u32 id; /* of the stays in WIRE_VM_CALLS */
+	vmspan_u16 file_len, scope_len, function_len, pad; /* bytes */
+	char file[VM_FILE]; /* JVM: the class */
+	char scope[VM_SCOPE]; /* the class, where it has one */
+	char function[VM_FUNCTION];
+};
+/* A stay in a function that could not be told of. */
+#define CALL_UNKNOWN 0x7fffffffu
 
 enum sample_flag {
 	SAMPLE_OFF = VMSPAN_SAMPLE_OFF,

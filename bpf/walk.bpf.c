@@ -11,6 +11,8 @@
  *
  * All are optional ("?").
  */
+#include "bpf/stopwatch.bpf.h"
+#include "bpf/turn.bpf.h"
 #include "bpf/walk_vm.bpf.h"
 #include <bpf/usdt.bpf.h>
 
@@ -18,88 +20,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
-/* A stay on the CPU is handed over in pieces of this. */
-const volatile __u64 burst_ns = 100000000;
-
-static __always_inline struct vm_thread *thread_make(struct task_struct *task)
-{
-	struct vm_thread *t =
-		bpf_task_storage_get(&vm_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-
-	if (!t)
-		count(COUNT_VM_LOST, 1);
-	return t;
-}
-
-/* The current thread, if it is one of a traced VM. */
-static __always_inline struct vm_thread *thread_of(struct ids *ids, const struct vm_proc **p)
-{
-	*ids = current_ids();
-	*p = bpf_map_lookup_elem(&vm_procs, &ids->tgid);
-	if (!*p)
-		return NULL;
-	return thread_make(bpf_get_current_task_btf());
-}
-
-/* ---- Events ---- */
-
-static __always_inline void turn_open(struct vm_thread *t, __u16 kind, __u64 now)
-{
-	t->iteration++;
-	t->turn_kind = kind;
-	t->turn_cpu = bpf_get_smp_processor_id();
-	t->turn_begin = now;
-	t->off_before = t->off_total;
-	t->text_len = t->title_len = 0;
-	t->off.count = 0;
-	t->open = 1;
-}
-
-static __always_inline void turn_head(struct wire_turn *r, const struct vm_thread *t,
-				      struct ids ids, __u64 now)
-{
-	r->h.kind = WIRE_VM_TURN;
-	r->h.pid = ids.tgid;
-	r->h.tid = ids.tid;
-	r->begin = t->turn_begin;
-	r->end = now;
-	r->off_ns = t->off_total - t->off_before;
-	r->iteration = t->iteration;
-	r->cpu_begin = t->turn_cpu;
-	r->cpu_end = bpf_get_smp_processor_id();
-	r->kind = t->turn_kind;
-	r->pad = 0;
-}
-
-static __always_inline void turn_close(struct vm_thread *t, struct ids ids, __u64 now)
-{
-	struct wire_turn *r;
-
-	t->open = 0;
-	if (t->text_len) {
-		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-		if (!r)
-			goto lost;
-		turn_head(r, t, ids, now);
-		r->h.bytes = sizeof(*r) - sizeof(r->h);
-		r->text_len = t->text_len;
-		r->title_len = t->title_len;
-		__builtin_memcpy(r->text, t->text, sizeof(r->text));
-		__builtin_memcpy(r->title, t->title, sizeof(r->title));
-	} else {
-		r = bpf_ringbuf_reserve(&ring, WIRE_TURN_BARE, 0);
-		if (!r)
-			goto lost;
-		turn_head(r, t, ids, now);
-		r->h.bytes = WIRE_TURN_BARE - sizeof(r->h);
-		r->text_len = r->title_len = 0;
-	}
-	bpf_ringbuf_submit(r, wake_flags(false));
-	return;
-lost:
-	count(COUNT_VM_LOST, 1);
-}
-
 /* ---- Stacks ---- */
 
 static __always_inline void sample_emit(const struct stack *s, struct ids ids, __u32 iteration,
@@ -126,11 +46,6 @@ static __always_inline void sample_emit(const struct stack *s, struct ids ids, _
 	bpf_ringbuf_submit(r, wake_flags(false));
 }
 
-static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_thread *t)
-{
-	return p->flags & VM_BURSTS && t->loop == LOOP_NONE;
-}
-
 SEC("?perf_event")
 int walk_tick(void *ctx)
 {
@@ -145,14 +60,14 @@ int walk_tick(void *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (!t->open && has_bursts(p, t))
-		turn_open(t, TURN_BURST, now);
+		turn_open(t, task, TURN_BURST, now);
 	if (!t->open)
 		return 0;
 	walk_stack(p, t, &t->run, task, ids);
 	sample_emit(&t->run, ids, t->iteration, now, period_ns, 0);
-	if (t->turn_kind == TURN_BURST && now - t->turn_begin > burst_ns) {
-		turn_close(t, ids, now);
-		turn_open(t, TURN_BURST, now);
+	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS) {
+		turn_close(t, task, ids, now);
+		turn_open(t, task, TURN_BURST, now);
 	}
 	return 0;
 }
@@ -173,7 +88,7 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 		return;
 	ids = task_ids(task);
 	if (t->turn_kind == TURN_BURST) {
-		turn_close(t, ids, now);
+		turn_close(t, task, ids, now);
 		return;
 	}
 	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
@@ -184,6 +99,7 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 static __always_inline void comes(struct task_struct *task, __u64 now)
 {
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+	struct watch *w = calls_of(task);
 	const struct vm_proc *p = NULL;
 	struct ids ids;
 	__u64 away;
@@ -203,10 +119,12 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 	away = t->off_at ? now - t->off_at : 0;
 	t->off_at = 0;
 	t->off_total += away;
-	if (t->open && away && !t->preempted && p && p->flags & VM_WALK)
+	if (t->open && away && !t->preempted && w)
+		calls_waited(w, now - away, now);
+	else if (t->open && away && !t->preempted && p && p->flags & VM_WALK)
 		sample_emit(&t->off, ids, t->iteration, now, away, SAMPLE_OFF);
 	if (!t->open && p && has_bursts(p, t))
-		turn_open(t, TURN_BURST, now);
+		turn_open(t, task, TURN_BURST, now);
 }
 
 SEC("?tp_btf/sched_switch")
@@ -246,7 +164,7 @@ int BPF_PROG(loop_waits, struct pt_regs *regs, long id)
 	t->loop = rank;
 	t->waits = 1;
 	if (t->open)
-		turn_close(t, ids, bpf_ktime_get_ns());
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -260,7 +178,7 @@ int loop_goes_on(void *ctx)
 		return 0;
 	t->waits = 0;
 	if (!t->open)
-		turn_open(t, TURN_LOOP, bpf_ktime_get_ns());
+		turn_open(t, bpf_get_current_task_btf(), TURN_LOOP, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -279,6 +197,7 @@ int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct watch *w;
 	struct ids ids;
 	__u64 now;
 	long n;
@@ -288,10 +207,14 @@ int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
 		return 0;
 	now = bpf_ktime_get_ns();
 	t->loop = LOOP_PROBES;
+	w = calls_of(bpf_get_current_task_btf());
 	/* One that never ended, or a stay on the CPU. */
 	if (t->open)
-		turn_close(t, ids, now);
-	turn_open(t, TURN_REQUEST, now);
+		turn_close(t, bpf_get_current_task_btf(), ids, now);
+	/* No call lives through the end of a request. */
+	if (w)
+		w->depth = w->deep_open = 0;
+	turn_open(t, bpf_get_current_task_btf(), TURN_REQUEST, now);
 	n = uri ? bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)uri) : 0;
 	if (n <= 1 && file)
 		n = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)file);
@@ -308,7 +231,7 @@ int vm_req_end(struct pt_regs *ctx)
 
 	t = probed(ctx, &ids, &p);
 	if (t && t->open && t->turn_kind == TURN_REQUEST)
-		turn_close(t, ids, bpf_ktime_get_ns());
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -329,13 +252,13 @@ int BPF_USDT(vm_status, __u64 text)
 		return 0;
 	if (!text) {
 		if (t->open && t->turn_kind == TURN_STATEMENT)
-			turn_close(t, ids, bpf_ktime_get_ns());
+			turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
 		return 0;
 	}
 	if (t->open)
 		return 0;
 	t->loop = LOOP_PROBES;
-	turn_open(t, TURN_STATEMENT, bpf_ktime_get_ns());
+	turn_open(t, bpf_get_current_task_btf(), TURN_STATEMENT, bpf_ktime_get_ns());
 	n = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)text);
 	/* An empty statement is one too. */
 	if (n <= 1) {
@@ -362,7 +285,7 @@ int vm_stall_begin(struct pt_regs *ctx)
 	if (!t)
 		return 0;
 	t->loop = LOOP_PROBES;
-	turn_open(t, TURN_SAFEPOINT, bpf_ktime_get_ns());
+	turn_open(t, bpf_get_current_task_btf(), TURN_SAFEPOINT, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -375,7 +298,7 @@ int vm_stall_end(struct pt_regs *ctx)
 
 	t = probed(ctx, &ids, &p);
 	if (t && t->open && t->turn_kind == TURN_SAFEPOINT)
-		turn_close(t, ids, bpf_ktime_get_ns());
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -384,11 +307,15 @@ int vm_gc_begin(struct pt_regs *ctx)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct watch *w;
 	struct ids ids;
 
 	t = probed(ctx, &ids, &p);
 	if (!t || t->gc_depth++)
 		return 0;
+	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
+	if (w)
+		push(w, VMSPAN_ID_GC, 0, 0);
 	t->gc_begin = bpf_ktime_get_ns();
 	t->gc_cpu = bpf_get_smp_processor_id();
 	return 0;
@@ -399,12 +326,18 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct wire_gc *r;
+	struct watch *w;
 	struct ids ids;
 
 	t = probed(ctx, &ids, &p);
 	/* One that began before the trace. */
 	if (!t || !t->gc_depth || --t->gc_depth)
 		return 0;
+	w = calls_of(bpf_get_current_task_btf());
+	if (w && is_top(w, VMSPAN_ID_GC)) {
+		watch_close(w, bpf_ktime_get_ns(), 0, part ? VMSPAN_F_PART : 0);
+		return 0;
+	}
 	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r) {
 		count(COUNT_VM_LOST, 1);
@@ -416,7 +349,8 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 	r->h.tid = ids.tid;
 	r->begin = t->gc_begin;
 	r->end = bpf_ktime_get_ns();
-	r->iteration = t->open ? t->iteration : 0;
+	/* Among calls it would have to stand at its depth: it is none. */
+	r->iteration = t->open && !w ? t->iteration : 0;
 	r->cpu_begin = t->gc_cpu;
 	r->cpu_end = bpf_get_smp_processor_id();
 	r->part = part;
@@ -462,6 +396,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 {
 	struct ids ids = task_ids(task);
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+	struct watch *w = calls_of(task);
 
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	/* The event ends with the program. What else was known was of its VM. */
@@ -472,6 +407,8 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 		t->loop = LOOP_NONE;
 		t->root = 0;
 	}
+	if (w)
+		w->started = 0;
 	return 0;
 }
 
@@ -482,7 +419,7 @@ int BPF_PROG(vm_exit, struct task_struct *task)
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
 
 	if (t && t->open)
-		turn_close(t, ids, bpf_ktime_get_ns());
+		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	return 0;

@@ -11,6 +11,12 @@ struct stack {
 	__u32 frames[VM_FRAMES];
 };
 
+/* A function's names, as its probe gives them; zero-filled to whole words. */
+struct call_text {
+	__u32 file_len, scope_len, function_len, pad;
+	char file[VM_FILE + 8], scope[VM_SCOPE + 8], function[VM_FUNCTION + 8];
+};
+
 struct vm_thread {
 	__u32 iteration; /* of the open event, or of the last one */
 	__u32 open; /* an event is open */
@@ -24,6 +30,7 @@ struct vm_thread {
 	__u64 root; /* CPython: the thread's PyThreadState, to be checked */
 	__u32 text_len, title_len;
 	char text[VM_TEXT], title[VM_TITLE];
+	struct call_text call;
 	/* The timer may interrupt anything but the scheduler: one for each. */
 	struct stack run, off;
 };

@@ -7,7 +7,7 @@
 
 enum {
 	WATCH_SLOTS = 46, /* a full batch is a WIRE_MIDDLE */
-	WATCH_DEPTH = 64,
+	WATCH_DEPTH = 128,
 	WATCH_TURNS = 8,
 };
 
@@ -23,6 +23,7 @@ struct watch {
 	__u32 deep_open, turns_over; /* opens that found no place */
 	__u32 iteration, iteration_last;
 	__u32 started; /* 0: all else is void */
+	__u32 calls; /* stays are calls: `reentered` says that a part was told of */
 	struct ids ids;
 	__u64 flush_at; /* cycles */
 	struct vmspan_turn turn[WATCH_TURNS];

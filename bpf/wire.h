@@ -25,11 +25,15 @@ enum wire_kind {
 	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
 	WIRE_VM_TURN = 18, /* struct wire_turn */
 	WIRE_VM_GC = 19, /* struct wire_gc */
+	WIRE_VM_CALL = 20, /* struct wire_call */
+	WIRE_VM_CALLS = 21, /* as WIRE_BATCH, made in the kernel: stays in functions */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
 };
 
 /* What a WIRE_SCHED batch names as its registry; no target's lies there. */
 #define WIRE_SCHED_REGISTRY 1
+/* The same of a WIRE_VM_CALLS batch. */
+#define WIRE_CALLS_REGISTRY 2
 
 /* Head of every ring buffer record. */
 struct wire_head {

@@ -105,3 +105,18 @@ wait_line stat "(page|addon):" >/dev/null
 kill -INT "$host_pid"
 finish stat
 eq "stat ends with its target" $? 0
+
+# ---- Without the library that serves pages ----
+
+http=$(find /usr/lib /lib -name 'libmicrohttpd.so.12' 2>/dev/null | head -n 1)
+without_http() { # COMMAND...: in a mount namespace where the library is an empty file
+	unshare -m sh -c 'mount --bind /dev/null "$0" && exec "$@"' "$http" "$@"
+}
+check_status "no HTTP library: a recording is reported" 0 \
+	without_http "$VMSPAN" report "$T/cmd.vmspan" --json
+json_eq "no HTTP library: in full" "$T/out" .spans "$(jq .spans "$T/expect.json")"
+check_status "no HTTP library: serve cannot" 1 without_http "$VMSPAN" serve "$T/cmd.vmspan"
+said "no HTTP library: serve says what to do" "Install libmicrohttpd"
+check_status "no HTTP library: export-metrics cannot" 1 \
+	without_http "$VMSPAN" export-metrics --listen 127.0.0.1:0 -p $$
+said "no HTTP library: export-metrics says what to do" "Install libmicrohttpd"

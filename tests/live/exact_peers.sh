@@ -54,14 +54,19 @@ for how in pipe socket futex; do
 	# A socket's reader frees what was sent, and that wakes the sender early.
 	[ $how != socket ] || continue
 	json_eq "$how: in the group that did it" "$T/report.json" \
-		'[.waits[] | select(.group == "page:shop" and .peer_group == "addon:translate") | .count] | add > 100' true
+		'[.waits[] | select(.group == "page:shop" and .peer_group == "addon:translate") | .count] | add > 20' true
 	"$VMSPAN" report "$T/rec.vmspan" >"$T/report.txt"
 	check "$how: the report says it" grep -q "page:shop waited .* for addon:translate of addon ($addon_pid)" "$T/report.txt"
 	"$VMSPAN" report "$T/rec.vmspan" --slowest 300 >"$T/slowest.txt"
 	check "$how: so does a single event" grep -q "page:shop waited .* for addon:translate of addon ($addon_pid)" "$T/slowest.txt"
 	"$VMSPAN" export "$T/rec.vmspan" -f ndjson -o "$T/out.ndjson" 2>"$T/export.err"
-	check "$how: and an export" jq -en \
-		'[inputs | select(.type == "event") | .waits // [] | .[] | select(.peer_group == "addon:translate")] | length > 100' "$T/out.ndjson"
+	eq "$how: and an export, as often" \
+		"$(jq -n '[inputs | select(.type == "event") | .waits // [] | .[] | select(.peer_group == "addon:translate") | .count] | add' "$T/out.ndjson")" \
+		"$(jq '[.waits[] | select(.peer_group == "addon:translate") | .count] | add' "$T/report.json")"
+	"$VMSPAN" export "$T/rec.vmspan" -q -f chrome -o "$T/out.json"
+	eq "$how: arrows go from the page's turns to the add-on's" "$(jq -c --argjson page "$page_pid" --argjson addon "$addon_pid" \
+		'[.traceEvents[] | select(.ph == "s" or .ph == "f") | select(.ph == "s" and .pid == $page or .ph == "f" and .pid == $addon)
+		| .id] | group_by(.) | map(length) | [length > 10, (unique == [2])]' "$T/out.json")" '[true,true]'
 done
 
 # The peer is not traced: its process is known all the same.
@@ -72,3 +77,22 @@ if run pipe page; then
 else
 	not_ok "untraced peer" "did not run"
 fi
+
+# An alert says it in its sentence.
+rm -f "$T/go"
+mkfifo "$T/go"
+"$PAIR" pipe 20 6000 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
+pair_pid=$!
+lib_pids+=("$pair_pid")
+exec 7>"$T/go"
+read -r _ page_pid addon_pid <<<"$(wait_line pair '^ready ')"
+start watch "$VMSPAN" watch --exact --no-children -p "$page_pid" -p "$addon_pid" --threshold 7ms
+if wait_line watch '^watching ' err >/dev/null && echo >&7 &&
+	wait_line watch "page:shop held .* waiting for addon:translate of addon \($addon_pid\)" >"$T/alert"; then
+	ok "an alert says for whom"
+else
+	not_ok "an alert says for whom" "$(tail -n 3 "$T/watch.err" "$T/watch.out")"
+fi
+finish watch INT
+exec 7>&-
+finish pair

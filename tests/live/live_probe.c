@@ -140,7 +140,7 @@ static int take(void *ctx, const struct item *it)
 	return 0;
 }
 
-static void print(const struct counts *c, int status)
+static void print(const struct counts *c, int status, u64 wakeups)
 {
 	struct out o;
 	struct json j;
@@ -160,6 +160,7 @@ static void print(const struct counts *c, int status)
 	json_key_u64(&j, "records", c->records);
 	json_key_u64(&j, "batches", c->batches);
 	json_key_u64(&j, "gaps", c->gaps);
+	json_key_u64(&j, "wakeups", wakeups);
 	json_key_u64(&j, "ring_full", c->lost[LOSS_RING_FULL]);
 	json_key_u64(&j, "read_fault", c->lost[LOSS_READ_FAULT]);
 	json_key_u64(&j, "truncated", c->lost[LOSS_TRUNCATED]);
@@ -241,6 +242,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	struct source *s;
 	bool sleepy = false;
+	u64 wakeups;
 	u32 pids[64];
 	int o, r = 1;
 
@@ -292,7 +294,9 @@ int main(int argc, char **argv)
 		printf("end\n");
 	if (r >= 0)
 		r = source_stop(s, take, &c, &e);
-	print(&c, live_command_status(s));
+	if (live_wakeups(s, &wakeups))
+		wakeups = UINT64_MAX;
+	print(&c, live_command_status(s), wakeups);
 	source_free(s);
 	map_free(&c.next);
 	map_free(&c.defined);

@@ -281,13 +281,350 @@ static void random_forgeries(void **state)
 	}
 }
 
+/* What an event came to, whatever order its groups are in. */
+struct seen_event {
+	bool complete;
+	u64 digest;
+};
+
+struct seen_events {
+	struct seen_event by_iteration[4096];
+	u32 pid; /* only of this process; 0: all */
+};
+
+static u64 digest_event(const struct model_event *e)
+{
+	u64 sum = e->ledger.self_ns * 3 + e->ledger.gc_ns * 5 + e->ledger.blocked_ns * 7 +
+		  e->ledger.native_ns * 11 + e->ledger.moved_ns * 13 + e->ledger.stale_ns * 17 +
+		  e->ledger.lost_ns * 19 + e->ledger.event_wall_ns * 23 +
+		  e->ledger.preempted_ns * 29 + e->cpu_ns * 31 + e->begin_ns * 37;
+	u32 i;
+
+	for (i = 0; i < e->share_count; i++) {
+		const struct model_share *s = &e->shares[i];
+		u64 own = s->wall_ns * 3 + s->self_ns * 5 + s->cpu_ns * 7 + s->blocked_ns * 11 +
+			  s->gc_ns * 13 + s->preempted_ns * 17 + s->ticks * 19 + s->spans * 23;
+		const char *c;
+
+		for (c = s->group; *c; c++)
+			own = (own ^ (u8)*c) * 0x9e3779b97f4a7c15ull;
+		sum += own;
+	}
+	return sum;
+}
+
+static int see_event(void *ctx, const struct model_event *e)
+{
+	struct seen_events *seen = ctx;
+
+	if (e->thread->pid == seen->pid && e->iteration < ARRAY_SIZE(seen->by_iteration))
+		seen->by_iteration[e->iteration] =
+			(struct seen_event){ !e->incomplete, digest_event(e) };
+	return check_event(NULL, e);
+}
+
+static const struct model_observer see_ops = { .event = see_event };
+
+/* Records of the scheduler's [from, to), or nothing, and how often it lost some. */
+static void sched_part(const struct sim *sched, struct model *m, u32 from, u32 to, u32 lost)
+{
+	struct item it = { .type = ITEM_BATCH };
+
+	it.batch = (struct item_batch){ .pid = SIM_PID,
+					.tid = 1,
+					.registry = ITEM_SCHED_REGISTRY,
+					.thread = 1,
+					.seq = from,
+					.records = to - from,
+					.bytes = (to - from) * VMSPAN_SLOT,
+					.data = sched->data[from],
+					.too_deep = lost };
+	assert_int_equal(model_item(m, &it), 0);
+}
+
+/* How a stream is mistreated, in percent of its batches. */
+struct thinning {
+	u32 spans, switches, swapped;
+};
+
+/*
+ * Hands both streams over as the kernel side does: what the scheduler did to the
+ * spans before them, and where that was lost, that it was. Returns how many
+ * records of spans are missing.
+ */
+static u32 feed_thinned(const struct sim *s, const struct sim *sched, struct model *m, u32 step,
+			const struct thinning *how)
+{
+	u32 i, done = 0, lost = 0, missing = 0, held = UINT32_MAX;
+
+	for (i = 0; i < s->records; i += step) {
+		u32 to = (u32)min_u64(i + step, s->records), upto = done;
+		const struct vmspan_span *last = (void *)s->data[s->at[to - 1]];
+		/* The first and the last show what lies between. */
+		bool inner = i && to < s->records;
+
+		while (upto < sched->records &&
+		       ((struct vmspan_span *)sched->data[upto])->begin < last->end)
+			upto++;
+		if (done && upto > done && (u32)random() % 100 < how->switches)
+			sched_part(sched, m, upto, upto, ++lost);
+		else
+			sched_part(sched, m, done, upto, lost);
+		done = upto;
+		if (inner && (u32)random() % 100 < how->spans) {
+			missing += to - i;
+			continue;
+		}
+		/* On another CPU's way: it comes after the next. */
+		if (held == UINT32_MAX && inner && (u32)random() % 100 < how->swapped) {
+			held = i;
+			continue;
+		}
+		assert_int_equal(sim_batch(s, m, SIM_PID, i, to), 0);
+		if (held != UINT32_MAX)
+			assert_int_equal(sim_batch(s, m, SIM_PID, held, held + step), 0);
+		held = UINT32_MAX;
+	}
+	assert_int_equal(model_finish(m), 0);
+	return missing;
+}
+
+/*
+ * Exact mode, with parts of both streams lost and the rest out of order: an
+ * event that passes for complete has every figure it would have had; whatever
+ * else there is sums; the losses are what was taken out.
+ */
+static void thinned_is_incomplete_not_wrong(void **state)
+{
+	static struct seen_events whole, thin;
+	u32 complete = 0, incomplete = 0;
+	unsigned int seed;
+	u32 i;
+
+	(void)state;
+	for (seed = 1; seed <= 300; seed++) {
+		const struct thinning how = { seed % 3 ? 10 : 0, seed % 4 ? 15 : 0,
+					      seed % 5 ? 20 : 0 };
+		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
+					       .exact = true };
+		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct tree *t = random_tree(s, sched, seed);
+		struct model *a = model_make(&config), *b = model_make(&config);
+		u32 step = 1 + seed % 7, missing;
+		struct snapshot *snap;
+
+		memset(&whole, 0, sizeof(whole));
+		memset(&thin, 0, sizeof(thin));
+		whole.pid = thin.pid = SIM_PID;
+		model_observe(a, &see_ops, &whole);
+		model_observe(b, &see_ops, &thin);
+		feed_thinned(s, sched, a, step, &(struct thinning){ 0 });
+		missing = feed_thinned(s, sched, b, step, &how);
+		for (i = 1; i < ARRAY_SIZE(whole.by_iteration); i++) {
+			if (!thin.by_iteration[i].complete) {
+				incomplete += thin.by_iteration[i].digest != 0;
+				continue;
+			}
+			complete++;
+			assert_true(whole.by_iteration[i].complete);
+			SAME("a complete event", thin.by_iteration[i].digest,
+			     whole.by_iteration[i].digest);
+		}
+		snap = snapshot_take(b);
+		SAME("losses", snap->losses.records[LOSS_SEQUENCE_GAP], missing);
+		SAME("records", snap->records, s->records - missing);
+		SAME("sum", ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+		snapshot_free(snap);
+		model_free(a);
+		model_free(b);
+		free(t);
+		free(sched);
+		free(s);
+	}
+	/* There was something of both to look at. */
+	assert_true(complete > 500 && incomplete > 500);
+}
+
+/* Records of `s` as another process's, with any numbers and times it likes. */
+static void feed_forged(struct sim *s, struct model *m, u32 pid)
+{
+	struct item it = { .type = ITEM_BATCH };
+	u32 i, k;
+
+	for (k = 0; k < 300; k++) {
+		struct vmspan_head *h = (void *)s->data[s->at[(u32)random() % s->records]];
+		u32 word = 1 + (u32)random() % (h->slots * 8u - 1);
+
+		((u32 *)h)[word] ^= 1u << (random() % 32);
+	}
+	for (i = 0; i < s->records; i++) {
+		u32 end = i + 1 < s->records ? s->at[i + 1] : s->slots;
+
+		it.batch = (struct item_batch){
+			.pid = pid,
+			.tid = 1 + (u32)random() % 2, /* as the other's threads */
+			.registry = SIM_REGISTRY,
+			.thread = 1 + (u32)random() % 2,
+			.seq = random() % 4 ? i : (u64)random() << (random() % 33),
+			.records = 1,
+			.bytes = (end - s->at[i]) * VMSPAN_SLOT,
+			.data = s->data[s->at[i]],
+			.too_deep = random() % 10 ? 0 : (u32)random(),
+		};
+		assert_int_equal(model_item(m, &it), 0);
+	}
+}
+
+/* Rule 7 and the trust in nobody: whatever one process says of itself, no figure
+ * of another's changes, event by event. */
+static void a_forger_is_alone(void **state)
+{
+	static struct seen_events alone, beside;
+	unsigned int seed;
+	u32 i, round;
+
+	(void)state;
+	for (seed = 1; seed <= 100; seed++) {
+		struct sim *s = sim_new(1), *sched = sim_new(1), *other = sim_new(2);
+		struct tree *t = random_tree(s, sched, seed),
+			    *u = random_stream(other, seed + 1000);
+		struct event_stats events[2];
+		struct ledger ledgers[2];
+
+		memset(&alone, 0, sizeof(alone));
+		memset(&beside, 0, sizeof(beside));
+		alone.pid = beside.pid = SIM_PID;
+		for (round = 0; round < 2; round++) {
+			struct model *m = model_make(&(struct model_config){ .exact = true });
+			struct item it = { .type = ITEM_PROCESS };
+			struct snapshot *snap;
+
+			it.process = (struct item_process){ PROCESS_FORK, SIM_PID + 1, SIM_PID, 1,
+							    "forger",     "" };
+			assert_int_equal(model_item(m, &it), 0);
+			model_observe(m, &see_ops, round ? &beside : &alone);
+			sim_feed_sched(sched, m);
+			sim_feed(s, m, s->records / 2);
+			if (round)
+				feed_forged(other, m, SIM_PID + 1);
+			assert_int_equal(model_finish(m), 0);
+			snap = snapshot_take(m);
+			events[round] = snap->processes[0].events;
+			ledgers[round] = snap->processes[0].ledger;
+			assert_int_equal(snap->processes[0].pid, SIM_PID);
+			if (round)
+				assert_true(snap->records > s->records);
+			snapshot_free(snap);
+			model_free(m);
+		}
+		assert_memory_equal(&events[0], &events[1], sizeof(events[0]));
+		assert_memory_equal(&ledgers[0], &ledgers[1], sizeof(ledgers[0]));
+		for (i = 0; i < ARRAY_SIZE(alone.by_iteration); i++)
+			SAME("the other's event", beside.by_iteration[i].digest,
+			     alone.by_iteration[i].digest);
+		free(t);
+		free(u);
+		free(sched);
+		free(other);
+		free(s);
+	}
+}
+
+static int earlier(const void *a, const void *b)
+{
+	const struct vmspan_span *x = a, *y = b;
+
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The scheduler's record of a thread that is off its CPU in announced calls and
+ * never else. */
+static struct sim *off_in_calls(const struct tree *t)
+{
+	struct sim *sched = sim_new(1);
+	int i, k;
+
+	sim_off(sched, 900, 900, VMSPAN_OFF_START);
+	for (i = 0; i < t->len; i++) {
+		u64 at = t->n[i].begin;
+
+		if (t->n[i].type != VMSPAN_BLOCK)
+			continue;
+		for (k = i + 1; k < t->len; k++) {
+			if (t->n[k].parent != i)
+				continue;
+			if (t->n[k].begin > at)
+				sim_off(sched, at, t->n[k].begin, VMSPAN_OFF_SLEEPING);
+			at = t->n[k].end;
+		}
+		if (t->n[i].end > at)
+			sim_off(sched, at, t->n[i].end, VMSPAN_OFF_SLEEPING);
+	}
+	qsort(sched->data[1], sched->records - 1, VMSPAN_SLOT, earlier);
+	return sched;
+}
+
+/* Where nobody moves a thread or takes its CPU, exact mode and the default have
+ * the same figures, event by event, to the nanosecond. */
+static void modes_agree_when_quiet(void **state)
+{
+	static struct seen_events exact, plain;
+	unsigned int seed;
+	u32 i, seen = 0;
+
+	(void)state;
+	for (seed = 1; seed <= 200; seed++) {
+		enum nested_mode nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND;
+		struct sim *s = sim_new(1), *sched;
+		struct tree *t = random_stream(s, seed);
+		struct model *a, *b;
+
+		for (i = 0; i < s->records; i++) {
+			struct vmspan_span *r = (void *)s->data[s->at[i]];
+
+			if (r->h.type == VMSPAN_SPAN)
+				r->cpu_begin = r->cpu_end = 0;
+		}
+		sched = off_in_calls(t);
+		memset(&exact, 0, sizeof(exact));
+		memset(&plain, 0, sizeof(plain));
+		exact.pid = plain.pid = SIM_PID;
+		a = model_make(&(struct model_config){ .nested = nested, .exact = true });
+		b = model_make(&(struct model_config){ .nested = nested });
+		model_observe(a, &see_ops, &exact);
+		model_observe(b, &see_ops, &plain);
+		sim_feed_sched(sched, a);
+		sim_feed(s, a, 10);
+		sim_feed(s, b, 10);
+		for (i = 0; i < ARRAY_SIZE(exact.by_iteration); i++) {
+			seen += exact.by_iteration[i].complete;
+			assert_int_equal(exact.by_iteration[i].complete,
+					 plain.by_iteration[i].complete);
+			SAME("an event", exact.by_iteration[i].digest,
+			     plain.by_iteration[i].digest);
+		}
+		model_free(a);
+		model_free(b);
+		free(t);
+		free(sched);
+		free(s);
+	}
+	assert_true(seen > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_streams),   cmocka_unit_test(random_switches),
-		cmocka_unit_test(lost_switches),    cmocka_unit_test(no_switches_at_all),
-		cmocka_unit_test(random_losses),    cmocka_unit_test(processes_merge),
+		cmocka_unit_test(random_streams),
+		cmocka_unit_test(random_switches),
+		cmocka_unit_test(lost_switches),
+		cmocka_unit_test(no_switches_at_all),
+		cmocka_unit_test(random_losses),
+		cmocka_unit_test(processes_merge),
 		cmocka_unit_test(random_forgeries),
+		cmocka_unit_test(thinned_is_incomplete_not_wrong),
+		cmocka_unit_test(a_forger_is_alone),
+		cmocka_unit_test(modes_agree_when_quiet),
 	};
 
 	return cmocka_run_group_tests_name("model_random", tests, NULL, NULL);

@@ -197,6 +197,47 @@ static void own_groups(void **state)
 	}
 }
 
+/* A stay that goes on in the next event is counted once and charged in both. */
+static void parts_count_once(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	const struct snapshot_group *g;
+	struct snapshot *snap;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		u64 t = 1000 * ((u64)i + 1);
+		struct vmspan_head *h;
+
+		sim_event(s, t);
+		/* What lies inside, and what went on beside it. */
+		sim_enter(s, t + 10, 1, VMSPAN_SPAN);
+		sim_leave(s, t + 20);
+		sim_enter(s, t + 100, 2, VMSPAN_SPAN);
+		h = (void *)s->data[s->slots];
+		sim_leave(s, t + 400);
+		h->depth |= i ? VMSPAN_F_PART : 0;
+		sim_event_end(s, t + 500);
+	}
+	sim_feed(s, m, 100);
+	snap = snapshot_take(m);
+	g = sim_group(snap, "addon:b");
+	assert_non_null(g);
+	assert_int_equal(g->stats.spans, 1);
+	assert_int_equal(g->stats.ticks, 1);
+	assert_int_equal(g->stats.stayed, 1);
+	assert_int_equal(g->stats.events, 3);
+	assert_int_equal(g->stats.wall_ns, 900);
+	assert_int_equal(sim_group(snap, "addon:a")->stats.spans, 3);
+	assert_int_equal(snap->spans, 4);
+	assert_int_equal(ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+}
+
 /* A renamed group keeps what was charged; its old name is gone. */
 static void renamed_group(void **state)
 {
@@ -587,14 +628,23 @@ static void long_event_is_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bucket_is_strict),     cmocka_unit_test(shares_sum),
-		cmocka_unit_test(cycles_become_time),   cmocka_unit_test(forged_shares),
-		cmocka_unit_test(before_attach),        cmocka_unit_test(own_groups),
-		cmocka_unit_test(renamed_group),        cmocka_unit_test(several_processes),
-		cmocka_unit_test(snapshots_subtract),   cmocka_unit_test(order_by_number),
-		cmocka_unit_test(no_samples_no_change), cmocka_unit_test(time_range),
-		cmocka_unit_test(clock_is_monotone),    cmocka_unit_test(clock_goes_back_and_forth),
-		cmocka_unit_test(ended_processes_fold), cmocka_unit_test(long_event_is_bounded),
+		cmocka_unit_test(bucket_is_strict),
+		cmocka_unit_test(shares_sum),
+		cmocka_unit_test(cycles_become_time),
+		cmocka_unit_test(forged_shares),
+		cmocka_unit_test(before_attach),
+		cmocka_unit_test(own_groups),
+		cmocka_unit_test(parts_count_once),
+		cmocka_unit_test(renamed_group),
+		cmocka_unit_test(several_processes),
+		cmocka_unit_test(snapshots_subtract),
+		cmocka_unit_test(order_by_number),
+		cmocka_unit_test(no_samples_no_change),
+		cmocka_unit_test(time_range),
+		cmocka_unit_test(clock_is_monotone),
+		cmocka_unit_test(clock_goes_back_and_forth),
+		cmocka_unit_test(ended_processes_fold),
+		cmocka_unit_test(long_event_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -71,7 +71,10 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"unmatched\":0,\"truncated\":0,\"sched\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0,\"stolen_"
-		"ns\":0},\"waits\":[]}\n";
+		"ns\":0},\"waits\":[],"
+		"\"native\":{\"on_cpu_ns\":200000000,\"preempted_ns\":0,\"off_ns\":{\"preempted\":"
+		"0,\"sleeping\":0,"
+		"\"io\":0,\"uninterruptible\":0,\"lock\":0}}}\n";
 	struct fixture *f = fixture_demo();
 	const struct view view = { .limit = 1 };
 	/* The bucket's edge lies above: a quantile is never more than the maximum. */

@@ -320,6 +320,17 @@ const cases = {
 		await page.waitForFunction((n) => Number(document.querySelector("[data-key='events.count']").dataset.value) > n, Number(first), { timeout: 20000 });
 		yes("turns are added as they happen", true);
 		is("the page says it is live", await text("#state"), "live");
+		/* What is made anew keeps the focus of the keyboard. */
+		const updated = () => page.evaluate(() => new Promise((done) => {
+			const n = document.body.dataset.updates;
+			new MutationObserver((_, o) => document.body.dataset.updates !== n && (o.disconnect(), done())).observe(document.body, { attributes: true });
+		}));
+		for (const where of ["#table tbody tr:nth-child(2)", "#graph-box .node:nth-child(2)", "#cards li:nth-child(1) button"]) {
+			await page.focus(where);
+			const before = await page.evaluate(() => document.activeElement.closest("[data-group]").dataset.group);
+			await updated();
+			is(`updates keep the focus: ${where.split(" ")[0]}`, await page.evaluate(() => document.activeElement.closest("[data-group]")?.dataset.group), before);
+		}
 		await shot("live");
 	},
 };

@@ -30,7 +30,7 @@ pages() {
 
 		page:* = https://example.org/pages
 	END
-	for scenario in basic lossy hostile empty sampled; do
+	for scenario in basic lossy hostile long empty sampled; do
 		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
 		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
@@ -115,6 +115,14 @@ serve_live() {
 	if [ -n "$chromium" ]; then
 		browse live "$url"
 	fi
+	# One who asks and never reads holds nobody up, and costs no more with time.
+	hostport=${url#http://} hostport=${hostport%%/*}
+	exec 6<>"/dev/tcp/${hostport%:*}/${hostport#*:}"
+	printf 'GET /%sevents HTTP/1.1\r\nHost: %s\r\n\r\n' "${url#http://*/}" "$hostport" >&6
+	eq "serve -p: a reader that is slow holds nobody up" \
+		"$(timeout 30 curl -sN "${url}events" | grep -m 10 -c '^data: {')" 10
+	check "serve -p: nor costs memory" test "$(awk '/^VmHWM/ { print $2 }' "/proc/$live_pid/status")" -lt 65536
+	exec 6>&-
 	kill "$host_pid"
 	check "serve -p: the end is told" wait_line events '^event: end'
 	eq "serve -p: the page stays" "$(status "$url")" 200
@@ -133,7 +141,7 @@ fi
 pages
 links
 if [ -n "$chromium" ]; then
-	for scenario in basic lossy empty sampled one cut; do
+	for scenario in basic lossy long empty sampled one cut; do
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"

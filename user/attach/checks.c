@@ -61,10 +61,10 @@ static void check_kernel(struct check *c)
 		set(c, CHECK_WARN, "unknown");
 		return;
 	}
-	set(c, major > 5 || (major == 5 && minor >= 8) ? CHECK_OK : CHECK_FAIL, "%.100s",
+	set(c, major > 5 || (major == 5 && minor >= 10) ? CHECK_OK : CHECK_FAIL, "%.100s",
 	    u.release);
 	if (c->result == CHECK_FAIL)
-		advise(c, "vmspan needs Linux 5.8 (ring buffers); 5.12 for everything.");
+		advise(c, "vmspan needs Linux 5.10, and 5.15 for everything it can.");
 }
 
 static void check_btf(struct check *c)
@@ -132,8 +132,8 @@ static void check_ring(struct check *c)
 
 static void check_storage(struct check *c)
 {
-	check_map(c, BPF_MAP_TYPE_TASK_STORAGE, "this kernel has none (5.11): no direct method",
-		  CHECK_WARN);
+	check_map(c, BPF_MAP_TYPE_TASK_STORAGE,
+		  "this kernel has none: batches of instrumented programs only", CHECK_WARN);
 }
 
 static void check_tracepoints(struct check *c)
@@ -146,30 +146,57 @@ static void check_tracepoints(struct check *c)
 	advise(c, "Run a kernel with BTF, or trace each process by its PID.");
 }
 
-/* Everything the trace needs, loaded for real. */
+static bool loads(const struct tracer_config *config, bool *life, struct err *e)
+{
+	struct tracer *t = tracer_open(config, e);
+
+	if (!t)
+		return false;
+	*life = tracer_has_life(t);
+	tracer_free(t);
+	return true;
+}
+
+/* Everything a trace may need, loaded for real: all at once, else one by one. */
 static void check_load(struct check *c)
 {
-	struct tracer_config config = { .direct = true, .children = true };
+	static const struct {
+		const char *what;
+		struct tracer_config config;
+	} parts[] = {
+		{ "the direct method", { .direct = true } },
+		{ "exact mode", { .exact = true } },
+		{ "stock VMs", { .vm_hz = 99 } },
+	};
+	const struct tracer_config all = {
+		.direct = true, .exact = true, .children = true, .vm_hz = 99
+	};
+	const struct tracer_config batches = { .children = true };
+	char without[128] = "";
 	struct err e = { 0 };
-	struct tracer *t = tracer_open(&config, &e);
+	bool life, other;
+	size_t i, n;
 
-	if (t) {
-		set(c, tracer_has_life(t) ? CHECK_OK : CHECK_WARN, "loaded%s",
-		    tracer_has_life(t) ? "" : ", without those that follow children");
-		tracer_free(t);
+	if (loads(&all, &life, NULL)) {
+		set(c, life ? CHECK_OK : CHECK_WARN, "loaded%s",
+		    life ? "" : ", without those that follow children");
 		return;
 	}
-	/* The direct method alone may be what this kernel cannot do. */
-	config.direct = false;
-	t = tracer_open(&config, NULL);
-	if (t) {
-		set(c, CHECK_WARN, "loaded, without the direct method: %.120s", e.what);
-		tracer_free(t);
+	if (!loads(&batches, &life, &e)) {
+		set(c, CHECK_FAIL, "%.190s", e.what);
+		c->status = err_status(&e);
+		advise(c, e.hint);
 		return;
 	}
-	set(c, CHECK_FAIL, "%.190s", e.what);
-	c->status = err_status(&e);
-	advise(c, e.hint);
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (loads(&parts[i].config, &other, &e))
+			continue;
+		n = strlen(without);
+		snprintf(without + n, sizeof(without) - n, "%s%s", n ? ", " : "", parts[i].what);
+	}
+	set(c, CHECK_WARN, "loaded, without %s%s", without[0] ? without : "all of them at once",
+	    life ? "" : "; children are not followed");
+	advise(c, e.what);
 }
 
 static void check_msr(struct check *c)

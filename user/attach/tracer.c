@@ -177,7 +177,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	/* Maps of programs that stay unloaded need no memory either. */
 	if (config->direct)
 		configure_direct(t);
-	else
+	else if (!config->calls)
 		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
 	if (config->exact)
 		configure_exact(t);
@@ -189,7 +189,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	if (!r && !config->vm_hz)
 		r = vm_leave_out(t);
 	else if (!r)
-		vm_configure(t, config->vm_hz);
+		r = vm_configure(t, config->vm_hz, config->calls);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
 	if (!r && (config->direct || config->exact))
@@ -197,6 +197,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	t->exact = config->exact;
 	t->has_life = !r && life;
 	t->direct = config->direct;
+	t->calls = config->calls;
 	t->children = config->children;
 	return r;
 }
@@ -224,6 +225,23 @@ static int open_what_loads(struct tracer *t, struct tracer_config *c)
 	return r;
 }
 
+/* What the kernel lacks for what was asked for, in words the loader has not. */
+static void say_missing(const struct tracer_config *config, int r, struct err *err)
+{
+	const char *what = config->direct  ? "the direct method"
+			   : config->exact ? "exact mode"
+			   : config->vm_hz ? "tracing a stock VM"
+					   : NULL;
+
+	if (!what || libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 0)
+		return;
+	err_set_status(err, r, EXIT_FAILED,
+		       "%s needs BPF task storage, which this kernel does not have", what);
+	err_hint(err,
+		 "Run Linux 5.15 or newer. What this kernel can do is tracing programs with the "
+		 "SDK, without --exact and --method direct.");
+}
+
 struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
@@ -240,6 +258,8 @@ struct tracer *tracer_open(const struct tracer_config *config, struct err *err)
 	r = open_what_loads(t, &c);
 	if (!r)
 		return t;
+	if (r != -EPERM && r != -EACCES)
+		say_missing(config, r, err);
 	kernel_error(err, r,
 		     config->direct ? "loading the BPF programs (direct method)"
 				    : "loading the BPF programs");
@@ -419,5 +439,7 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
 
 int tracer_tail(struct tracer *t)
 {
+	if (t->calls)
+		return for_each_task(t->skel->progs.vm_tail);
 	return t->direct ? for_each_task(t->skel->progs.watch_tail) : 0;
 }

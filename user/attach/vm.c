@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/vm.h"
 
+#include "attach/clock.h"
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 
@@ -61,10 +62,12 @@ int vm_leave_out(struct tracer *t)
 
 	if (!r)
 		r = bpf_map__set_autocreate(t->skel->maps.vm_procs, false);
+	if (!r)
+		r = bpf_map__set_autocreate(t->skel->maps.call_ids, false);
 	return r ? r : bpf_map__set_autocreate(t->skel->maps.frame_ids, false);
 }
 
-void vm_configure(struct tracer *t, u32 hz)
+int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
 	struct bpf_program *list[16];
 	size_t i;
@@ -74,6 +77,11 @@ void vm_configure(struct tracer *t, u32 hz)
 		bpf_program__set_autoload(list[i], true);
 	fill_calls(t->skel->rodata->call_ranks);
 	t->skel->rodata->period_ns = NSEC_PER_SEC / hz;
+	t->skel->rodata->exact_calls = calls;
+	bpf_program__set_autoload(t->skel->progs.vm_call_begin, calls);
+	bpf_program__set_autoload(t->skel->progs.vm_call_end, calls);
+	bpf_program__set_autoload(t->skel->progs.vm_tail, calls);
+	return calls ? 0 : bpf_map__set_autocreate(t->skel->maps.call_ids, false);
 }
 
 static int keep(struct tracer *t, struct bpf_link *link)
@@ -190,6 +198,22 @@ void vm_untrace(struct tracer *t, u32 pid)
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid);
 }
 
+/* The programs of the scheduler are gone before the tail is run. */
+void vm_end_calls(struct tracer *t)
+{
+	int fd = bpf_map__fd(t->skel->maps.vm_procs);
+	u32 pid;
+
+	if (!t->calls)
+		return;
+	t->skel->bss->calls_end = clock_mono_ns();
+	while (!bpf_map_get_next_key(fd, NULL, &pid))
+		if (bpf_map_delete_elem(fd, &pid))
+			break;
+	vm_stop(t);
+	tracer_tail(t);
+}
+
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
 			 struct err *err)
 {
@@ -203,6 +227,8 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 		[VM_STATUS] = t->skel->progs.vm_status,
 		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
 		[VM_STALL_END] = t->skel->progs.vm_stall_end,
+		[VM_CALL_BEGIN] = t->skel->progs.vm_call_begin,
+		[VM_CALL_END] = t->skel->progs.vm_call_end,
 	};
 	char name[32], what[256], provider[VM_NAME_MAX];
 	const char *probe = vm_probe(v->profile, role, provider);
@@ -224,4 +250,47 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 	snprintf(what, sizeof(what), "attaching to probe %s:%s", provider, probe);
 	kernel_error(err, -errno, what);
 	return NULL;
+}
+
+/*
+ * The probe behind the switch would fire far too often; its semaphore is all
+ * that is wanted. So it is raised by a breakpoint at code that runs no more.
+ */
+struct bpf_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
+			   const struct vm_calls *c, struct err *err)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = c->switch_offset);
+	struct bpf_link *link;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
+	link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, pid ? (pid_t)pid : -1, name,
+					       c->quiet_offset, &opts);
+	if (!link)
+		kernel_error(err, -errno, "switching probes at calls on");
+	return link;
+}
+
+static int runs_of(const struct bpf_program *p, u64 *count, u64 *ns)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+		return -errno;
+	*count = info.run_cnt;
+	*ns = info.run_time_ns;
+	return 0;
+}
+
+int vm_runs(const struct tracer *t, struct vm_runs *to)
+{
+	int r = runs_of(t->skel->progs.vm_call_begin, &to->begins, &to->begin_ns);
+
+	return r ? r : runs_of(t->skel->progs.vm_call_end, &to->ends, &to->end_ns);
+}
+
+int vm_count_runs(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
 }

@@ -4,7 +4,7 @@
 #define ATTACH_VM_H
 
 #include "attach/tracer.h"
-#include "probe/vm.h"
+#include "probe/vm_calls.h"
 
 #define VM_HZ 99
 #define VM_HZ_MAX 10000
@@ -12,7 +12,7 @@
 /* Before the load: nothing of it is wanted. 0 or negative errno. */
 int vm_leave_out(struct tracer *t);
 /* Before the load: which programs are wanted. */
-void vm_configure(struct tracer *t, u32 hz);
+int vm_configure(struct tracer *t, u32 hz, bool calls);
 /*
  * Processes' births and ends, before the programs of tracer_watch_life(), or
  * the news of a process's end would come before its last records. 0 or negative
@@ -32,9 +32,22 @@ void vm_stop(struct tracer *t);
 /* Adds a process to those that are walked. 0 or negative errno. */
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);
 void vm_untrace(struct tracer *t, u32 pid);
+/* Exact calls end, now, at once in all processes: probes take long to take away. */
+void vm_end_calls(struct tracer *t);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.
  * NULL with *err filled. */
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
 			 struct err *err);
+
+/* What makes the probes at calls fire, of those of vm_site(). */
+struct bpf_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
+			   const struct vm_calls *c, struct err *err);
+/* How often the programs of those probes ran so far, and for how long; the
+ * kernel counts while vm_count_runs() is held open. 0 or negative errno. */
+struct vm_runs {
+	u64 begins, ends, begin_ns, end_ns;
+};
+int vm_runs(const struct tracer *t, struct vm_runs *to);
+int vm_count_runs(void); /* a descriptor or negative errno */
 
 #endif

@@ -17,6 +17,7 @@ enum exit_status {
 	EXIT_USAGE = 2, /* bad usage */
 	EXIT_PERMISSION = 3, /* a permission is missing */
 	EXIT_NOTHING = 4, /* nothing to trace in the target */
+	EXIT_REFUSED = 5, /* the price of --exact-calls was not agreed to */
 };
 
 struct err {

@@ -72,6 +72,7 @@ static void put_status(struct out *o)
 		[EXIT_USAGE] = "bad usage",
 		[EXIT_PERMISSION] = "a permission is missing",
 		[EXIT_NOTHING] = "nothing to trace in the target",
+		[EXIT_REFUSED] = "the price of --exact-calls was not agreed to",
 	};
 	size_t i;
 

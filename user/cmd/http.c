@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/http.h"
 #include "base/text.h"
+#include "cmd/mhd.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,13 +99,13 @@ static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, stru
 			     const char *type)
 {
 	struct MHD_Response *r =
-		MHD_create_response_from_buffer(o->buf.len, o->buf.data, MHD_RESPMEM_MUST_COPY);
+		mhd.create_response_from_buffer(o->buf.len, o->buf.data, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result rc = MHD_NO;
 
 	if (r) {
-		MHD_add_response_header(r, "Content-Type", type);
-		rc = MHD_queue_response(c, status, r);
-		MHD_destroy_response(r);
+		mhd.add_response_header(r, "Content-Type", type);
+		rc = mhd.queue_response(c, status, r);
+		mhd.destroy_response(r);
 	}
 	return rc;
 }
@@ -144,10 +144,13 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 
 struct http *http_open(const char *address, const struct http_page *page, struct err *err)
 {
-	struct http *h = calloc(1, sizeof(*h));
 	const union MHD_DaemonInfo *info;
+	struct http *h;
 	int fd;
 
+	if (mhd_load(err))
+		return NULL;
+	h = calloc(1, sizeof(*h));
 	if (!h) {
 		err_set(err, -ENOMEM, "out of memory");
 		return NULL;
@@ -158,15 +161,15 @@ struct http *http_open(const char *address, const struct http_page *page, struct
 		free(h);
 		return NULL;
 	}
-	h->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
+	h->daemon = mhd.start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, h,
 				     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 				     (unsigned int)HTTP_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 				     (unsigned int)HTTP_SECONDS, MHD_OPTION_END);
-	info = h->daemon ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	info = h->daemon ? mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	if (!info) {
 		err_set(err, -EIO, "cannot start the HTTP server on %s", address);
 		if (h->daemon)
-			MHD_stop_daemon(h->daemon);
+			mhd.stop_daemon(h->daemon);
 		else
 			close(fd);
 		free(h);
@@ -188,14 +191,14 @@ int http_fd(const struct http *h)
 
 void http_run(struct http *h)
 {
-	MHD_run(h->daemon);
+	mhd.run(h->daemon);
 }
 
 u64 http_timeout(const struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(h->daemon, &ms) != MHD_YES)
+	if (mhd.get_timeout(h->daemon, &ms) != MHD_YES)
 		return 0;
 	return ms ? ms * NSEC_PER_MSEC : 1;
 }
@@ -204,6 +207,6 @@ void http_close(struct http *h)
 {
 	if (!h)
 		return;
-	MHD_stop_daemon(h->daemon);
+	mhd.stop_daemon(h->daemon);
 	free(h);
 }

@@ -54,9 +54,11 @@ static void put_help(struct out *o)
 		    "running process spends the time of each turn of its event loop.\n\n");
 	for (c = commands; c->name; c++)
 		out_printf(o, "  %-14s %s\n", c->name, c->about);
-	out_puts(o, "\n'vmspan COMMAND --help' lists the options of a command.\n"
-		    "Exit status: 0 done, 1 failed at run time, 2 bad usage, 3 no permission,\n"
-		    "4 nothing to trace in the target.\n");
+	out_puts(o,
+		 "\n'vmspan COMMAND --help' lists the options of a command.\n"
+		 "Exit status: 0 done, 1 failed at run time, 2 bad usage, 3 no permission,\n"
+		 "4 nothing to trace in the target, 5 the price of --exact-calls was not agreed\n"
+		 "to.\n");
 }
 
 static int print_help(void)

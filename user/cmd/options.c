@@ -127,6 +127,12 @@ static const struct option_row table[] = {
 	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
 	  "have the CPU",
 	  LIVE, set_flag, AT(target.exact) },
+	{ "exact-calls", 0, NULL,
+	  "measure every call in a stock VM, by its own probes: exact, and at a price, which a "
+	  "trial second tells first",
+	  LIVE, set_flag, AT(target.calls) },
+	{ "yes", 0, NULL, "go on although --exact-calls makes the program more than twice as slow",
+	  LIVE, set_flag, AT(target.yes) },
 	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },
 	{ "html", 0, "FILE", "write a page for a browser instead", IN_REPORT, set_text,
 	  AT(output.html) },

@@ -28,6 +28,7 @@ struct options {
 		bool no_children;
 		u32 hz; /* looks a second at stacks; 0: default */
 		bool exact;
+		bool calls, yes;
 	} target;
 	struct model_config model;
 	struct view view;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
+#include "cmd/calls_price.h"
 #include "source/live.h"
 #include "source/replay.h"
 
@@ -50,6 +51,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 		.no_children = o->target.no_children,
 		.hz = o->target.hz,
 		.exact = o->target.exact,
+		.calls = o->target.calls,
 	};
 	int rc;
 
@@ -59,6 +61,11 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	if (rc)
 		return rc;
 	s->waking = true;
+	if (config.calls) {
+		rc = calls_price(o, &config, e);
+		if (rc)
+			return rc;
+	}
 	s->source = live_open(&config, e);
 	if (!s->source)
 		return e->code ? e->code : err_set(e, -EIO, "cannot attach");

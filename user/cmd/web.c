@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/web.h"
 #include "cmd/web_host.h"
+#include "cmd/mhd.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,21 +87,21 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, str
 	if (!r)
 		return MHD_NO;
 	for (i = 0; i < ARRAY_SIZE(headers); i++)
-		MHD_add_response_header(r, headers[i][0], headers[i][1]);
-	rc = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+		mhd.add_response_header(r, headers[i][0], headers[i][1]);
+	rc = mhd.queue_response(c, status, r);
+	mhd.destroy_response(r);
 	return rc;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, const char *words)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(words), (void *)words,
+	struct MHD_Response *r = mhd.create_response_from_buffer(strlen(words), (void *)words,
 								 MHD_RESPMEM_PERSISTENT);
 
 	if (r)
-		MHD_add_response_header(r, "Content-Type", "text/plain; charset=utf-8");
+		mhd.add_response_header(r, "Content-Type", "text/plain; charset=utf-8");
 	if (r && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, "Allow", "GET");
+		mhd.add_response_header(r, "Allow", "GET");
 	return answer(c, status, r);
 }
 
@@ -139,11 +139,11 @@ static enum MHD_Result send_page(struct web *w, struct MHD_Connection *c)
 	if (!b)
 		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
 	b->refs++;
-	r = MHD_create_response_from_callback(b->len, BLOCK, read_blob, b, blob_put);
+	r = mhd.create_response_from_callback(b->len, BLOCK, read_blob, b, blob_put);
 	if (!r)
 		blob_put(b);
 	else
-		MHD_add_response_header(r, "Content-Type", "text/html; charset=utf-8");
+		mhd.add_response_header(r, "Content-Type", "text/html; charset=utf-8");
 	return answer(c, MHD_HTTP_OK, r);
 }
 
@@ -205,7 +205,7 @@ static ssize_t read_stream(void *ctx, uint64_t at, char *to, size_t max)
 		if (s->told_end)
 			return MHD_CONTENT_READER_END_OF_STREAM;
 		s->suspended = true;
-		MHD_suspend_connection(s->connection);
+		mhd.suspend_connection(s->connection);
 		return 0;
 	}
 	n = min_u64(s->now->len - s->offset, max);
@@ -219,7 +219,7 @@ static void stream_wake(struct stream *s)
 	if (!s->suspended)
 		return;
 	s->suspended = false;
-	MHD_resume_connection(s->connection);
+	mhd.resume_connection(s->connection);
 }
 
 static enum MHD_Result send_stream(struct web *w, struct MHD_Connection *c)
@@ -235,14 +235,14 @@ static enum MHD_Result send_stream(struct web *w, struct MHD_Connection *c)
 	*s = (struct stream){ .web = w, .connection = c };
 	/* Headers go out with the first bytes: the page learns it is connected. */
 	s->now = event_blob("retry: 2000", NULL, 0);
-	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, s, stream_free);
+	r = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, s, stream_free);
 	if (!r) {
 		blob_put(s->now);
 		free(s);
 		return MHD_NO;
 	}
 	w->streams[w->stream_count++] = s;
-	MHD_add_response_header(r, "Content-Type", "text/event-stream");
+	mhd.add_response_header(r, "Content-Type", "text/event-stream");
 	return answer(c, MHD_HTTP_OK, r);
 }
 
@@ -264,7 +264,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 				  const char *method, const char *version, const char *body,
 				  size_t *body_len, void **state)
 {
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	const char *host = mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Host");
 	struct web *w = ctx;
 
 	(void)version;
@@ -309,7 +309,7 @@ static void no_log(void *ctx, const char *fmt, va_list ap)
 
 static int watch(struct web *w)
 {
-	const union MHD_DaemonInfo *info = MHD_get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	const union MHD_DaemonInfo *info = mhd.get_daemon_info(w->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct epoll_event ready = { .events = EPOLLIN };
 
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -333,13 +333,13 @@ struct web *web_open(const struct web_config *config, struct err *e)
 	}
 	w->config = *config;
 	w->epoll = w->again = -1;
-	if (make_token(w, e))
+	if (mhd_load(e) || make_token(w, e))
 		goto fail;
 	fd = web_listen(config->listen ? config->listen : "127.0.0.1:0", config->allow_remote, host,
 			&w->port, e);
 	if (fd < 0)
 		goto fail;
-	w->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+	w->daemon = mhd.start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
 				     0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER,
 				     no_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 				     MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
@@ -373,7 +373,7 @@ void web_close(struct web *w)
 		stream_wake(w->streams[i]);
 	}
 	if (w->daemon)
-		MHD_stop_daemon(w->daemon);
+		mhd.stop_daemon(w->daemon);
 	if (w->epoll >= 0)
 		close(w->epoll);
 	if (w->again >= 0)
@@ -398,8 +398,8 @@ void web_run(struct web *w)
 	if (read(w->again, &count, sizeof(count)) < 0)
 		count = 0;
 	for (i = 0; i < ROUNDS_MAX; i++) {
-		MHD_run(w->daemon);
-		if (MHD_get_timeout(w->daemon, &wait) != MHD_YES || wait)
+		mhd.run(w->daemon);
+		if (mhd.get_timeout(w->daemon, &wait) != MHD_YES || wait)
 			return;
 	}
 	count = 1;

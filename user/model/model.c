@@ -206,10 +206,12 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		return -ENOMEM;
 	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, st->proc->rows };
 	if (span) {
-		m->spans++;
+		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
 		if (!c)
 			return -ENOMEM;
+		/* A compartment seen for the first time may have moved the rows. */
+		rules.rows = st->proc->rows;
 		rc = turn_span(t, &rules, s, c, &stay);
 	} else {
 		rc = turn_stay(t, &rules, s, &stay);
@@ -444,6 +446,7 @@ static int item_batch(struct model *m, const struct item_batch *b)
 	struct stream *st = stream_of(m, b);
 	bool sched = b->registry == ITEM_SCHED_REGISTRY;
 	u64 ignored = 0;
+	int rc;
 
 	if (!st) {
 		/* More registries than anybody has: count what is left out. */
@@ -453,8 +456,13 @@ static int item_batch(struct model *m, const struct item_batch *b)
 	}
 	if (!st->sched && stream_sched(st, b))
 		return -ENOMEM;
-	/* Missing scheduler records are counted where they were lost. */
-	return stream_order(st, b, take_batch, m, sched ? &ignored : &m->missing);
+	if (!sched)
+		return stream_order(st, b, take_batch, m, &m->missing);
+	/* The kernel side hands these over in order: to wait for one that is
+	 * missing would let the spans behind it pass for whole. They are counted
+	 * where they were lost. */
+	rc = stream_order(st, b, take_batch, m, &ignored);
+	return rc ? rc : stream_drain(st, take_batch, m, &ignored);
 }
 
 static int item_defs(struct model *m, const struct item_defs *d)

@@ -122,6 +122,7 @@ static int settle_waits(struct model *m, const struct proc *p, const struct turn
 			return -ENOMEM;
 		m->event_waits[i] = wait_shown(&m->set, row);
 		m->event_waits[i].ns = ns;
+		m->event_waits[i].begin_ns = clock_ns(&m->clock, w->begin);
 		m->event_waits[i].count = w->count;
 	}
 	e->waits = m->event_waits;

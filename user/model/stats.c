@@ -37,15 +37,20 @@
 	X(op, count)     \
 	X(op, total_ns)  \
 	X(op, freed_bytes)
-#define LEDGER_FIELDS(X, op) \
-	X(op, self_ns)       \
-	X(op, gc_ns)         \
-	X(op, blocked_ns)    \
-	X(op, native_ns)     \
-	X(op, moved_ns)      \
-	X(op, stale_ns)      \
-	X(op, lost_ns)       \
-	X(op, preempted_ns)  \
+#define LEDGER_FIELDS(X, op)                             \
+	X(op, self_ns)                                   \
+	X(op, gc_ns)                                     \
+	X(op, blocked_ns)                                \
+	X(op, native_ns)                                 \
+	X(op, moved_ns)                                  \
+	X(op, stale_ns)                                  \
+	X(op, lost_ns)                                   \
+	X(op, preempted_ns)                              \
+	X(op, native_off_ns[VMSPAN_OFF_PREEMPTED])       \
+	X(op, native_off_ns[VMSPAN_OFF_SLEEPING])        \
+	X(op, native_off_ns[VMSPAN_OFF_IO])              \
+	X(op, native_off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
+	X(op, native_off_ns[VMSPAN_OFF_LOCK])            \
 	X(op, event_wall_ns)
 #define APPLY(op, field) to->field op from->field;
 

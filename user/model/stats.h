@@ -40,6 +40,9 @@ struct ledger {
 	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
 	u64 preempted_ns; /* of native: others had the CPU; exact mode only */
+	/* Exact mode: off the CPU by reason while no compartment was in. What is
+	 * waited is in blocked_ns, the rest in preempted_ns. */
+	u64 native_off_ns[VMSPAN_OFF_REASONS];
 };
 
 struct event_stats {
@@ -77,6 +80,7 @@ struct model_wait {
 	const char *peer_process; /* its name; "" where it is not known */
 	const char *peer_group; /* the peer was in it when it did; "" not known */
 	u64 ns, count;
+	u64 begin_ns; /* of one event's: when the first began */
 };
 
 /* to += from, to -= from (an earlier state; max stays that of `to`). The

@@ -230,7 +230,9 @@ static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u
 static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth, bool valid,
 		       const struct inside *in, u64 seq, u64 shallower)
 {
-	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = 1 },
+	/* A stay is counted in the event that it began in. */
+	u64 ticks = !(s->h.depth & VMSPAN_F_PART);
+	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = ticks },
 		     within = { 0 };
 	struct outer *top;
 
@@ -330,6 +332,7 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 				struct stay *out)
 {
 	u64 shallower, seq = t->closed + 1;
+	u64 once = !(s->h.depth & VMSPAN_F_PART);
 	bool moved, stale, valid;
 	struct measured m;
 	u32 i;
@@ -370,11 +373,11 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 		struct share *sh = &t->shares[tc->shares[i]];
 
 		if (stale)
-			sh->stale++;
+			sh->stale += once;
 		else if (moved)
-			sh->moved++;
+			sh->moved += once;
 		else
-			sh->stayed++;
+			sh->stayed += once;
 		if (share_close(sh, s, depth, valid, &m.in, seq, shallower))
 			return -ENOMEM;
 	}
@@ -387,7 +390,8 @@ static bool span_plain(const struct turn *t, const struct turn_rules *rules,
 		       const struct vmspan_span *s, u16 depth)
 {
 	return t->pend_len && t->pend[t->pend_len - 1].depth == depth && !rules->sched &&
-	       s->cpu_begin == s->cpu_end && s->end >= s->begin && s->begin > rules->gap_cycles;
+	       !(s->h.depth & VMSPAN_F_PART) && s->cpu_begin == s->cpu_end && s->end >= s->begin &&
+	       s->begin > rules->gap_cycles;
 }
 
 /* The same as what turn_span() does to all others, for most of them. */
@@ -473,6 +477,7 @@ void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);
 
+	t->native_off = *off;
 	add(&t->off, total);
 	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
 	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
@@ -564,6 +569,9 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		.lost_ns = out[PART_LOST],
 		.event_wall_ns = wall,
 	};
+	for (i = VMSPAN_OFF_PREEMPTED; t->exact && own && !*discarded && i < VMSPAN_OFF_REASONS;
+	     i++)
+		l->native_off_ns[i] = scale(min_u64(t->native_off.cycles[i], own), wall, own);
 	for (i = 0; i < t->comp_len; i++) {
 		t->comps[i].self_ns = out[PARTS + i];
 		l->self_ns += out[PARTS + i];

@@ -80,6 +80,7 @@ struct turn {
 	u32 share_parked, comp_parked;
 	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
 	u64 off; /* cycles off the CPU, whatever they count as */
+	struct off_sum native_off; /* of them: in no stay */
 	bool exact; /* all of it is covered by the scheduler's record */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */

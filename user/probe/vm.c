@@ -5,6 +5,7 @@
 #include "probe/maps.h"
 #include "probe/target.h"
 #include "probe/vm_file.h"
+#include "probe/vm_published.h"
 
 #include <errno.h>
 #include <libelf.h>
@@ -337,6 +338,7 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 {
 	const struct vm_profile *p = t->profile;
 	const char *why = NULL;
+	int published;
 
 	memset(to, 0, sizeof(*to));
 	to->kind = p->kind;
@@ -344,9 +346,16 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 	to->flags = (p->loop ? VM_LOOPS : 0) | (p->bursts ? VM_BURSTS : 0);
 	if (!vm_walks(p))
 		return 0;
-	if (!t->layout)
+	published = p->kind == VM_CPYTHON ? cpython_published(pid, t->root, to->off) : -ENOENT;
+	if (published == -ENOTSUP)
+		return err_set(err, -ENOTSUP,
+			       "process %u: %s %s runs without a GIL, and its "
+			       "frames cannot be walked",
+			       pid, p->name, t->version);
+	if (published && !t->layout)
 		return refuse(pid, t, "no table of its offsets is known", err);
-	memcpy(to->off, t->layout->off, sizeof(to->off));
+	if (published)
+		memcpy(to->off, t->layout->off, sizeof(to->off));
 	to->flags |= VM_WALK;
 	if (p->kind == VM_CPYTHON)
 		why = check_cpython(pid, to);

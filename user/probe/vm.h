@@ -24,6 +24,10 @@ enum vm_role {
 	VM_STATUS,
 	VM_STALL_BEGIN,
 	VM_STALL_END,
+	/* Of every call: for exact calls alone. */
+	VM_CALL_BEGIN,
+	VM_CALL_END,
+	VM_CALL_SWITCH, /* its semaphore alone makes the others fire */
 	VM_ROLES,
 };
 
@@ -58,6 +62,14 @@ struct vm_profile {
 	u32 rule_count;
 	struct vm_layout layouts[VM_LAYOUTS_MAX];
 	u32 layout_count;
+	/* Of probes at calls. env: a variable that switches them on, flag: an
+	 * argument that does; only: what they tell of; none: why there are none. */
+	struct {
+		char env[VM_NAME_MAX], only[VM_NAME_MAX], none[160];
+		bool has_flag;
+		regex_t flag;
+		char flag_name[VM_NAME_MAX];
+	} calls;
 };
 
 /* Reads a profile; `where` names it in errors. 0, -EINVAL, -ENOMEM. What was

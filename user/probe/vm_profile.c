@@ -21,6 +21,9 @@ static const char *const roles[VM_ROLES] = {
 	[VM_STATUS] = "status",
 	[VM_STALL_BEGIN] = "stall_begin",
 	[VM_STALL_END] = "stall_end",
+	[VM_CALL_BEGIN] = "call_begin",
+	[VM_CALL_END] = "call_end",
+	[VM_CALL_SWITCH] = "call_switch",
 };
 
 static const char *const kinds[VM_KINDS] = {
@@ -184,6 +187,26 @@ static int take_layout(struct parse *c, const char *version, const char *key, co
 	return 1;
 }
 
+static int take_calls(struct parse *c, const char *key, const char *value)
+{
+	struct vm_profile *p = c->p;
+
+	if (!strcmp(key, "env"))
+		return bad_line_text(&c->bad, p->calls.env, VM_NAME_MAX, value);
+	if (!strcmp(key, "only"))
+		return bad_line_text(&c->bad, p->calls.only, VM_NAME_MAX, value);
+	if (!strcmp(key, "none"))
+		return bad_line_text(&c->bad, p->calls.none, sizeof(p->calls.none), value);
+	if (!strcmp(key, "start_with"))
+		return bad_line_text(&c->bad, p->calls.flag_name, VM_NAME_MAX, value);
+	if (strcmp(key, "flag"))
+		return bad_line(&c->bad, key, "no such key in [calls]");
+	if (p->calls.has_flag)
+		return bad_line(&c->bad, value, "set twice");
+	p->calls.has_flag = set_regex(c, &p->calls.flag, value);
+	return p->calls.has_flag;
+}
+
 /* ROLE = WHY, ROLE_do = ADVICE */
 static int take_silent(struct parse *c, const char *key, const char *value)
 {
@@ -212,6 +235,8 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return role < 0 ? bad_line(&c->bad, key, "no such role in [probes]")
 				: bad_line_text(&c->bad, c->p->probes[role], VM_NAME_MAX, value);
 	}
+	if (!strcmp(section, "calls"))
+		return take_calls(c, key, value);
 	if (!strcmp(section, "silent"))
 		return take_silent(c, key, value);
 	if (!strcmp(section, "groups") || !strcmp(section, "fallback"))
@@ -271,6 +296,8 @@ void vm_profile_free(struct vm_profile *p)
 
 	if (p->has_file)
 		regfree(&p->file);
+	if (p->calls.has_flag)
+		regfree(&p->calls.flag);
 	for (i = 0; i < p->rule_count; i++)
 		regfree(&p->rules[i].regex);
 	memset(p, 0, sizeof(*p));

@@ -150,6 +150,15 @@ static u64 head_shape(const struct vmspan_head *h)
 	       (u64)(h->type == VMSPAN_EVENT ? 0 : h->id) << 32;
 }
 
+static struct vmspan_head head_of(u64 shape)
+{
+	return (struct vmspan_head){ (u8)shape, (u8)(shape >> 8), (u16)(shape >> 16),
+				     (u32)(shape >> 32) };
+}
+
+/* Type and slots of the shape of every span. */
+#define SPAN_SHAPE (VMSPAN_SPAN | 1u << 8)
+
 static u16 *shape_slot(struct records *r, u64 shape)
 {
 	u32 size = ARRAY_SIZE(r->shape_at), i = hash(shape, size);
@@ -552,7 +561,7 @@ static void record_write(struct records *r, struct records_thread *t, struct cod
 {
 	u64 shape = head_shape(&u->h);
 
-	if (u->h.type == VMSPAN_SPAN && u->h.slots == 1)
+	if ((shape & 0xffff) == SPAN_SHAPE)
 		record_code(r, t, c, u, shape, true);
 	else
 		record_code(r, t, c, u, shape, false);
@@ -601,10 +610,12 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 	*size = (u32)(shape >> 8 & 0xff) * VMSPAN_SLOT;
 	if (!*size || *size > room || c->in.bad)
 		return -EBADMSG;
-	if (coded) {
+	if (coded && (shape & 0xffff) == SPAN_SHAPE) {
+		u->h = head_of(shape);
+		code_span(r, t, c, false, plain, shape, before, &u->span);
+	} else if (coded) {
 		memset(u, 0, *size);
-		u->h = (struct vmspan_head){ (u8)shape, (u8)(shape >> 8), (u16)(shape >> 16),
-					     (u32)(shape >> 32) };
+		u->h = head_of(shape);
 		code_fields(r, t, c, false, plain, shape, before, u);
 	} else {
 		u->words[0] = shape;

@@ -293,6 +293,18 @@ static void find_cause(const struct alerts *a, struct alert *x, const struct mod
 	}
 }
 
+/* Names of waits live as long as the model. */
+static struct model_wait longest_wait(const struct model_event *e, const char *group)
+{
+	struct model_wait best = { 0 };
+	u32 i;
+
+	for (i = 0; i < e->wait_count; i++)
+		if (e->waits[i].ns > best.ns && !strcmp(e->waits[i].group, group))
+			best = e->waits[i];
+	return best;
+}
+
 /* The event is the worst so far: it is what the alert shows. */
 static void fill(const struct alerts *a, struct alert *x, const struct model_event *e,
 		 const struct model_share *s, struct tree *tree)
@@ -307,6 +319,7 @@ static void fill(const struct alerts *a, struct alert *x, const struct model_eve
 	x->cpu_ns = s->cpu_ns;
 	x->preempted_ns = s->preempted_ns;
 	memcpy(x->off_ns, s->off_ns, sizeof(x->off_ns));
+	x->wait = longest_wait(e, s->group);
 	x->ticks = s->ticks;
 	x->spans = s->spans;
 	x->event.iteration = e->iteration;

@@ -58,6 +58,7 @@ struct alert {
 	/* Exact mode: others had the CPU, not in total_ns; and of self_ns: off
 	 * the CPU, by enum vmspan_off. */
 	u64 preempted_ns, off_ns[VMSPAN_OFF_REASONS];
+	struct model_wait wait; /* the longest of its own for one peer; count 0: none */
 	u64 ticks, spans;
 	u64 highest_blocked_ns; /* in one event, since the last alert */
 	u32 occurrences; /* events at or over the threshold in this batch */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/text.h"
 #include "sink/alert.h"
+#include "sink/figures.h"
+#include "sink/waits.h"
 #include "sink/words.h"
 
 #include <stdio.h>
@@ -55,13 +57,18 @@ static unsigned int percent(u64 part, u64 whole)
 static void put_share(char *dst, size_t cap, const struct alert *a)
 {
 	struct peer_sum peer = { 0 };
+	char who[WAITS_PEER_MAX];
 
 	*dst = 0;
 	if (a->gc_ns * 2 >= a->total_ns) {
 		snprintf(dst, cap, ", %u %% of it in a collection", percent(a->gc_ns, a->total_ns));
 	} else if (a->blocked_ns * 2 >= a->total_ns) {
 		find_peer(a->tree ? a->tree->roots : NULL, &peer);
-		if (peer.peer)
+		if (a->wait.ns * 2 >= a->blocked_ns && a->wait.count)
+			snprintf(dst, cap, ", %u %% of it waiting for %s",
+				 percent(a->blocked_ns, a->total_ns),
+				 waits_peer_text(who, sizeof(who), &a->wait));
+		else if (peer.peer)
 			snprintf(dst, cap, ", %u %% of it waiting for process %" PRIu64,
 				 percent(a->blocked_ns, a->total_ns), peer.peer);
 		else
@@ -75,7 +82,8 @@ static void put_share(char *dst, size_t cap, const struct alert *a)
 
 char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 {
-	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX], share[64];
+	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX];
+	char share[WAITS_PEER_MAX + 64];
 	const char *outer = outermost(a);
 	char cause[NAME_CUT + 48] = "";
 
@@ -223,13 +231,7 @@ static void event_json(struct json *j, const struct alert *a)
 	json_key_bool(j, "complete", !a->event.incomplete);
 	json_key_bool(j, "implicit", a->event.implicit);
 	json_key_object(j, "ledger");
-	json_key_u64(j, "self_ns", l->self_ns);
-	json_key_u64(j, "gc_ns", l->gc_ns);
-	json_key_u64(j, "blocked_ns", l->blocked_ns);
-	json_key_u64(j, "native_ns", l->native_ns);
-	json_key_u64(j, "moved_ns", l->moved_ns);
-	json_key_u64(j, "stale_ns", l->stale_ns);
-	json_key_u64(j, "lost_ns", l->lost_ns);
+	ledger_json(j, l);
 	json_end_object(j);
 	json_end_object(j);
 }
@@ -272,14 +274,9 @@ static void figures_json(struct json *j, const struct alert *a)
 	json_key_u64(j, "gc_ns", a->gc_ns);
 	json_key_u64(j, "blocked_ns", a->blocked_ns);
 	json_key_u64(j, "cpu_ns", a->cpu_ns);
-	json_key_u64(j, "preempted_ns", a->preempted_ns);
-	json_key_object(j, "off_ns");
-	json_key_u64(j, "preempted", a->off_ns[VMSPAN_OFF_PREEMPTED]);
-	json_key_u64(j, "sleeping", a->off_ns[VMSPAN_OFF_SLEEPING]);
-	json_key_u64(j, "io", a->off_ns[VMSPAN_OFF_IO]);
-	json_key_u64(j, "lock", a->off_ns[VMSPAN_OFF_LOCK]);
-	json_key_u64(j, "uninterruptible", a->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
-	json_end_object(j);
+	off_json(j, a->preempted_ns, a->off_ns);
+	if (a->wait.count)
+		waits_json(j, &a->wait, 1);
 	json_key_u64(j, "ticks", a->ticks);
 	json_key_u64(j, "spans", a->spans);
 	json_key_u64(j, "occurrences", a->occurrences);

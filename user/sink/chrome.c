@@ -2,6 +2,7 @@
 #include "sink/chrome.h"
 #include "base/map.h"
 #include "sink/complete.h"
+#include "sink/figures.h"
 #include "sink/flows.h"
 #include "sink/nesting.h"
 #include "sink/slices.h"
@@ -454,7 +455,6 @@ static void put_about(struct chrome *c, const char *key, const struct snapshot *
 		      const struct report_source *src)
 {
 	struct json *j = &c->json;
-	unsigned int i;
 
 	json_key_object(j, key);
 	json_key_string(j, "tool", "vmspan");
@@ -466,10 +466,7 @@ static void put_about(struct chrome *c, const char *key, const struct snapshot *
 	json_key_string(j, "nested", src->nested);
 	json_key_bool(j, "complete", snapshot_complete(s));
 	json_key_u64(j, "events_incomplete", s->events.incomplete);
-	json_key_object(j, "losses");
-	for (i = 0; i < LOSS_CAUSES; i++)
-		json_key_u64(j, loss_name(i), s->losses.records[i]);
-	json_end_object(j);
+	losses_json(j, &s->losses);
 	/* CLOCK_REALTIME at the start of the trace, where ts is 1. */
 	key_exact(j, "start_real_ns", c->config.start_real_ns);
 	json_key_u64(j, "intervals_cut", c->cut);

@@ -60,35 +60,76 @@ static bool overlap(const struct flow_end *a, const struct flow_end *b)
 	return a->begin < b->end && b->begin < a->end;
 }
 
+/* Was the wait announced too? Then its call is there already. */
+static bool announced(const struct flow_side *side, const struct flow_end *wait)
+{
+	u32 i;
+
+	for (i = 0; i < min_u64(side->call_count, FLOW_CALLS); i++)
+		if (side->calls[i].thread == wait->thread && overlap(&side->calls[i], wait))
+			return true;
+	return false;
+}
+
+static int add_call(struct flows *f, const struct flow_end *call, u32 peer)
+{
+	struct flow_side *side;
+	int rc = find_side(f, peer, &side);
+	u32 i;
+
+	if (rc || !side || (call->event && announced(side, call)))
+		return rc;
+	side->calls[side->call_count++ % FLOW_CALLS] = *call;
+	for (i = 0; !rc && i < min_u64(side->event_count, FLOW_EVENTS); i++)
+		if (overlap(call, &side->events[i]))
+			rc = f->fn(f->ctx, call, &side->events[i]);
+	return rc;
+}
+
 int flows_span(struct flows *f, const struct model_span *s)
 {
-	struct flow_end call = { s->thread->pid, s->thread->id, s->begin_ns, s->end_ns };
-	struct flow_side *side;
-	int rc;
-	u32 i;
+	struct flow_end call = { s->thread->pid, s->thread->id, s->begin_ns,
+				 s->end_ns,      s->begin_ns,   false };
 
 	if (s->type != VMSPAN_BLOCK || !s->peer || s->peer > INT32_MAX || s->peer == s->thread->pid)
 		return 0;
-	rc = find_side(f, (u32)s->peer, &side);
-	if (rc || !side)
-		return rc;
-	side->calls[side->call_count++ % FLOW_CALLS] = call;
-	for (i = 0; !rc && i < min_u64(side->event_count, FLOW_EVENTS); i++)
-		if (overlap(&call, &side->events[i]))
-			rc = f->fn(f->ctx, &call, &side->events[i]);
+	return add_call(f, &call, (u32)s->peer);
+}
+
+/* The waits of an event that nobody announced. */
+static int add_waits(struct flows *f, const struct model_event *e)
+{
+	int rc = 0;
+	u32 i;
+
+	for (i = 0; !rc && i < e->wait_count; i++) {
+		const struct model_wait *w = &e->waits[i];
+		struct flow_end call = { e->thread->pid, e->thread->id, w->begin_ns,
+					 e->end_ns,      e->begin_ns,   true };
+
+		/* Of several only the first's begin is known. */
+		if (w->count == 1)
+			call.end = min_u64(e->end_ns, w->begin_ns + w->ns);
+		if (w->peer_pid && w->peer_pid != e->thread->pid)
+			rc = add_call(f, &call, w->peer_pid);
+	}
 	return rc;
 }
 
 int flows_event(struct flows *f, const struct model_event *e)
 {
-	struct flow_end event = { e->thread->pid, e->thread->id, e->begin_ns, e->end_ns };
+	struct flow_end event = { e->thread->pid, e->thread->id, e->begin_ns,
+				  e->end_ns,      e->begin_ns,   true };
 	struct flow_side *side;
 	int rc;
 	u32 i;
 
-	/* A nested event is inside one that is shown. */
-	if (e->implicit || e->parent)
+	if (e->implicit)
 		return 0;
+	rc = add_waits(f, e);
+	/* A nested event is inside one that is shown. */
+	if (rc || e->parent)
+		return rc;
 	rc = find_side(f, e->thread->pid, &side);
 	if (rc || !side)
 		return rc;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which work of another process a blocking call waited for: the events of its
- * peer that ran at the same time. The streams of two processes do not come in
- * step, so the newest of both kinds are remembered for each process.
+ * peer that ran at the same time. Where no call was announced, exact mode knows
+ * the process that ended an event's wait. The streams of two processes do not
+ * come in step, so the newest of both kinds are remembered for each process.
  */
 #ifndef SINK_FLOWS_H
 #define SINK_FLOWS_H
@@ -14,6 +15,8 @@ struct flow_end {
 	u32 pid;
 	u64 thread; /* model_thread.id */
 	u64 begin, end; /* ns */
+	u64 slice; /* begin of the slice it is, or is in */
+	bool event; /* that slice is an event; else a call */
 };
 
 /* A call and one event it waited for. 0 or a negative errno. */

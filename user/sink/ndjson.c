@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/ndjson.h"
 #include "sink/complete.h"
+#include "sink/figures.h"
 #include "sink/slices.h"
 #include "sink/waits.h"
 
@@ -111,13 +112,7 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	put_times(x, e->begin_ns, e->end_ns, e->cpu_begin, e->cpu_end);
 	json_key_u64(j, "wall_ns", l->event_wall_ns);
 	json_key_u64(j, "cpu_ns", e->cpu_ns);
-	json_key_u64(j, "self_ns", l->self_ns);
-	json_key_u64(j, "gc_ns", l->gc_ns);
-	json_key_u64(j, "blocked_ns", l->blocked_ns);
-	json_key_u64(j, "native_ns", l->native_ns);
-	json_key_u64(j, "moved_ns", l->moved_ns);
-	json_key_u64(j, "stale_ns", l->stale_ns);
-	json_key_u64(j, "lost_ns", l->lost_ns);
+	ledger_json(j, l);
 	json_key_u64(j, "preempted_ns", l->preempted_ns);
 	json_key_array(j, "groups");
 	for (i = 0; i < e->share_count; i++)
@@ -174,7 +169,6 @@ static int ndjson_end(void *ctx, const struct snapshot *s, const struct report_s
 {
 	struct ndjson *x = ctx;
 	struct json *j = &x->json;
-	unsigned int i;
 
 	json_object(j);
 	json_key_string(j, "type", "end");
@@ -183,10 +177,7 @@ static int ndjson_end(void *ctx, const struct snapshot *s, const struct report_s
 	json_key_string(j, "method", src->method);
 	json_key_string(j, "nested", src->nested);
 	json_key_u64(j, "events_incomplete", s->events.incomplete);
-	json_key_object(j, "losses");
-	for (i = 0; i < LOSS_CAUSES; i++)
-		json_key_u64(j, loss_name(i), s->losses.records[i]);
-	json_end_object(j);
+	losses_json(j, &s->losses);
 	json_key(j, "note");
 	if (src->note)
 		json_string(j, src->note);

@@ -405,7 +405,7 @@ static void add_flow(struct perfetto *p, const struct flow_end *end, u8 kind, u6
 	if (thread)
 		p->flows[p->flow_count++] =
 			(struct flow){ (u32)*thread, kind,
-				       end->begin > start ? end->begin - start : 0, id };
+				       end->slice > start ? end->slice - start : 0, id };
 }
 
 static int found_flow(void *ctx, const struct flow_end *call, const struct flow_end *event)
@@ -426,7 +426,7 @@ static int found_flow(void *ctx, const struct flow_end *call, const struct flow_
 		p->flows = f;
 		p->flow_cap = cap;
 	}
-	add_flow(p, call, SLICE_BLOCK, id);
+	add_flow(p, call, call->event ? SLICE_EVENT : SLICE_BLOCK, id);
 	add_flow(p, event, SLICE_EVENT, id);
 	return 0;
 }

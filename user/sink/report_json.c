@@ -2,6 +2,7 @@
 /* The report as JSON, schema 1. SCHEMA.md describes every key. */
 #include "model/sample.h"
 #include "sink/complete.h"
+#include "sink/figures.h"
 #include "sink/sink.h"
 #include "sink/waits.h"
 
@@ -132,16 +133,12 @@ static void put_samples(struct json *j, const struct snapshot *s, const struct g
 	json_end_object(j);
 }
 
-/* Exact mode: where the group's own time went while it had no CPU. */
-static void put_off(struct json *j, const struct group_stats *t)
+/* Event time in no compartment: what of it ran, what had no CPU. */
+static void put_native(struct json *j, const struct ledger *l)
 {
-	json_key_u64(j, "preempted_ns", t->preempted_ns);
-	json_key_object(j, "off_ns");
-	json_key_u64(j, "preempted", t->off_ns[VMSPAN_OFF_PREEMPTED]);
-	json_key_u64(j, "sleeping", t->off_ns[VMSPAN_OFF_SLEEPING]);
-	json_key_u64(j, "io", t->off_ns[VMSPAN_OFF_IO]);
-	json_key_u64(j, "uninterruptible", t->off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]);
-	json_key_u64(j, "lock", t->off_ns[VMSPAN_OFF_LOCK]);
+	json_key_object(j, "native");
+	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns);
+	off_json(j, l->native_off_ns[VMSPAN_OFF_PREEMPTED], l->native_off_ns);
 	json_end_object(j);
 }
 
@@ -176,7 +173,7 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	put_children(j, s, g);
 	json_key_u64(j, "incomplete", t->incomplete);
 	put_samples(j, s, t);
-	put_off(j, t);
+	off_json(j, t->preempted_ns, t->off_ns);
 	json_end_object(j);
 }
 
@@ -193,25 +190,9 @@ static void put_gc(struct json *j, const struct gc_stats *g)
 static void put_ledger(struct json *j, const struct ledger *l)
 {
 	json_key_object(j, "ledger");
-	json_key_u64(j, "self_ns", l->self_ns);
-	json_key_u64(j, "gc_ns", l->gc_ns);
-	json_key_u64(j, "blocked_ns", l->blocked_ns);
-	json_key_u64(j, "native_ns", l->native_ns);
-	json_key_u64(j, "moved_ns", l->moved_ns);
-	json_key_u64(j, "stale_ns", l->stale_ns);
-	json_key_u64(j, "lost_ns", l->lost_ns);
+	ledger_json(j, l);
 	json_key_u64(j, "event_wall_ns", l->event_wall_ns);
 	json_key_u64(j, "preempted_ns", l->preempted_ns);
-	json_end_object(j);
-}
-
-static void put_losses(struct json *j, const struct loss_stats *l)
-{
-	unsigned int i;
-
-	json_key_object(j, "losses");
-	for (i = 0; i < LOSS_CAUSES; i++)
-		json_key_u64(j, loss_name(i), l->records[i]);
 	json_end_object(j);
 }
 
@@ -252,9 +233,10 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	json_end_array(j);
 	put_gc(j, &s->gc);
 	put_ledger(j, &s->ledger);
-	put_losses(j, &s->losses);
+	losses_json(j, &s->losses);
 	put_received(j, s);
 	waits_json(j, s->waits, s->wait_count);
+	put_native(j, &s->ledger);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	json_end_object(j);

@@ -177,6 +177,33 @@ static void put_ledger(struct page *p, const struct ledger *l)
 	page_line(p, sum == l->event_wall_ns ? NULL : SGR_RED);
 }
 
+/* Exact mode: the row of what ran in no group. */
+static void put_native(struct page *p, const struct ledger *l)
+{
+	static const char *const words[VMSPAN_OFF_REASONS] = {
+		[VMSPAN_OFF_PREEMPTED] = "preempted",
+		[VMSPAN_OFF_SLEEPING] = "sleeping",
+		[VMSPAN_OFF_IO] = "waiting for a device",
+		[VMSPAN_OFF_UNINTERRUPTIBLE] = "in a page fault or the kernel",
+		[VMSPAN_OFF_LOCK] = "in a lock",
+	};
+	char time[TEXT_NS_MAX];
+	u64 off = 0;
+	u32 i;
+
+	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
+		off += l->native_off_ns[i];
+	if (!off)
+		return;
+	out_printf(&p->line, "native: %s on the CPU",
+		   time_text(time, l->native_ns - l->preempted_ns));
+	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
+		if (l->native_off_ns[i])
+			out_printf(&p->line, ", %s %s", time_text(time, l->native_off_ns[i]),
+				   words[i]);
+	page_line(p, NULL);
+}
+
 static void put_gc(struct page *p, const struct gc_stats *g)
 {
 	char count[COUNT_MAX], total[TEXT_NS_MAX], max[TEXT_NS_MAX], freed[TEXT_BYTES_MAX];
@@ -247,6 +274,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_notes(&p, s);
 	put_table(&p, s, v);
 	put_ledger(&p, &s->ledger);
+	put_native(&p, &s->ledger);
 	put_gc(&p, &s->gc);
 	put_waits(&p, s);
 	put_losses(&p, s);

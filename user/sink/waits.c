@@ -4,6 +4,7 @@
 #include "sink/words.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static int longer_first(const void *a, const void *b)
@@ -16,26 +17,25 @@ static int longer_first(const void *a, const void *b)
 	return x < y ? -1 : 1;
 }
 
-void waits_peer(struct out *o, const struct model_wait *w)
+char *waits_peer_text(char *dst, size_t cap, const struct model_wait *w)
 {
-	char name[512];
+	char group[300], process[300];
 
-	if (!w->peer_pid) {
-		out_puts(o, "others");
-		return;
-	}
-	if (*w->peer_group)
-		out_printf(o, "%s of ", name_text(name, sizeof(name), w->peer_group));
-	if (*w->peer_process)
-		out_printf(o, "%s (%u)", name_text(name, sizeof(name), w->peer_process),
-			   w->peer_pid);
+	name_text(group, sizeof(group), w->peer_group);
+	name_text(process, sizeof(process), w->peer_process);
+	if (!w->peer_pid)
+		snprintf(dst, cap, "others");
+	else if (*process)
+		snprintf(dst, cap, "%s%s%s (%u)", group, *group ? " of " : "", process,
+			 w->peer_pid);
 	else
-		out_printf(o, "process %u", w->peer_pid);
+		snprintf(dst, cap, "%s%sprocess %u", group, *group ? " of " : "", w->peer_pid);
+	return dst;
 }
 
 static void put_wait(struct out *o, const struct model_wait *w, unsigned int width)
 {
-	char name[512], time[TEXT_NS_MAX], count[COUNT_MAX];
+	char name[512], who[WAITS_PEER_MAX], time[TEXT_NS_MAX], count[COUNT_MAX];
 	struct out line;
 
 	out_open_memory(&line);
@@ -43,8 +43,7 @@ static void put_wait(struct out *o, const struct model_wait *w, unsigned int wid
 		   time_text(time, w->ns));
 	if (w->count > 1)
 		out_printf(&line, " (%s times)", count_text(count, w->count));
-	out_puts(&line, " for ");
-	waits_peer(&line, w);
+	out_printf(&line, " for %s", waits_peer_text(who, sizeof(who), w));
 	out_write(&line, "", 1);
 	out_puts(o, "  ");
 	if (line.error)

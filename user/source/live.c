@@ -252,6 +252,7 @@ static int tails(struct live *l)
 
 /*
  * The way back, in this order:
+ *  0. Exact calls of stock VMs end at one moment, what is under way with them.
  *  1. armed (or the conventional probes) goes: no new mark begins. The carrier
  *     is still there for the batches under way, and so is `traced`.
  *  2. What the direct stopwatch holds is handed over, then the ring drained.
@@ -274,6 +275,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	l->detached = true;
 	if (!l->started)
 		r = start(l);
+	vm_end_calls(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);
 	tracer_tail(l->t);
@@ -435,6 +437,12 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 	n->vm |= c->command && vm_of_command(c->command[0]);
 	if (!n->vm && (!sweep_wanted(&c->sweep) || c->exact))
 		l->vm_hz = 0;
+	if (c->calls && (n->sdk || !n->vm)) {
+		err_set_status(err, -EINVAL, EXIT_USAGE,
+			       "--exact-calls is for stock VMs: programs with vmspan.h always "
+			       "tell of every stay");
+		return -EINVAL;
+	}
 	if (!c->exact || !n->vm)
 		return 0;
 	err_set_status(err, -EINVAL, EXIT_USAGE,
@@ -456,6 +464,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 		.groups = c->sweep.cgroup_count && !c->sweep.all,
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
+		.calls = c->calls,
 	};
 	bool only_vms;
 
@@ -554,6 +563,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	}
 	l->s.ops = &live_ops;
 	l->method = config->method;
+	l->calls = config->calls;
+	l->returns_only = config->returns_only;
 	l->sweep = config->sweep;
 	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;

@@ -29,6 +29,8 @@ struct live_config {
 	u64 alert_ns; /* an event at least this long is handed over at once; 0: none */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
+	bool calls; /* measure every call of stock VMs; pids alone */
+	bool returns_only; /* with calls: take nothing but returns, for what that costs */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 	bool exact; /* record what the scheduler does to the threads */
 };

@@ -14,6 +14,7 @@
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
  *   live_vm_items.c  what their programs tell -> items
+ *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
  */
 #ifndef SOURCE_LIVE_INT_H
@@ -162,6 +163,8 @@ struct live {
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	struct vm_cache vm_cache;
+	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
+	bool returns_only; /* of those: half of the traps, for what they cost */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	struct clock_map clocks; /* of the clock items handed out */

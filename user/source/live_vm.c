@@ -28,7 +28,30 @@ static struct vm_file *file_find(const struct live *l, const struct vm_target *v
 	return NULL;
 }
 
-static int attach_file(struct live *l, const struct vm_target *v, struct err *err)
+static bool wanted(const struct live *l, const struct vm_target *v, int role)
+{
+	if (!v->probes[role] || role == VM_CALL_SWITCH)
+		return false;
+	if (role == VM_CALL_BEGIN)
+		return l->calls && !l->returns_only;
+	return role != VM_CALL_END || l->calls;
+}
+
+/* Calls are told of once what switches their probes on is up. */
+static int switch_on(struct live *l, u32 pid, const struct vm_target *v, const struct vm_calls *c,
+		     struct bpf_link **links, u32 *count, struct err *err)
+{
+	if (!l->calls || l->returns_only || !c->switch_offset)
+		return 0;
+	links[*count] = vm_switch(l->t, pid, v, c, err);
+	if (!links[*count])
+		return err->code;
+	++*count;
+	return 0;
+}
+
+static int attach_file(struct live *l, const struct vm_target *v, const struct vm_calls *c,
+		       struct err *err)
 {
 	struct vm_file *f, **grown;
 	int role;
@@ -45,18 +68,18 @@ static int attach_file(struct live *l, const struct vm_target *v, struct err *er
 	f->inode = v->inode;
 	l->vm_files[l->vm_file_count++] = f;
 	for (role = 0; role < VM_ROLES; role++) {
-		if (!v->probes[role])
+		if (!wanted(l, v, role))
 			continue;
 		f->links[f->count] = vm_site(l->t, 0, v, (enum vm_role)role, err);
 		if (!f->links[f->count])
 			return err->code;
 		f->count++;
 	}
-	return 0;
+	return switch_on(l, 0, v, c, f->links, &f->count, err);
 }
 
 static int attach_process(struct live *l, struct process *p, const struct vm_target *v,
-			  struct err *err)
+			  const struct vm_calls *c, struct err *err)
 {
 	struct attachment *a;
 	int role;
@@ -72,14 +95,14 @@ static int attach_process(struct live *l, struct process *p, const struct vm_tar
 	a->next = p->attachments;
 	p->attachments = a;
 	for (role = 0; role < VM_ROLES && a->count < DIRECT_LINKS; role++) {
-		if (!v->probes[role])
+		if (!wanted(l, v, role))
 			continue;
 		a->links[a->count] = vm_site(l->t, p->pid, v, (enum vm_role)role, err);
 		if (!a->links[a->count])
 			return err->code;
 		a->count++;
 	}
-	return 0;
+	return a->count < DIRECT_LINKS ? switch_on(l, p->pid, v, c, a->links, &a->count, err) : 0;
 }
 
 /* A program that serves requests is idle between them: no events there. */
@@ -110,28 +133,42 @@ static bool serves(u32 pid, const struct vm_target *v)
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
-	struct vm_proc proc;
+	struct vm_proc proc = { 0 };
+	struct vm_calls calls = { 0 };
 	bool walks, service;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
 	if (r)
 		return r;
-	walks = vm_walks(v.profile);
-	r = vm_usable(p->pid, &v, err);
+	walks = vm_walks(v.profile) && !l->calls;
+	if (l->calls)
+		r = vm_calls_check(p->pid, &v, &calls, err);
+	else
+		r = vm_usable(p->pid, &v, err);
 	if (!r)
 		r = vm_layout(p->pid, &v, &proc, err);
+	/* No stack is looked at: whether it could be does not matter. */
+	if (l->calls && r == -ENOTSUP && proc.kind != VM_NONE) {
+		*err = (struct err){ 0 };
+		r = 0;
+	}
+	if (l->calls)
+		proc.flags = (proc.flags & ~(u32)VM_WALK) | VM_CALLS | VM_BURSTS;
 	service = serves(p->pid, &v);
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r)
 		r = vm_start(l->t, l->vm_hz, v.profile->loop, walks, err);
-	if (!r)
+	if (!r && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
 	if (!r)
 		r = v.profile->scope_file || sweep_wanted(&l->sweep)
-			    ? attach_file(l, &v, err)
-			    : attach_process(l, p, &v, err);
+			    ? attach_file(l, &v, &calls, err)
+			    : attach_process(l, p, &v, &calls, err);
+	/* Its first event begins once all of its probes are there. */
+	if (!r && l->calls)
+		r = vm_trace(l->t, p->pid, &proc, err);
 	if (!r) {
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;

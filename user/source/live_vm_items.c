@@ -4,9 +4,8 @@
  * instrumented process would have made, in streams of a registry of their own.
  * Names in it come from the target.
  */
-#include "source/live_int.h"
+#include "source/live_vm_int.h"
 
-#include "base/intern.h"
 #include "probe/vm.h"
 
 #include <ctype.h>
@@ -19,17 +18,6 @@
 #define GROUPS_MAX 65536
 #define LABELS_MAX 4096
 #define STREAMS_MAX 65536
-
-struct vm_stream {
-	u64 seq; /* of the next record */
-	u64 cpu_ns; /* of all events so far */
-	u32 iteration, records; /* records so far of the event under way */
-};
-
-struct vm_state {
-	struct intern *groups, *labels; /* owned; ids are numbers here plus 1 */
-	struct map streams; /* tid -> struct vm_stream *, owned */
-};
 
 /* ---- State ---- */
 
@@ -44,6 +32,7 @@ void live_vm_free(struct process *p)
 	while (map_next(&v->streams, &at, &key, &value))
 		free((void *)(uintptr_t)value);
 	map_free(&v->streams);
+	map_free(&v->calls);
 	intern_free(v->groups);
 	intern_free(v->labels);
 	free(v);
@@ -86,8 +75,8 @@ static struct vm_stream *stream_of(struct vm_state *v, u32 tid)
 
 /* ---- Definitions ---- */
 
-static int define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
-		  u32 group, const char *name)
+int vm_define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
+	      u32 group, const char *name)
 {
 	u64 room[(sizeof(struct vmspan_def) + sizeof(u32) + VMSPAN_NAME_MAX + VMSPAN_SLOT) / 8] = {
 		0
@@ -115,11 +104,7 @@ static int define(struct live *l, const struct process *p, u8 type, u32 id, u8 k
 	return live_emit(l, &it);
 }
 
-/*
- * The compartment of a group, made on first sight; `parent` is one more group
- * it belongs to, or 0. 0 without memory, or when an item was refused.
- */
-static u32 compartment(struct live *l, struct process *p, u8 kind, const char *name)
+u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name)
 {
 	struct vm_state *v = state_of(p);
 	char full[VMSPAN_NAME_MAX + 8];
@@ -136,8 +121,28 @@ static u32 compartment(struct live *l, struct process *p, u8 kind, const char *n
 	if (id < 0)
 		return 0;
 	if (intern_count(v->groups) != before &&
-	    (define(l, p, VMSPAN_DEF_GROUP, (u32)id + 1, kind, 0, 0, name) ||
-	     define(l, p, VMSPAN_DEF_COMPARTMENT, (u32)id + 1, 0, 0, (u32)id + 1, name)))
+	    (vm_define(l, p, VMSPAN_DEF_GROUP, (u32)id + 1, kind, 0, 0, name) ||
+	     vm_define(l, p, VMSPAN_DEF_COMPARTMENT, (u32)id + 1, 0, 0, (u32)id + 1, name)))
+		return 0;
+	return (u32)id + 1;
+}
+
+u32 vm_function(struct live *l, struct process *p, u32 group, const char *name)
+{
+	struct vm_state *v = state_of(p);
+	char full[VMSPAN_NAME_MAX + 16];
+	u32 before;
+	s64 id;
+
+	if (!v || intern_count(v->groups) >= GROUPS_MAX)
+		return group;
+	snprintf(full, sizeof(full), "f%u %s", group, name);
+	before = intern_count(v->groups);
+	id = intern_put(v->groups, full, strlen(full));
+	if (id < 0)
+		return 0;
+	if (intern_count(v->groups) != before &&
+	    vm_define(l, p, VMSPAN_DEF_COMPARTMENT, (u32)id + 1, 0, 0, group, name))
 		return 0;
 	return (u32)id + 1;
 }
@@ -157,7 +162,7 @@ static u32 label(struct live *l, struct process *p, const char *text)
 	if (id < 0)
 		return 0;
 	if (intern_count(v->labels) != before)
-		define(l, p, VMSPAN_DEF_LABEL, (u32)id + 1, 0, 0, 0, text);
+		vm_define(l, p, VMSPAN_DEF_LABEL, (u32)id + 1, 0, 0, 0, text);
 	return (u32)id + 1;
 }
 
@@ -187,8 +192,7 @@ static size_t put_utf8(char *to, size_t n, size_t cap, u32 c)
 	return n;
 }
 
-/* Characters of `unit` bytes (0: UTF-8 already) -> a terminated string. */
-static void text_of(const char *from, size_t len, unsigned int unit, char *to, size_t cap)
+void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t cap)
 {
 	size_t i, n = 0;
 
@@ -227,8 +231,7 @@ static int emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
 	return live_emit(l, &it);
 }
 
-/* A record of an event; how many it has is told by its own. */
-static void count_record(struct vm_stream *s, u32 iteration)
+void vm_count_record(struct vm_stream *s, u32 iteration)
 {
 	if (s->iteration != iteration)
 		s->records = 0;
@@ -247,17 +250,17 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
 	    w->function_unit > 4 || !p->vm_profile)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	text_of(w->file, w->file_len, w->file_unit, file, sizeof(file));
-	text_of(w->function, w->function_len, w->function_unit, function, sizeof(function));
+	vm_text(w->file, w->file_len, w->file_unit, file, sizeof(file));
+	vm_text(w->function, w->function_len, w->function_unit, function, sizeof(function));
 	if (!vm_group(p->vm_profile, file, &kind, &named, group, sizeof(group)))
 		snprintf(group, sizeof(group), "(unknown)");
-	comp = compartment(l, p, kind, group);
+	comp = vm_compartment(l, p, kind, group);
 	if (l->failed)
 		return l->failed;
 	snprintf(name, sizeof(name), "%.100s (%.148s)", function[0] ? function : "(main)",
 		 strlen(file) > 148 ? file + strlen(file) - 148 : file);
-	return define(l, p, VMSPAN_DEF_FRAME, w->id, kind, named ? VMSPAN_FRAME_NAMED : 0, comp,
-		      name);
+	return vm_define(l, p, VMSPAN_DEF_FRAME, w->id, kind, named ? VMSPAN_FRAME_NAMED : 0, comp,
+			 name);
 }
 
 static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
@@ -278,7 +281,7 @@ static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 	r->flags = w->flags;
 	r->iteration = w->iteration;
 	memcpy(r->frames, w->frames, w->count * sizeof(u32));
-	count_record(s, w->iteration);
+	vm_count_record(s, w->iteration);
 	return emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
 }
 
@@ -298,7 +301,7 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const
 	if (live_watch_hit(l, p, VM_GC_BEGIN))
 		return l->failed;
 	if (w->iteration)
-		count_record(s, w->iteration);
+		vm_count_record(s, w->iteration);
 	return emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
 }
 
@@ -354,13 +357,13 @@ static u32 statement_of(struct live *l, struct process *p, const struct wire_tur
 {
 	char text[VM_TEXT + 1], title[VM_TITLE + 1], database[64], verb[20], both[96];
 
-	text_of(w->text, w->text_len, 0, text, sizeof(text));
-	text_of(w->title, w->title_len, 0, title, sizeof(title));
+	vm_text(w->text, w->text_len, 0, text, sizeof(text));
+	vm_text(w->title, w->title_len, 0, title, sizeof(title));
 	database_of(title, database, sizeof(database));
 	verb_of(text, verb, sizeof(verb));
 	snprintf(both, sizeof(both), "%s %s", database, verb);
 	*name = label(l, p, both);
-	return compartment(l, p, VMSPAN_TENANT, both);
+	return vm_compartment(l, p, VMSPAN_TENANT, both);
 }
 
 /* A request's path, without what makes each one different. */
@@ -368,7 +371,7 @@ static u32 request_of(struct live *l, struct process *p, const struct wire_turn 
 {
 	char text[VM_TEXT + 1];
 
-	text_of(w->text, w->text_len, 0, text, sizeof(text));
+	vm_text(w->text, w->text_len, 0, text, sizeof(text));
 	text[strcspn(text, "?#")] = 0;
 	return label(l, p, text);
 }
@@ -414,10 +417,11 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 		/* One clock for all CPUs: nothing is wrong with a span that moved. */
 		r.span.cpu_begin = r.span.cpu_end = w->cpu_end;
 		r.span.iteration = w->iteration;
-		count_record(s, w->iteration);
+		vm_count_record(s, w->iteration);
 	}
 	r.event.h = (struct vmspan_head){ VMSPAN_EVENT, sizeof(r.event) / VMSPAN_SLOT,
-					  exact || stall ? 0 : VMSPAN_F_SAMPLED, w->iteration };
+					  exact || stall || l->calls ? 0 : VMSPAN_F_SAMPLED,
+					  w->iteration };
 	r.event.begin = begin;
 	r.event.end = end;
 	r.event.mono_begin = w->begin;
@@ -442,6 +446,8 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		[WIRE_VM_SAMPLE] = sizeof(struct wire_sample),
 		[WIRE_VM_TURN] = WIRE_TURN_BARE,
 		[WIRE_VM_GC] = sizeof(struct wire_gc),
+		[WIRE_VM_CALL] = sizeof(struct wire_call),
+		[WIRE_VM_CALLS] = sizeof(struct wire_head),
 	};
 	struct process *p = process_find(l, h->pid);
 	struct vm_state *v = p ? state_of(p) : NULL;
@@ -453,6 +459,8 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	if (h->kind == WIRE_VM_FRAME)
 		return take_frame(l, p, (const void *)h);
+	if (h->kind == WIRE_VM_CALL)
+		return calls_take_function(l, p, (const void *)h);
 	s = stream_of(v, h->tid);
 	if (!s)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
@@ -460,6 +468,8 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	if (h->kind == WIRE_VM_SAMPLE)
 		return take_sample(l, p, s, (const void *)h);
+	if (h->kind == WIRE_VM_CALLS)
+		return calls_take(l, p, s, h, size);
 	if (h->kind == WIRE_VM_GC)
 		return take_gc(l, p, s, (const void *)h);
 	return take_turn(l, p, s, (const void *)h);

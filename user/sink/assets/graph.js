@@ -31,9 +31,6 @@ function graphData() {
 	return { nodes: [...nodes.values()], links };
 }
 
-/* Of sampled stacks it is known how often they were looked at. */
-const sampled = () => data.report.source.method === "sampled";
-
 function sideList(title, list) {
 	return list.length ? [el("h3", {}, title), el("ul", {}, ...list.slice(0, 12).map(([name, l]) =>
 		el("li", {}, el("span", {}, dot(name), clean(name)), el("span", {}, `${ns(l.ns)}, ${count(l.calls)}${sampled() ? " looks" : "\u00d7"}`))))] : [];
@@ -148,7 +145,9 @@ function drawGraph() {
 	});
 	svg.on("click", (ev) => { if (ev.target === svg.node()) choose(null); });
 	ball.call(d3.drag().on("start", (ev, d) => {
-		force.alphaTarget(0.2).restart();
+		/* Others make room, where moving things are welcome. */
+		if (!matchMedia("(prefers-reduced-motion: reduce)").matches)
+			force.alphaTarget(0.2).restart();
 		d.fx = d.x;
 		d.fy = d.y;
 	}).on("drag", (ev, d) => {

@@ -50,14 +50,29 @@ function redrawColors() {
 	drawAll();
 }
 
+/* Rows, cards and nodes are made anew: finds the one that takes a focused one's
+ * place, by its group. What has an id is never made anew. */
+function focused() {
+	const a = document.activeElement, box = a.closest("[data-group]"), section = a.closest("section");
+	if (a.id || !box || !section)
+		return () => null;
+	const at = [...box.querySelectorAll("button, a")].indexOf(a);
+	return () => {
+		const now = section.querySelector(`[data-group="${CSS.escape(box.dataset.group)}"]`);
+		return now && at >= 0 ? now.querySelectorAll("button, a")[at] : now;
+	};
+}
+
 /* Data that comes while a person looks at an event must not move it away. */
 function update(text) {
 	const old = T.selected >= 0 ? data.events[T.selected] : null;
 	data = JSON.parse(text);
 	const same = old ? data.events.findIndex((e) => e[E.begin] === old[E.begin] && e[E.lane] === old[E.lane] && e[E.iteration] === old[E.iteration]) : -1;
+	const successor = focused();
 	T.selected = same;
 	T.cursor = -1;
 	drawAll();
+	successor()?.focus({ preventScroll: true });
 	T.cursor = same;
 }
 

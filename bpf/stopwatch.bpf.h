@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The stopwatch of a thread that is marked by traps: what the programs of
+ * conventional probes and those of function probes share. The functions that
+ * are not static are in stopwatch.bpf.c.
+ */
+#ifndef BPF_STOPWATCH_H
+#define BPF_STOPWATCH_H
+
+#include "bpf/clock.bpf.h"
+#include "bpf/watch.bpf.h"
+
+extern const volatile __u64 flush_cycles;
+extern __u32 watch_last;
+
+int watch_flush(struct watch *w);
+int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags);
+int watch_unwind(struct watch *w, __u32 depth, __u64 end);
+int watch_rematch(struct watch *w, __u32 id, __u64 end);
+
+static __always_inline void reset(struct watch *w)
+{
+	w->depth = w->turns = w->deep_open = w->turns_over = 0;
+	w->iteration = w->iteration_last = w->used = w->extra = 0;
+}
+
+/* A thread's first mark. `registry`: whose its records are. */
+static __always_inline void watch_start(struct watch *w, struct ids ids, __u64 registry)
+{
+	__builtin_memset(&w->batch, 0, sizeof(w->batch));
+	w->batch.magic = VMSPAN_BATCH_MAGIC;
+	w->batch.abi = VMSPAN_ABI;
+	w->batch.registry = registry;
+	w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
+	w->batch.tid = ids.tid;
+	w->ids = ids;
+	w->started = 1;
+	w->calls = registry == WIRE_CALLS_REGISTRY;
+	reset(w);
+	w->flush_at = cycles_now() + flush_cycles;
+}
+
+/* Zeroed space for a record. NULL only for the verifier's sake. */
+static __always_inline void *append(struct watch *w, const __u32 slots)
+{
+	__u64 *p;
+	__u32 at, i;
+
+	if (w->used > WATCH_SLOTS - slots)
+		watch_flush(w);
+	at = w->used;
+	if (at > WATCH_SLOTS - slots)
+		return NULL;
+	w->used = at + slots;
+	w->extra += slots - 1;
+	p = (__u64 *)((char *)w->records + at * VMSPAN_SLOT);
+	for (i = 0; i < slots * VMSPAN_SLOT / 8; i++)
+		p[i] = 0;
+	return p;
+}
+
+/* After a record: a full or an old batch goes out. */
+static __always_inline void settle(struct watch *w, __u64 now)
+{
+	if (w->used < WATCH_SLOTS && now < w->flush_at)
+		return;
+	watch_flush(w);
+	w->flush_at = now + flush_cycles;
+}
+
+static __always_inline bool is_top(struct watch *w, __u32 id)
+{
+	__u32 d = w->depth;
+
+	if (!d || w->deep_open)
+		return false;
+	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
+	barrier_var(d);
+	return d <= WATCH_DEPTH && w->open[d].id == id;
+}
+
+static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 aux)
+{
+	__u32 d = w->depth + 1;
+	struct vmspan_open *o;
+
+	if (d > WATCH_DEPTH) {
+		w->deep_open++;
+		w->batch.too_deep++;
+		return;
+	}
+	o = &w->open[d];
+	o->id = id;
+	o->label = label;
+	o->aux = aux;
+	o->reentered = 0;
+	o->cpu = bpf_get_smp_processor_id();
+	o->begin = cycles_now();
+	if (o->begin)
+		w->depth = d;
+}
+
+#endif

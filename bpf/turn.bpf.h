@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Stock VMs: a thread's event begins and ends. */
+#ifndef BPF_TURN_H
+#define BPF_TURN_H
+
+#include "bpf/walk.bpf.h"
+#include "bpf/watch.bpf.h"
+
+/* A stay on the CPU is handed over in pieces of this. */
+#define BURST_NS 100000000ull
+
+static __always_inline struct vm_thread *thread_make(struct task_struct *task)
+{
+	struct vm_thread *t =
+		bpf_task_storage_get(&vm_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		count(COUNT_VM_LOST, 1);
+	return t;
+}
+
+/* The current thread, if it is one of a traced VM. */
+static __always_inline struct vm_thread *thread_of(struct ids *ids, const struct vm_proc **p)
+{
+	*ids = current_ids();
+	*p = bpf_map_lookup_elem(&vm_procs, &ids->tgid);
+	if (!*p)
+		return NULL;
+	return thread_make(bpf_get_current_task_btf());
+}
+
+/*
+ * Every call is measured: the stopwatch tells what ran, and nobody looks at
+ * stacks. Defined in calls.bpf.c, as what opens and closes the calls under way
+ * together with an event.
+ */
+extern const volatile bool exact_calls;
+int calls_resume(struct watch *w, __u32 iteration, __u64 now);
+int calls_cut(struct watch *w, __u64 now);
+int calls_waited(struct watch *w, __u64 begin, __u64 end);
+
+static __always_inline struct watch *calls_of(struct task_struct *task)
+{
+	struct watch *w;
+
+	if (!exact_calls)
+		return NULL;
+	w = bpf_task_storage_get(&watches, task, NULL, 0);
+	return w && w->started ? w : NULL;
+}
+
+static __always_inline void turn_open(struct vm_thread *t, struct task_struct *task, __u16 kind,
+				      __u64 now)
+{
+	struct watch *w = calls_of(task);
+
+	t->iteration++;
+	t->turn_kind = kind;
+	t->turn_cpu = bpf_get_smp_processor_id();
+	t->turn_begin = now;
+	t->off_before = t->off_total;
+	t->text_len = t->title_len = 0;
+	t->off.count = 0;
+	t->open = 1;
+	if (w)
+		calls_resume(w, t->iteration, now);
+}
+
+static __always_inline void turn_head(struct wire_turn *r, const struct vm_thread *t,
+				      struct ids ids, __u64 now)
+{
+	r->h.kind = WIRE_VM_TURN;
+	r->h.pid = ids.tgid;
+	r->h.tid = ids.tid;
+	r->begin = t->turn_begin;
+	r->end = now;
+	r->off_ns = t->off_total - t->off_before;
+	r->iteration = t->iteration;
+	r->cpu_begin = t->turn_cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->kind = t->turn_kind;
+	r->pad = 0;
+}
+
+static __always_inline void turn_close(struct vm_thread *t, struct task_struct *task,
+				       struct ids ids, __u64 now)
+{
+	struct watch *w = calls_of(task);
+	struct wire_turn *r;
+
+	t->open = 0;
+	/* An event follows what is in it. */
+	if (w)
+		calls_cut(w, now);
+	if (t->text_len) {
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+		if (!r)
+			goto lost;
+		turn_head(r, t, ids, now);
+		r->h.bytes = sizeof(*r) - sizeof(r->h);
+		r->text_len = t->text_len;
+		r->title_len = t->title_len;
+		__builtin_memcpy(r->text, t->text, sizeof(r->text));
+		__builtin_memcpy(r->title, t->title, sizeof(r->title));
+	} else {
+		r = bpf_ringbuf_reserve(&ring, WIRE_TURN_BARE, 0);
+		if (!r)
+			goto lost;
+		turn_head(r, t, ids, now);
+		r->h.bytes = WIRE_TURN_BARE - sizeof(r->h);
+		r->text_len = r->title_len = 0;
+	}
+	bpf_ringbuf_submit(r, wake_flags(false));
+	return;
+lost:
+	count(COUNT_VM_LOST, 1);
+}
+
+static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_thread *t)
+{
+	return p->flags & VM_BURSTS && t->loop == LOOP_NONE;
+}
+
+#endif

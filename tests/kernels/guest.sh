@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What is tested in a guest: the live tests that do not measure time. Their lines
+# go to the console, where tools/kernel-matrix reads them.
+cd "$(dirname "$0")/../.." || exit 1
+export B=build PREBUILT=$PWD/build/prebuilt LIMIT=300 # emulated
+for t in kernels/machine kernels/host live/carrier live/attach; do
+	began=$SECONDS
+	bash "tests/$t.sh" || echo "not ok $t - exit status $?"
+	echo "kernel-matrix: $t took $((SECONDS - began)) s"
+done

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/calls_price.h"
+
+#include "sink/words.h"
+#include "source/live_trial.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* From here on it is asked for. */
+#define TIMES_FREE 2.0
+
+static double times(const struct call_price *p)
+{
+	return (double)p->traced_ns / (double)p->bare_ns;
+}
+
+static void say(const struct call_price *p)
+{
+	char rate[COUNT_MAX], with[TEXT_NS_MAX], bare[TEXT_NS_MAX];
+
+	if (!p->bare_ns) {
+		fprintf(stderr, "exact calls: too few calls in the trial second to tell what they "
+				"cost\n");
+		return;
+	}
+	count_text(rate, p->calls * NSEC_PER_SEC / p->wall_ns);
+	time_text(with, p->traced_ns);
+	time_text(bare, p->bare_ns);
+	fprintf(stderr,
+		"exact calls: about %.*fx a call here: %s of CPU time a call, %s without; %s calls "
+		"a second in the trial\n",
+		times(p) < 10, times(p), with, bare, rate);
+}
+
+static bool agreed(void)
+{
+	char answer[16];
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+		return false;
+	fprintf(stderr, "go on? [y/N] ");
+	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+static int refuse(struct err *e, const char *why)
+{
+	err_set_status(e, -ECANCELED, EXIT_REFUSED, "nothing is traced: %s", why);
+	err_hint(e, "With --yes it is traced whatever it costs. Without --exact-calls it costs "
+		    "next to nothing.");
+	return -ECANCELED;
+}
+
+int calls_price(const struct options *o, const struct live_config *config, struct err *e)
+{
+	struct call_price p;
+	int rc;
+
+	if (options_sweep(o)) {
+		err_set_status(e, -EINVAL, EXIT_USAGE,
+			       "--exact-calls wants processes that are there: -p PID");
+		return -EINVAL;
+	}
+	if (config->command)
+		return o->target.yes ? 0
+				     : refuse(e, "what every call costs a program that has not "
+						 "begun is not known");
+	rc = live_trial(config, &p, e);
+	if (rc)
+		return rc;
+	say(&p);
+	if (o->target.yes || (p.bare_ns && times(&p) <= TIMES_FREE) || agreed())
+		return 0;
+	return refuse(e, p.bare_ns ? "it would be more than twice as slow"
+				   : "what every call costs is not known");
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Figures that several JSON documents have, under one name and in one order. */
+#ifndef SINK_FIGURES_H
+#define SINK_FIGURES_H
+
+#include "base/json.h"
+#include "model/stats.h"
+
+/* The parts of the ledger's equation, "self_ns" to "lost_ns". */
+void ledger_json(struct json *j, const struct ledger *l);
+/* Where own time went while there was no CPU (exact mode): "preempted_ns" and
+ * "off_ns", by reason. */
+void off_json(struct json *j, u64 preempted_ns, const u64 off_ns[VMSPAN_OFF_REASONS]);
+/* "losses": records by cause. */
+void losses_json(struct json *j, const struct loss_stats *l);
+
+#endif

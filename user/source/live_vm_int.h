@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of stock VMs on their way to items: shared by live_vm_items.c and
+ * live_calls.c. */
+#ifndef SOURCE_LIVE_VM_INT_H
+#define SOURCE_LIVE_VM_INT_H
+
+#include "base/intern.h"
+#include "source/live_int.h"
+
+struct vm_stream {
+	u64 seq; /* of the next record */
+	u64 cpu_ns; /* of all events so far */
+	u32 iteration, records; /* records so far of the event under way */
+	u64 calls_seq; /* that the kernel's next batch of calls has */
+};
+
+struct vm_state {
+	struct intern *groups, *labels; /* owned; ids are numbers here plus 1 */
+	struct map streams; /* tid -> struct vm_stream *, owned */
+	struct map calls; /* a function's id in the kernel -> its compartment */
+};
+
+/* Hands a definition out. 0 or l->failed. */
+int vm_define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
+	      u32 group, const char *name);
+/* The compartment of a group, made on first sight. 0 without memory, or when an
+ * item was refused. */
+u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name);
+/* The same of a function, of a group that vm_compartment() made. */
+u32 vm_function(struct live *l, struct process *p, u32 group, const char *name);
+/* Characters of `unit` bytes (0: UTF-8 already) -> a terminated string. */
+void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t cap);
+/* A record of an event; how many it has is told by its own. */
+void vm_count_record(struct vm_stream *s, u32 iteration);
+
+/* ---- live_calls.c ---- */
+
+int calls_take_function(struct live *l, struct process *p, const struct wire_call *w);
+/* size: of all there is at h. */
+int calls_take(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h,
+	       size_t size);
+
+#endif
