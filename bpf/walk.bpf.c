@@ -401,7 +401,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	/* The event ends with the program. What else was known was of its VM. */
 	if (t && t->open)
-		turn_close(t, ids, bpf_ktime_get_ns());
+		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
 		t->open = t->gc_depth = t->waits = t->misses = 0;
 		t->loop = LOOP_NONE;
