@@ -49,6 +49,10 @@ bool wait_on(struct proc *target, struct proc *tracer, bool on);
 /* CPU time of all threads so far; voluntary switches of the first. */
 u64 cpu_ns_of(pid_t pid);
 u64 switches_of(pid_t pid);
+/* The kernel counts runs of BPF programs, or stops to; what it did before. */
+bool bpf_stats(bool on);
+/* Runs of a tracer's programs at probes, by the kernel's count. */
+u64 probe_runs_of(pid_t pid);
 /* The first line a command prints, without its end; "" when it cannot run. */
 void first_line(char *dst, size_t cap, const char *command);
 bool have(const char *program);

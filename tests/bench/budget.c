@@ -21,6 +21,7 @@ static const struct budget {
 	{ "demo_bytes", "recording of the demo host, a span", "bytes", 6, false },
 	{ "attach", "start of record to the first event", "ms", 200, false },
 	{ "idle_wakeups", "idle target: wake-ups of the tracer", "/s", 0, false },
+	{ "idle_runs", "idle target: BPF programs run", "/s", 0, false },
 	{ "idle_cpu", "idle target: CPU time of the tracer", "us/s", 0, false },
 };
 

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -199,6 +200,9 @@ u64 cpu_ns_of(pid_t pid)
 		char file[384];
 		FILE *f;
 
+		/* ".." has one too, of the first thread. */
+		if (*d->d_name == '.')
+			continue;
 		snprintf(file, sizeof(file), "%s/%s/schedstat", path, d->d_name);
 		f = fopen(file, "r");
 		if (f && fscanf(f, "%llu", &one) == 1)
@@ -225,6 +229,51 @@ u64 switches_of(pid_t pid)
 	if (f)
 		fclose(f);
 	return v;
+}
+
+bool bpf_stats(bool on)
+{
+	FILE *f = fopen("/proc/sys/kernel/bpf_stats_enabled", "r+");
+	int was = f ? fgetc(f) : '0';
+
+	if (f) {
+		rewind(f);
+		fputc(on ? '1' : '0', f);
+		fclose(f);
+	}
+	return was == '1';
+}
+
+u64 probe_runs_of(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	u64 sum = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		unsigned long long v, type = 0, runs = 0;
+		char file[384], line[128];
+		FILE *f;
+
+		snprintf(file, sizeof(file), "%s/%s", path, d->d_name);
+		f = fopen(file, "r");
+		while (f && fgets(line, sizeof(line), f)) {
+			if (sscanf(line, "prog_type: %llu", &v) == 1)
+				type = v;
+			if (sscanf(line, "run_cnt: %llu", &v) == 1)
+				runs = v;
+		}
+		if (f)
+			fclose(f);
+		if (type == BPF_PROG_TYPE_KPROBE)
+			sum += runs;
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
 }
 
 void first_line(char *dst, size_t cap, const char *command)

@@ -143,7 +143,7 @@ by_threads() {
 	local n
 	for n in 1 10 100 1000 2000; do
 		target_up 2
-		live threads "$n" "loop mark $((1000000 / n)) 500 1 $n" record -q --buffer 256M -o "$T/rec"
+		live threads "$n" "loop mark $((1000000 / n)) 500 1 $n" record -q --buffer 64M -o "$T/rec"
 		replay threads "$n" 1000000 report report "$T/rec"
 		target_down
 	done

@@ -146,9 +146,11 @@ static void idle(const struct bench *b)
 	struct proc target = start_target(b, "sdk", 2);
 	struct proc tracer = peer_attach(b, p, &target);
 	unsigned int ms = b->quick ? 500 : 5000;
-	u64 cpu, switches, own;
+	u64 cpu, switches, own, runs;
+	bool counted = bpf_stats(true);
 
 	nap_ms(1500);
+	runs = probe_runs_of(tracer.pid);
 	cpu = cpu_ns_of(tracer.pid);
 	switches = switches_of(tracer.pid);
 	own = cpu_ns_of(target.pid);
@@ -156,10 +158,14 @@ static void idle(const struct bench *b)
 	cpu = cpu_ns_of(tracer.pid) - cpu;
 	switches = switches_of(tracer.pid) - switches;
 	own = cpu_ns_of(target.pid) - own;
+	runs = probe_runs_of(tracer.pid) - runs;
+	bpf_stats(counted);
 	figure(b, "idle_wakeups", "idle target: wake-ups of the tracer",
 	       (double)switches * 1000 / ms, "/s");
 	figure(b, "idle_cpu", "idle target: CPU time of the tracer", (double)cpu / 1000 / ms * 1000,
 	       "us/s");
+	figure(b, "idle_runs", "idle target: BPF programs run at its probes",
+	       (double)runs * 1000 / ms, "/s");
 	figure(b, "idle_target", "idle target: its own CPU time", (double)own / 1000 / ms * 1000,
 	       "us/s");
 	peer_detach(b, p, &target, &tracer);

@@ -181,6 +181,15 @@ eq "tiny ring: received + lost = made, to the record" \
 eq "tiny ring: the gaps are the losses" "$(counts a '.ring_full - .gaps >= 0')" true
 eq "tiny ring: definitions that were lost are read from the target" "$(counts a .undefined)" 0
 
+# 100 batches into a ring that is a quarter full after 31, and nobody reads. A
+# wake-up is an interrupt on the target's CPU: it is not told again at each batch.
+attach a -s -r 1048576 -p "$vm_pid"
+tell vm "spans 25600"
+detach a
+eq "a reader that is behind: all is there" "$(counts a '[.spans, .ring_full]')" "[25600,0]"
+eq "a reader that is behind is not woken by every batch" "$(counts a '.wakeups > 0 and .wakeups < 35')" \
+	true
+
 # ---- Targets that lie ----
 
 target liar "$T/hostile" wait bad_calls bad_batches honest wait

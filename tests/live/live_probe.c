@@ -2,11 +2,11 @@
 /*
  * Drives the live source alone and counts what it hands out.
  *
- *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-w STAGE] [-- CMD]
+ *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-e] [-w STAGE] [-- CMD]
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
  * -w: waits for a line at this stage of attaching, see live_stage.c.
- * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes;
+ * -e: exact mode. -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes;
  * the last is cc too when the nop behind the first byte is what is probed.
  * -b PID: only prints the first bytes of the carrier, a line a file.
  * Prints "attached" once everything is in place, "end" when the targets are
@@ -140,7 +140,7 @@ static int take(void *ctx, const struct item *it)
 	return 0;
 }
 
-static void print(const struct counts *c, int status)
+static void print(const struct counts *c, int status, u64 wakeups)
 {
 	struct out o;
 	struct json j;
@@ -160,6 +160,7 @@ static void print(const struct counts *c, int status)
 	json_key_u64(&j, "records", c->records);
 	json_key_u64(&j, "batches", c->batches);
 	json_key_u64(&j, "gaps", c->gaps);
+	json_key_u64(&j, "wakeups", wakeups);
 	json_key_u64(&j, "ring_full", c->lost[LOSS_RING_FULL]);
 	json_key_u64(&j, "read_fault", c->lost[LOSS_READ_FAULT]);
 	json_key_u64(&j, "truncated", c->lost[LOSS_TRUNCATED]);
@@ -241,11 +242,12 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	struct source *s;
 	bool sleepy = false;
+	u64 wakeups;
 	u32 pids[64];
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:b:w:")) != -1) {
+	while ((o = getopt(argc, argv, "+ep:c:g:am:r:nsi:b:w:")) != -1) {
 		if (o == 'i' || o == 'b')
 			return inspect((u32)atoi(optarg), o == 'b');
 		if (o == 'p' && config.pid_count < 64)
@@ -264,6 +266,8 @@ int main(int argc, char **argv)
 			config.no_children = true;
 		else if (o == 's')
 			sleepy = true;
+		else if (o == 'e')
+			config.exact = true;
 		else if (o == 'w')
 			stage_wanted = optarg;
 		else
@@ -292,7 +296,9 @@ int main(int argc, char **argv)
 		printf("end\n");
 	if (r >= 0)
 		r = source_stop(s, take, &c, &e);
-	print(&c, live_command_status(s));
+	if (live_wakeups(s, &wakeups))
+		wakeups = UINT64_MAX;
+	print(&c, live_command_status(s), wakeups);
 	source_free(s);
 	map_free(&c.next);
 	map_free(&c.defined);

@@ -30,7 +30,7 @@ pages() {
 
 		page:* = https://example.org/pages
 	END
-	for scenario in basic lossy hostile empty sampled; do
+	for scenario in basic lossy hostile long empty sampled; do
 		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
 		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
@@ -141,7 +141,7 @@ fi
 pages
 links
 if [ -n "$chromium" ]; then
-	for scenario in basic lossy empty sampled one cut; do
+	for scenario in basic lossy long empty sampled one cut; do
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"

@@ -58,7 +58,6 @@ totals() { # NAME PID
 
 make_recordings || not_ok "make recordings" "$?"
 for name in $recordings; do
-	[ "$name" != cut ] || continue
 	figures "$name" && export_to "$name" speedscope "$T/$name.speedscope.json" || continue
 	open_file "$T/$name.speedscope.json"
 	eq "$name: loads" "$(title)" "$name.vmspan - speedscope"

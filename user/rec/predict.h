@@ -80,7 +80,8 @@ static inline __attribute__((always_inline)) bool step_put(struct bits_out *b, u
 	return false;
 }
 
-static inline u64 step_get(struct bits_in *b, unsigned int k, bool *escaped)
+static inline __attribute__((always_inline)) u64 step_get(struct bits_in *b, unsigned int k,
+							  bool *escaped)
 {
 	u64 word = bits_peek(b);
 	unsigned int step, bits;

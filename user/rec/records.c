@@ -4,6 +4,7 @@
  * is inlined, so what is written and what is read cannot drift apart.
  */
 #include "rec/records.h"
+#include "model/item.h"
 
 #include <string.h>
 
@@ -149,6 +150,15 @@ static u64 head_shape(const struct vmspan_head *h)
 	return (u64)h->type | (u64)h->slots << 8 | (u64)h->depth << 16 |
 	       (u64)(h->type == VMSPAN_EVENT ? 0 : h->id) << 32;
 }
+
+static struct vmspan_head head_of(u64 shape)
+{
+	return (struct vmspan_head){ (u8)shape, (u8)(shape >> 8), (u16)(shape >> 16),
+				     (u32)(shape >> 32) };
+}
+
+/* Type and slots of the shape of every span. */
+#define SPAN_SHAPE (VMSPAN_SPAN | 1u << 8)
 
 static u16 *shape_slot(struct records *r, u64 shape)
 {
@@ -419,18 +429,10 @@ union record {
 /* Does the shape say that it is a type we code, in its size? */
 static bool shape_coded(u64 shape)
 {
-	static const u8 slots[] = {
-		[VMSPAN_SPAN] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
-		[VMSPAN_EVENT] = sizeof(struct vmspan_event) / VMSPAN_SLOT,
-		[VMSPAN_GC] = sizeof(struct vmspan_gc) / VMSPAN_SLOT,
-		[VMSPAN_BLOCK] = sizeof(struct vmspan_block) / VMSPAN_SLOT,
-		[VMSPAN_INPUT] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-		[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-		[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-	};
 	u32 type = (u32)(shape & 0xff);
 
-	return type < ARRAY_SIZE(slots) && slots[type] && slots[type] == (shape >> 8 & 0xff);
+	return type >= VMSPAN_SPAN && type <= VMSPAN_VALUE &&
+	       record_slots[type] == (shape >> 8 & 0xff);
 }
 
 /* Are the fields nobody uses zero? */
@@ -552,7 +554,7 @@ static void record_write(struct records *r, struct records_thread *t, struct cod
 {
 	u64 shape = head_shape(&u->h);
 
-	if (u->h.type == VMSPAN_SPAN && u->h.slots == 1)
+	if ((shape & 0xffff) == SPAN_SHAPE)
 		record_code(r, t, c, u, shape, true);
 	else
 		record_code(r, t, c, u, shape, false);
@@ -601,10 +603,12 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 	*size = (u32)(shape >> 8 & 0xff) * VMSPAN_SLOT;
 	if (!*size || *size > room || c->in.bad)
 		return -EBADMSG;
-	if (coded) {
+	if (coded && (shape & 0xffff) == SPAN_SHAPE) {
+		u->h = head_of(shape);
+		code_span(r, t, c, false, plain, shape, before, &u->span);
+	} else if (coded) {
 		memset(u, 0, *size);
-		u->h = (struct vmspan_head){ (u8)shape, (u8)(shape >> 8), (u16)(shape >> 16),
-					     (u32)(shape >> 32) };
+		u->h = head_of(shape);
 		code_fields(r, t, c, false, plain, shape, before, u);
 	} else {
 		u->words[0] = shape;

@@ -60,6 +60,8 @@ function bytes(v) {
 const count = (v) => v.toLocaleString("en-US");
 const percent = (part, whole) => whole ? (part * 100 / whole >= 99.95 ? "100" : (part * 100 / whole).toFixed(1)) + " %" : "0 %";
 const plural = (n, word) => count(n) + " " + word + (n === 1 ? "" : "s");
+/* Of sampled stacks it is known how often they were looked at, not who called when. */
+const sampled = () => data.report.source.method === "sampled";
 const nameOf = (i) => data.names[i];
 /* Names as they are read: control and direction characters cannot act. */
 const clean = (s) => s.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");

@@ -31,9 +31,6 @@ function graphData() {
 	return { nodes: [...nodes.values()], links };
 }
 
-/* Of sampled stacks it is known how often they were looked at. */
-const sampled = () => data.report.source.method === "sampled";
-
 function sideList(title, list) {
 	return list.length ? [el("h3", {}, title), el("ul", {}, ...list.slice(0, 12).map(([name, l]) =>
 		el("li", {}, el("span", {}, dot(name), clean(name)), el("span", {}, `${ns(l.ns)}, ${count(l.calls)}${sampled() ? " looks" : "\u00d7"}`))))] : [];

@@ -91,7 +91,8 @@ function drawSummary() {
 		tile("events.wall_ns", e.wall_ns, ns(e.wall_ns), "in turns, all threads"),
 		tile("events.cpu_ns", e.cpu_ns, ns(e.cpu_ns), "on a CPU"),
 		tile("events.max_ns", e.max_ns, ns(e.max_ns), "longest turn"),
-		tile("spans", r.spans, count(r.spans), "spans"),
+		sampled() ? tile("events.samples", e.samples, count(e.samples), "looks at stacks")
+			: tile("spans", r.spans, count(r.spans), "spans"),
 		tile("inputs", r.inputs, count(r.inputs), "user inputs"),
 		tile("frames", r.frames, count(r.frames), "frames shown"),
 		tile("events.incomplete", e.incomplete, data.complete ? "complete" : count(e.incomplete),

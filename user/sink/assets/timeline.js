@@ -92,6 +92,7 @@ function noteOmitted() {
 	if (o.threads)
 		said.push(`${count(o.threads)} records of threads beyond the limit are not in it`);
 	$("lanes-note").textContent = (T.lanes.length ? "Wheel with Ctrl, or + and -, zooms; drag or arrow keys move; click a turn for its calls. " : "") +
+		(sampled() ? "Stacks were sampled: which group ran in a short turn is known of many of them, not of one. " : "") +
 		(said.length ? "To keep the page small, " + said.join("; ") + "." : "");
 }
 
