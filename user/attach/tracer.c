@@ -232,7 +232,6 @@ static int open_what_loads(struct tracer *t, struct tracer_config *c)
 static void say_missing(const struct tracer_config *config, int r, struct err *err)
 {
 	const char *what = config->direct  ? "the direct method"
-			   : config->exact ? "exact mode"
 			   : config->vm_hz ? "tracing a stock VM"
 					   : NULL;
 
