@@ -399,7 +399,9 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	struct watch *w = calls_of(task);
 
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
-	/* What it knew was of another VM. */
+	/* The event ends with the program. What else was known was of its VM. */
+	if (t && t->open)
+		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
 		t->open = t->gc_depth = t->waits = t->misses = 0;
 		t->loop = LOOP_NONE;
