@@ -172,7 +172,7 @@ test-live: all vm
 soak: all vm
 	tests/soak
 
-test-vms: all
+test-vms: all vm
 	tests/run stock
 
 # KERNELS: series, e.g. "6.1 7.2"; all that can be had.

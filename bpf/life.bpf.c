@@ -6,7 +6,7 @@
  *
  * Optional ("?"): without BTF tracepoints children are not followed.
  */
-#include "bpf/emit.bpf.h"
+#include "bpf/tail.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -44,12 +44,12 @@ SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent), born;
-	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
+	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
 
-	if (!flags || !(*flags & TRACED_CHILDREN) || child->pid != child->tgid)
+	if (!p || !(p->flags & TRACED_CHILDREN) || child->pid != child->tgid)
 		return 0;
 	born = task_ids(child);
-	copy = *flags;
+	copy = *p;
 	if (bpf_map_update_elem(&traced, &born.tgid, &copy, BPF_ANY)) {
 		count(COUNT_LIFE_LOST, 1);
 		return 0;
@@ -61,13 +61,13 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 /* Before user space knows of it: its children must not be missed. */
 static __always_inline bool is_told_of(struct ids ids)
 {
-	__u32 flags = sweep_flags;
+	struct traced_process p = { .flags = sweep_flags };
 
 	if (bpf_map_lookup_elem(&traced, &ids.tgid))
 		return true;
-	if (!flags || !ids.tgid)
+	if (!p.flags || !ids.tgid)
 		return false;
-	bpf_map_update_elem(&traced, &ids.tgid, &flags, BPF_NOEXIST);
+	bpf_map_update_elem(&traced, &ids.tgid, &p, BPF_NOEXIST);
 	return true;
 }
 
@@ -136,20 +136,40 @@ int BPF_PROG(life_moved, struct cgroup *to, const char *path, struct task_struct
 	return tell_change(task_ids(task), task, NULL);
 }
 
+/* Another thread executes a program: this one's memory lives on, unreachable. */
+static __always_inline bool is_swept_away(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->signal->group_exec_task) &&
+	       task->signal->group_exec_task;
+}
+
 /*
  * signal->live counts the threads that have not begun to exit; it is lowered
  * before this tracepoint. Two last threads may both see 0: deleting the key
- * succeeds for one of them.
+ * succeeds for one of them. So whoever sees 0 first speaks for all, and by the
+ * same look as the one that decides on the key: from then on nobody can.
  */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(life_exit, struct task_struct *task)
 {
 	struct ids ids = task_ids(task);
+	bool last = task->signal->live.counter == 0;
 
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return 0;
+	if (task->mm && (exact || is_swept_away(task)))
+		tail_walk(task, false);
+	if (task->mm && last)
+		tail_walk(task, true);
 	emit_life(WIRE_THREAD_EXIT, ids, 0, task, false);
-	if (task->signal->live.counter == 0 && !bpf_map_delete_elem(&traced, &ids.tgid))
+	if (last && !bpf_map_delete_elem(&traced, &ids.tgid))
 		emit_life(WIRE_EXIT, ids, 0, task, true);
+	return 0;
+}
+
+SEC("?tp_btf/sched_prepare_exec")
+int BPF_PROG(tail_exec, struct task_struct *task)
+{
+	tail_walk(task, false);
 	return 0;
 }

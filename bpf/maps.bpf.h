@@ -22,12 +22,12 @@ struct {
 	__uint(max_entries, 8 << 20);
 } ring SEC(".maps") __weak;
 
-/* tgid -> TRACED_* */
+/* By tgid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TRACED_MAX);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct traced_process);
 } traced SEC(".maps") __weak;
 
 /* By enum wire_counter. */

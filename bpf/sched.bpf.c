@@ -265,9 +265,9 @@ SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(sched_born, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent);
-	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid);
+	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
 
-	if (!flags || (child->pid == child->tgid && !(*flags & TRACED_CHILDREN)))
+	if (!p || (child->pid == child->tgid && !(p->flags & TRACED_CHILDREN)))
 		return 0;
 	return begin(child);
 }

@@ -381,9 +381,9 @@ int BPF_PROG(vm_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent), born;
 	struct vm_proc *p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
-	__u32 *flags = bpf_map_lookup_elem(&traced, &ids.tgid);
+	struct traced_process *t = bpf_map_lookup_elem(&traced, &ids.tgid);
 
-	if (!p || !flags || !(*flags & TRACED_CHILDREN) || child->pid != child->tgid)
+	if (!p || !t || !(t->flags & TRACED_CHILDREN) || child->pid != child->tgid)
 		return 0;
 	born = task_ids(child);
 	if (bpf_map_update_elem(&vm_procs, &born.tgid, p, BPF_ANY))
@@ -399,7 +399,9 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	struct watch *w = calls_of(task);
 
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
-	/* What it knew was of another VM. */
+	/* The event ends with the program. What else was known was of its VM. */
+	if (t && t->open)
+		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
 		t->open = t->gc_depth = t->waits = t->misses = 0;
 		t->loop = LOOP_NONE;

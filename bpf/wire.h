@@ -19,6 +19,8 @@ enum wire_kind {
 	WIRE_EXIT = 4, /* struct wire_life: the process has ended */
 	WIRE_THREAD_EXIT = 5, /* struct wire_life: one thread has ended */
 	WIRE_LOADED = 7, /* struct wire_life: the SDK has been loaded into it */
+	WIRE_TAIL = 9, /* as WIRE_BATCH, read from a process that ends; may repeat
+			* one; head.pad: another thread has read it */
 	WIRE_CHANGED = 8, /* struct wire_life: it has another name or control group */
 	/* Of stock VMs; see vm.h. */
 	WIRE_VM_FRAME = 16, /* struct wire_frame */
@@ -51,10 +53,16 @@ struct wire_life {
 	char comm[16];
 };
 
-/* Values of the map of traced processes. */
+/* Values of the map of traced processes. A child gets its parent's. */
 enum traced_flag {
 	TRACED_PROCESS = 1, /* always set */
 	TRACED_CHILDREN = 2, /* those it forks are traced too */
+};
+#define TRACED_REGISTRIES 8
+struct traced_process {
+	vmspan_u32 flags; /* enum traced_flag */
+	vmspan_u32 pad;
+	vmspan_u64 registries[TRACED_REGISTRIES]; /* their addresses; 0: no more */
 };
 
 /* A batch is copied once, into the smallest of these that holds it. */

@@ -97,8 +97,11 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct task_struct;
+
 struct signal_struct {
 	atomic_t live;
+	struct task_struct *group_exec_task;
 	struct pid *pids[4];
 };
 

@@ -2,11 +2,11 @@
 /*
  * Drives the live source alone and counts what it hands out.
  *
- *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-w STAGE] [-- CMD]
+ *   live_probe [-p PID]... [-a] [-c NAME]... [-g CGROUP]... [-m flush|direct] [-r RING-BYTES] [-n] [-s] [-e] [-w STAGE] [-- CMD]
  *
  * -n: children are not followed. -s: does not read the ring until stdin ends.
  * -w: waits for a line at this stage of attaching, see live_stage.c.
- * -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes;
+ * -e: exact mode. -i PID: only prints "SEMAPHORE ARMED-BYTE FLUSH-BYTE", a line a file with probes;
  * the last is cc too when the nop behind the first byte is what is probed.
  * -b PID: only prints the first bytes of the carrier, a line a file.
  * Prints "attached" once everything is in place, "end" when the targets are
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
 	int o, r = 1;
 
 	config.pids = pids;
-	while ((o = getopt(argc, argv, "+p:c:g:am:r:nsi:b:w:")) != -1) {
+	while ((o = getopt(argc, argv, "+ep:c:g:am:r:nsi:b:w:")) != -1) {
 		if (o == 'i' || o == 'b')
 			return inspect((u32)atoi(optarg), o == 'b');
 		if (o == 'p' && config.pid_count < 64)
@@ -266,6 +266,8 @@ int main(int argc, char **argv)
 			config.no_children = true;
 		else if (o == 's')
 			sleepy = true;
+		else if (o == 'e')
+			config.exact = true;
 		else if (o == 'w')
 			stage_wanted = optarg;
 		else

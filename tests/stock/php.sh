@@ -44,15 +44,27 @@ get() { # PATH
 }
 get / >"$T/warm"
 # shellcheck disable=SC2154 # start sets php_pid
-start_record "$T/a" "$php_pid" --hz 999
-for i in $(seq 50); do
-	get "/?n=$i"
-done >"$T/used"
-finish rec INT
-report "$T/a"
-json_eq "built-in server: requests" "$T/a.json" .events.count 50
+# Requests that take 10 s of work; a second time if chance was against the first.
+for try in 1 2; do
+	start_record "$T/a" "$php_pid"
+	: >"$T/used"
+	count=0 used=0
+	while [ "$used" -lt 10000000000 ]; do
+		count=$((count + 1))
+		answer=$(get "/?n=$count")
+		echo "$answer" >>"$T/used"
+		answer=${answer//[!0-9:]/}
+		IFS=: read -r _ _ h m l <<<"$answer"
+		used=$((used + h + m + l))
+	done
+	finish rec INT
+	report "$T/a"
+	[ $try = 1 ] && awk -v off="$(shares_off "$T/a.json" plugin "$zero" "$(truth "$T/used")")" \
+		'BEGIN { exit !(off > 4) }' || break
+done
+json_eq "built-in server: requests" "$T/a.json" .events.count "$count"
 json_eq "built-in server: the VM is known" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","php"]'
-check_shares "built-in server" "$T/a.json" plugin "$zero" "$(truth "$T/used")" 6
+check_shares "built-in server: 10 s at 99 Hz" "$T/a.json" plugin "$zero" "$(truth "$T/used")" 4
 check_ledger "built-in server" "$T/a.json"
 check_kill "PHP" "$php_pid"
 json_eq "and serves" <(get /) '.heavy > 0' true

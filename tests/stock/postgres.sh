@@ -25,11 +25,24 @@ export PGHOST=$T/pg PGUSER=postgres
 psql -q postgres -c 'create database bench'
 $PG/pgbench -i -q bench 2>"$T/init"
 
+# Under load when it is attached to: clients that let the server count.
+psql -q postgres -c 'create database load'
+echo 'select sum(i) from generate_series(1, 50000) i;' >"$T/load.sql"
+start load $PG/pgbench -n -c 4 -T 600 -P 1 -f "$T/load.sql" load
+wait_line load 'progress' err >/dev/null
+# A verb that pgbench itself does not use when it begins.
+echo 'values (1);' >"$T/values.sql"
+
 # shellcheck disable=SC2154 # start sets server_pid
 start_record "$T/a" "$server_pid"
 $PG/pgbench -n -c 4 -j 2 -t 50 bench >"$T/bench" 2>&1
 $PG/pgbench -n -c 2 -t 50 -S -M prepared bench >>"$T/bench" 2>&1
-psql -q bench -c 'delete from nothing_of_this_name' 2>"$T/sql.err"
+for mode in simple extended prepared; do
+	$PG/pgbench -n -c 2 -t 101 -f "$T/values.sql" -M $mode bench >>"$T/bench" 2>&1
+done
+for _ in 1 2 3 4 5 6 7; do
+	psql -q bench -c 'delete from nothing_of_this_name' 2>"$T/sql.err"
+done
 # Two statements in one message are one event.
 psql -q postgres -c '/* a comment */ select 1; select 2' >"$T/sql"
 finish rec INT
@@ -44,7 +57,12 @@ eq "statements: UPDATE" "$(count 'tenant:bench UPDATE')" 600
 eq "statements: INSERT" "$(count 'tenant:bench INSERT')" 200
 eq "statements: BEGIN" "$(count 'tenant:bench BEGIN')" 200
 eq "statements: END" "$(count 'tenant:bench END')" 200
-eq "one that fails counts" "$(count 'tenant:bench DELETE')" 1
+# Preparing is a message of its own that the server takes time for: one a client.
+eq "by the simple, the extended and the prepared protocol" "$(count 'tenant:bench VALUES')" \
+	$((3 * 2 * 101 + 2))
+eq "those that fail count" "$(count 'tenant:bench DELETE')" 7
+json_eq "what takes the time is on top" "$T/a.json" \
+	'[.groups[] | select(.kind == "tenant")] | sort_by(-.self_ns)[0].name' '"tenant:load SELECT"'
 eq "databases are told apart" "$(count 'tenant:postgres SELECT')" 1
 # pgbench itself asks for the tables' layout before each run.
 json_eq "statements: SELECT, simple and prepared" "$T/a.json" \

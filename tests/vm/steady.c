@@ -14,14 +14,20 @@
  *   skip N       N enters whose leave never comes, in an event
  *   name NAME    takes this name
  *   exec         executes itself again
+ *   hold T N     T threads that make N spans each, and stay
+ *   spin FILE    spans without an end; FILE says how many
+ *   vfork N      N children that share this memory, and end at once
+ *   _exit        ends without a word to anybody
  *   quit
  *
  * After each it prints "ok". With arguments these are the tasks, and it ends.
  */
 #include "user/sdk/vmspan.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -61,6 +67,63 @@ static void threads(long count, long n)
 		pthread_create(&t[i], NULL, thread_main, (void *)n);
 	while (i-- > 0)
 		pthread_join(t[i], NULL);
+}
+
+struct held {
+	pthread_barrier_t made;
+	long n;
+};
+
+static void *held_main(void *at)
+{
+	struct held *h = at;
+
+	spans(h->n);
+	pthread_barrier_wait(&h->made);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void hold(long count, long n)
+{
+	static struct held h;
+	pthread_t t;
+	long i;
+
+	h.n = n;
+	pthread_barrier_init(&h.made, NULL, (unsigned int)count + 1);
+	for (i = 0; i < count; i++)
+		pthread_create(&t, NULL, held_main, &h);
+	pthread_barrier_wait(&h.made);
+}
+
+static void spin(const char *file)
+{
+	int fd = open(file, O_RDWR | O_CREAT, 0666);
+	volatile long *made;
+
+	if (fd < 0 || ftruncate(fd, sizeof(*made)))
+		exit(3);
+	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (made == MAP_FAILED)
+		exit(3);
+	printf("ok\n");
+	for (;;) {
+		spans(1);
+		++*made;
+	}
+}
+
+static void share(long n)
+{
+	while (n-- > 0) {
+		pid_t pid = vfork();
+
+		if (!pid)
+			_exit(0);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 static void deep(long n)
@@ -115,7 +178,7 @@ static void many(const char *what, long n)
 
 static void task(const char *line)
 {
-	char what[16] = "", name[64] = "";
+	char what[16] = "", name[64] = "", path[128] = "";
 	long a = 0, b = 0;
 
 	sscanf(line, "%15s %ld %ld", what, &a, &b);
@@ -129,6 +192,14 @@ static void task(const char *line)
 		in_child(a, *what == 'k');
 	} else if (!strcmp(what, "threads")) {
 		threads(a, b);
+	} else if (!strcmp(what, "hold")) {
+		hold(a, b);
+	} else if (!strcmp(what, "spin") && sscanf(line, "%*s %127s", path) == 1) {
+		spin(path);
+	} else if (!strcmp(what, "vfork")) {
+		share(a);
+	} else if (!strcmp(what, "_exit")) {
+		_exit(0);
 	} else if (!strcmp(what, "group") && sscanf(line, "%*s %63s", name) == 1) {
 		define(name);
 	} else if (!strcmp(what, "name") && sscanf(line, "%*s %63s", name) == 1) {

@@ -167,6 +167,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
+	t->exec = life && libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) > 0;
+	bpf_program__set_autoload(t->skel->progs.tail_exec, t->exec);
 	t->names = life && config->names;
 	t->groups = life && config->groups;
 	bpf_program__set_autoload(t->skel->progs.life_renamed, t->names);
@@ -385,6 +387,8 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 		r = attach(s->progs.watch_exit, &s->links.watch_exit, what, err);
 	if (!r && t->direct)
 		r = attach(s->progs.watch_exec, &s->links.watch_exec, what, err);
+	if (!r && t->exec)
+		r = attach(s->progs.tail_exec, &s->links.tail_exec, what, err);
 	if (!r)
 		r = attach(s->progs.life_exit, &s->links.life_exit, what, err);
 	if (!r)
@@ -402,12 +406,28 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 
 int tracer_trace(struct tracer *t, u32 pid, struct err *err)
 {
-	u32 flags = TRACED_PROCESS | (t->children ? TRACED_CHILDREN : 0);
+	struct traced_process p = {
+		.flags = TRACED_PROCESS | (t->children ? TRACED_CHILDREN : 0),
+	};
 
-	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &flags, BPF_ANY))
+	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p, BPF_ANY))
 		return 0;
 	return err_set(err, -errno, "process %u: %s", pid,
 		       errno == E2BIG ? "too many processes are traced already" : strerror(errno));
+}
+
+void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count)
+{
+	int fd = bpf_map__fd(t->skel->maps.traced);
+	struct traced_process p;
+	u32 i;
+
+	if (bpf_map_lookup_elem(fd, &pid, &p))
+		return;
+	for (i = 0; i < TRACED_REGISTRIES; i++)
+		p.registries[i] = i < count ? addresses[i] : 0;
+	/* Not one that has ended meanwhile. */
+	bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
 }
 
 void tracer_untrace(struct tracer *t, u32 pid)

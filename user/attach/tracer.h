@@ -54,6 +54,9 @@ u64 tracer_ring_bytes(const struct tracer *t);
 
 /* Adds and removes a process. */
 int tracer_trace(struct tracer *t, u32 pid, struct err *err);
+/* Where the registries of a traced process are: what its threads hold when it
+ * is killed is found by them. */
+void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);
 void tracer_untrace(struct tracer *t, u32 pid);
 /* Totals since load, summed over the CPUs. 0 or negative errno. */
 int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX]);

@@ -14,7 +14,7 @@ struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
 	u64 ring_bytes;
-	bool has_life, has_tsc, direct, children, exact, calls, names, groups;
+	bool has_life, has_tsc, direct, children, exact, calls, names, groups, exec;
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
 	bool multi; /* carrier and armed are loaded for uprobe_multi links */
 	struct bpf_link **vm_links; /* owned; see vm.c */

@@ -14,8 +14,7 @@ const char *loss_name(enum loss_cause cause)
 	return (unsigned int)cause < LOSS_CAUSES ? names[cause] : "unknown";
 }
 
-/* Slots of the types whose size is fixed; 0: any. */
-static const u8 fixed_slots[256] = {
+const u8 record_slots[256] = {
 	[VMSPAN_SPAN] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 	[VMSPAN_EVENT] = sizeof(struct vmspan_event) / VMSPAN_SLOT,
 	[VMSPAN_GC] = sizeof(struct vmspan_gc) / VMSPAN_SLOT,
@@ -46,7 +45,7 @@ static int record_sum(const struct vmspan_head *h, u32 left, struct batch_sum *s
 {
 	if (!h->slots || h->slots * (u32)VMSPAN_SLOT > left)
 		return -EBADMSG;
-	if (fixed_slots[h->type] && h->slots != fixed_slots[h->type])
+	if (record_slots[h->type] && h->slots != record_slots[h->type])
 		return -EBADMSG;
 	switch (h->type) {
 	case VMSPAN_EVENT:

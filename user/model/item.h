@@ -125,6 +125,9 @@ struct batch_sum {
 	bool turn; /* the last of them is their first event */
 };
 
+/* Slots of the types whose size is fixed; 0: any. */
+extern const u8 record_slots[256];
+
 /*
  * Checks records from outside: sizes, known types' slot counts, names within
  * their records, exactly `records` of them in exactly `bytes`. Unknown types

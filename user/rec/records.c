@@ -4,6 +4,7 @@
  * is inlined, so what is written and what is read cannot drift apart.
  */
 #include "rec/records.h"
+#include "model/item.h"
 
 #include <string.h>
 
@@ -428,18 +429,10 @@ union record {
 /* Does the shape say that it is a type we code, in its size? */
 static bool shape_coded(u64 shape)
 {
-	static const u8 slots[] = {
-		[VMSPAN_SPAN] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
-		[VMSPAN_EVENT] = sizeof(struct vmspan_event) / VMSPAN_SLOT,
-		[VMSPAN_GC] = sizeof(struct vmspan_gc) / VMSPAN_SLOT,
-		[VMSPAN_BLOCK] = sizeof(struct vmspan_block) / VMSPAN_SLOT,
-		[VMSPAN_INPUT] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-		[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-		[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-	};
 	u32 type = (u32)(shape & 0xff);
 
-	return type < ARRAY_SIZE(slots) && slots[type] && slots[type] == (shape >> 8 & 0xff);
+	return type >= VMSPAN_SPAN && type <= VMSPAN_VALUE &&
+	       record_slots[type] == (shape >> 8 & 0xff);
 }
 
 /* Are the fields nobody uses zero? */

@@ -682,6 +682,10 @@ static VMSPAN__SLOW void vmspan__flush(struct vmspan_thread *t, vmspan_u32 room)
 		b->records = slots - t->extra;
 		b->bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
 		vmspan_site_flush_1(b, b->bytes, b->seq);
+		/* In this order: whoever finds the state of a thread that was
+		 * killed here must not take the batch for the next one. */
+		t->room = VMSPAN__SLOTS;
+		VMSPAN__FENCE();
 		b->seq += b->records;
 		t->extra = 0;
 	}

@@ -133,6 +133,16 @@ static bool wants_direct(const struct live *l, const struct plan_dso *d)
 	return l->method == METHOD_DIRECT || (l->method == METHOD_AUTO && !plan_has_flush(d));
 }
 
+static void tell_registries(struct live *l, const struct process *p)
+{
+	u64 addresses[TRACED_REGISTRIES];
+	u32 i, n = 0;
+
+	for (i = 0; i < p->registry_count && n < TRACED_REGISTRIES; i++)
+		addresses[n++] = p->registries[i].address;
+	tracer_registries(l->t, p->pid, addresses, n);
+}
+
 /* 0 also when the file has nothing for the method that was asked for. */
 static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
 {
@@ -166,8 +176,8 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		a->next = p->attachments;
 		p->attachments = a;
 	}
-	if (d->registry)
-		live_registry_at(p, d->registry);
+	if (d->registry && live_registry_at(p, d->registry))
+		tell_registries(l, p);
 	p->vm = d->probes.profile->name;
 	l->attached_once = true;
 	return 0;

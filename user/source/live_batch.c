@@ -64,6 +64,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	struct batch_sum sum;
 	struct registry *r;
 	struct process *p;
+	u64 *next;
 	u32 bytes;
 
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
@@ -78,6 +79,15 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	r = p ? live_registry_at(p, b->registry) : NULL;
 	if (!r)
 		return malformed(l, b->records, h->bytes);
+	/* One that was killed right after it had handed over. */
+	next = map_get(&r->seq, b->thread);
+	if (h->kind == WIRE_TAIL && next && b->seq < *next)
+		return 0;
+	/* Spans without what the scheduler did to them would pass for whole. */
+	if (h->kind == WIRE_TAIL && b->pad && l->s.info.exact) {
+		map_put(&r->seq, b->thread, b->seq + b->records);
+		return live_emit_loss(l, LOSS_READ_FAULT, b->records, 1);
+	}
 	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes, &sum))
 		return l->failed;
 	if (r->seq.len >= SEQ_MAX)
@@ -167,7 +177,7 @@ int live_record(struct live *l, const void *data, size_t size)
 
 	if (size < sizeof(*h))
 		return 0;
-	if (h->kind == WIRE_BATCH)
+	if (h->kind == WIRE_BATCH || h->kind == WIRE_TAIL)
 		return batch(l, h, size);
 	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_CALLS)
 		return live_vm_record(l, h, size);

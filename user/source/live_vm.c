@@ -189,8 +189,11 @@ void live_vm_fall_back(struct live *l, struct process *p)
 
 	if (vm_find(p->pid, &l->vm_cache, &v, &ignored))
 		return;
-	if (!vm_layout(p->pid, &v, &proc, &ignored))
-		vm_trace(l->t, p->pid, &proc, &ignored);
+	/* With exact calls nothing was looked at until now. */
+	if (!vm_layout(p->pid, &v, &proc, &ignored) &&
+	    !vm_start(l->t, l->vm_hz, v.profile->loop, vm_walks(v.profile), &ignored) &&
+	    !vm_trace(l->t, p->pid, &proc, &ignored))
+		l->s.info.sampled |= vm_walks(v.profile);
 	vm_target_free(&v);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Works without allocating; commands on stdin as app.py has them.
+// A thread works without allocating; commands on stdin as app.py has them.
 import java.io.*;
 import java.lang.management.*;
 
@@ -12,10 +12,21 @@ public class App {
 		return n;
 	}
 
+	static volatile long sink;
+
+	static void work()
+	{
+		for (long i = 0;; i++)
+			sink = sink * 31 + i;
+	}
+
 	public static void main(String[] args) throws IOException
 	{
 		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
 		collections();
+		Thread worker = new Thread(App::work);
+		worker.setDaemon(true);
+		worker.start();
 		System.out.println("ready " + ProcessHandle.current().pid());
 		System.out.flush();
 		for (String line; (line = in.readLine()) != null;) {

@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # An asyncio program with three plugins that use 6, 3 and 1 parts of its time.
 # Commands on stdin: "truth" prints what each has used (thread CPU time, ns),
-# "gc N" collects N times; each is answered by a line.
+# "gc N" collects N times, "run S" waits until the plugins have used S seconds more
+# (its answer says what each had used "before"); each is answered by a line.
 import asyncio, gc, importlib, json, os, sys, time
 
 gc.disable()
 used = {}
+runs = []
+
+
+def answer(**more):
+    answer = {"used": used, "gc": sum(s["collections"] for s in gc.get_stats()), **more}
+    print("answer", json.dumps(answer), flush=True)
 
 
 def command():
     words = sys.stdin.readline().split()
+    if words[:1] == ["run"]:
+        runs.append((sum(used.values()) + int(words[1]) * 10**9, dict(used)))
+        return
     if words[:1] == ["gc"]:
         for _ in range(int(words[1])):
             gc.collect()
-    answer = {"used": used, "gc": sum(s["collections"] for s in gc.get_stats())}
-    print("answer", json.dumps(answer), flush=True)
+    answer()
 
 
 async def plugin(name, work):
@@ -24,6 +33,8 @@ async def plugin(name, work):
         begin = time.thread_time_ns()
         module.work(work)
         used[name] += time.thread_time_ns() - begin
+        if runs and sum(used.values()) >= runs[0][0]:
+            answer(before=runs.pop(0)[1])
         await asyncio.sleep(0.001)
 
 

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What threads have gathered and not handed over when their process is killed,
+ * calls _exit or executes another program: nobody in it gets to run any more,
+ * but its memory is still there. The thread states are found as user space
+ * finds them, by the registry's list.
+ *
+ * The process's memory is there at sched_process_exit from Linux 6.16 on, and
+ * sched_prepare_exec is there from 6.10 on; before, these records are lost.
+ *
+ * The registry, the list and the states are the target's: every read may fault,
+ * every size is clamped, every walk counted.
+ */
+#ifndef BPF_TAIL_H
+#define BPF_TAIL_H
+
+#include "bpf/sched.bpf.h"
+
+/* Thread states are used again, so these are threads at one time. */
+#define TAIL_THREADS 4096
+
+/* Linux 5.17; without it there is no walk. */
+enum bpf_func_id___tail {
+	BPF_FUNC_loop___tail = 181
+};
+
+/* Of struct vmspan_thread, up to what is of no concern here. */
+#define TAIL_HEAD offsetof(struct vmspan_thread, reserved)
+
+struct tail {
+	__u64 at; /* the state to look at */
+	__u64 session;
+	__u32 pid; /* as user space knows the process */
+	__u32 only; /* thread, as it sees itself; 0: all of them */
+};
+
+/* `room` is a constant at every call, as in flush.bpf.c. */
+static __always_inline void send(const struct tail *w, __u32 tid, const void *batch, __u32 bytes,
+				 __u32 records, const __u32 room)
+{
+	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
+	struct vmspan_batch *b;
+
+	if (!h) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, records);
+		return;
+	}
+	barrier_var(bytes);
+	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
+		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		count(COUNT_READ_FAULT_RECORDS, records);
+		return;
+	}
+	/* The thread fills these in when it hands over. */
+	b = (struct vmspan_batch *)(h + 1);
+	b->bytes = bytes;
+	b->records = records;
+	b->pad = !w->only;
+	h->kind = WIRE_TAIL;
+	h->bytes = bytes;
+	h->pid = w->pid;
+	h->tid = tid;
+	count(COUNT_BATCHES, 1);
+	count(COUNT_RECORDS, records);
+	count(COUNT_BYTES, bytes);
+	bpf_ringbuf_submit(h, wake_flags(false));
+}
+
+static __always_inline void hand_over(const struct tail *w, const struct vmspan_thread *t, __u64 at)
+{
+	const void *batch = (const void *)(at + offsetof(struct vmspan_thread, batch));
+	__u32 used, bytes;
+
+	if (t->slots > VMSPAN_BATCH_SLOTS || t->room >= t->slots)
+		return;
+	used = t->slots - t->room;
+	if (t->extra >= used)
+		return;
+	/* What the scheduler did is known to the thread itself alone. */
+	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, used - t->extra);
+		return;
+	}
+	bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
+	if (bytes <= WIRE_SMALL)
+		send(w, t->tid, batch, bytes, used - t->extra, WIRE_SMALL);
+	else if (bytes <= WIRE_MIDDLE)
+		send(w, t->tid, batch, bytes, used - t->extra, WIRE_MIDDLE);
+	else if (bytes <= WIRE_LARGE)
+		send(w, t->tid, batch, bytes, used - t->extra, WIRE_LARGE);
+	else
+		send(w, t->tid, batch, bytes, used - t->extra, WIRE_FULL);
+}
+
+static long one_thread(__u32 i, struct tail *w)
+{
+	__u64 head[TAIL_HEAD / sizeof(__u64)], at = w->at;
+	const struct vmspan_thread *t = (const void *)head;
+
+	if (!at)
+		return 1;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)at)) {
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		return 1;
+	}
+	w->at = t->next;
+	if (t->magic != VMSPAN_MAGIC || !t->tid || t->session != w->session)
+		return 0;
+	if (w->only && t->tid != w->only)
+		return 0;
+	hand_over(w, t, at);
+	return w->only != 0;
+}
+
+/* The number by which a task knows itself. */
+static __always_inline __u32 own_number(struct pid *p)
+{
+	__u32 level = BPF_CORE_READ(p, level);
+	struct upid u = {};
+
+	if (level > 32)
+		return 0;
+	bpf_core_read(&u, sizeof(u), &p->numbers[level]);
+	return u.nr;
+}
+
+static __always_inline void tail_walk(struct task_struct *task, bool all)
+{
+	struct ids ids = task_ids(task);
+	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	__u32 self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])), i;
+	struct tail w = { .pid = ids.tgid };
+
+	if (!p || !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
+		return;
+	if (!all)
+		w.only = own_number(BPF_CORE_READ(task, thread_pid));
+	for (i = 0; i < TRACED_REGISTRIES; i++) {
+		const void *at = (const void *)p->registries[i];
+		struct vmspan_registry head;
+
+		if (!at)
+			break;
+		/* A child made by vfork has its parent's memory, not its states. */
+		if (bpf_probe_read_user(&head, sizeof(head), at) || head.magic != VMSPAN_MAGIC ||
+		    head.pid != self)
+			continue;
+		w.at = head.threads;
+		w.session = head.session;
+		bpf_loop(TAIL_THREADS, one_thread, &w, 0);
+	}
+}
+
+#endif
