@@ -13,6 +13,7 @@
 #   make bench        costs beside the peers', and budgets (root; minutes)
 #   make bench-scale  costs and memory up to 10^8 spans (root; minutes)
 #   make accuracy   the table of errors alone, two runs (root; some minutes)
+#   make bench-vms    stock VMs: accuracy, cost, price of exact calls (root; minutes)
 #   make guard        instruction counts of the hot paths, against those kept
 #   SAN=1             the same with ASan and UBSan, in build-san
 #   CC=clang          with clang; B=DIR chooses another build directory
@@ -37,7 +38,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw -lm
+LIBS := -lbpf -lelf -lz -linih -lncursesw -ljansson -lm
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -55,7 +56,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-kernels test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -200,6 +201,10 @@ bench: bench-programs
 # What grows with spans, groups and threads, and what does not: to 10^8 spans.
 bench-scale: bench-programs golden
 	B=$(B) bash tests/bench/scale.sh
+
+bench-vms: all
+	B=$(B) bash tests/bench/vms.sh
+	tools/vms-md $(BENCH)/vms.json
 
 # The table of errors in two runs: build/bench/accuracy.json, README, BENCHMARKS.
 accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair

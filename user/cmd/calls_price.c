@@ -29,9 +29,10 @@ static void say(const struct call_price *p)
 	time_text(with, p->traced_ns);
 	time_text(bare, p->bare_ns);
 	fprintf(stderr,
-		"exact calls: about %.*fx a call here: %s of CPU time a call, %s without; %s calls "
+		"exact calls: %s %.*fx a call here: %s of CPU time a call, %s%s without; %s calls "
 		"a second in the trial\n",
-		times(p) < 10, times(p), with, bare, rate);
+		p->least ? "more than" : "about", times(p) < 10, times(p), with,
+		p->least ? "less than " : "", bare, rate);
 }
 
 static bool agreed(void)

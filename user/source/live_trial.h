@@ -10,6 +10,7 @@ struct call_price {
 	u64 traced_ns; /* CPU time of the targets a call, measured */
 	u64 bare_ns; /* the same without the trace, worked out; 0: too little to tell */
 	u64 trap_ns; /* one trap, on ourselves */
+	bool least; /* bare_ns is less than can be told: this is its upper bound */
 };
 
 /*
