@@ -38,7 +38,7 @@ CFLAGS_ALL := -std=gnu11 -g $(OPT) $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VE
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1)  $(if $(2),$(2),$@)')
-LIBS := -lbpf -lelf -lz -linih -lncursesw -lm
+LIBS := -lbpf -lelf -lz -linih -lncursesw -ljansson -lm
 DEP = -MMD -MP
 
 BPF_SRC := $(wildcard bpf/*.bpf.c)

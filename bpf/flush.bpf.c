@@ -126,3 +126,10 @@ int armed(struct pt_regs *ctx)
 {
 	return 0;
 }
+
+/* The same for a uprobe_multi link, from Linux 6.6 on; see site.c. */
+SEC("?uprobe")
+int armed_multi(struct pt_regs *ctx)
+{
+	return 0;
+}

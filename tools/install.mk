@@ -12,6 +12,9 @@ mandir ?= $(datarootdir)/man
 man1dir ?= $(mandir)/man1
 docdir ?= $(datarootdir)/doc/vmspan
 includedir ?= $(prefix)/include
+libdir ?= $(exec_prefix)/lib
+libpkgconfigdir ?= $(libdir)/pkgconfig
+unitdir ?= $(exec_prefix)/lib/systemd/system
 # Holds no program, so no architecture either.
 pkgconfigdir ?= $(datarootdir)/pkgconfig
 completiondir ?= $(datarootdir)/bash-completion/completions
@@ -35,16 +38,31 @@ $(B)/vmspan-sdk.pc: VERSION tools/install.mk
 	$(Q)printf '%s\n' 'prefix=$(prefix)' 'includedir=$(includedir)/vmspan' '' \
 		'Name: vmspan-sdk' 'Description: probes for vmspan in language VMs, header only' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' 'Libs: -pthread' > $@
-# The folders may have changed since it was made.
-.PHONY: $(B)/vmspan-sdk.pc
+$(B)/libvmspan.pc: user/lib/libvmspan.pc.in VERSION
+	$(call say,GEN )
+	$(Q)sed -e 's|@prefix@|$(prefix)|' -e 's|@libdir@|$(libdir)|' \
+		-e 's|@includedir@|$(includedir)|' -e 's|@version@|$(VERSION)|' $< > $@
 
-install: $(B)/vmspan $(B)/vmspan-sdk.pc man
+$(B)/vmspan-metrics@.service: tools/systemd/vmspan-metrics@.service.in
+	$(call say,GEN )
+	$(Q)sed -e 's|@bindir@|$(bindir)|' $< > $@
+# The folders may have changed since they were made.
+.PHONY: $(B)/vmspan-sdk.pc $(B)/libvmspan.pc $(B)/vmspan-metrics@.service
+
+install: $(B)/vmspan $(B)/vmspan-sdk.pc $(B)/lib/libvmspan.a $(B)/libvmspan.pc \
+		$(B)/vmspan-metrics@.service man
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(man1dir) $(DESTDIR)$(docdir)/sdk \
-		$(DESTDIR)$(includedir)/vmspan $(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(completiondir)
+		$(DESTDIR)$(docdir)/lib $(DESTDIR)$(includedir)/vmspan $(DESTDIR)$(pkgconfigdir) \
+		$(DESTDIR)$(libpkgconfigdir) $(DESTDIR)$(unitdir) $(DESTDIR)$(completiondir)
 	$(INSTALL) -m 755 $(B)/vmspan $(DESTDIR)$(bindir)/vmspan
 	$(INSTALL) -m 644 $(B)/man/*.1 $(DESTDIR)$(man1dir)
 	$(INSTALL) -m 644 user/sdk/vmspan.h $(DESTDIR)$(includedir)/vmspan/vmspan.h
 	$(INSTALL) -m 644 $(B)/vmspan-sdk.pc $(DESTDIR)$(pkgconfigdir)/vmspan-sdk.pc
+	$(INSTALL) -m 644 $(B)/lib/libvmspan.a $(DESTDIR)$(libdir)/libvmspan.a
+	$(INSTALL) -m 644 user/lib/libvmspan.h $(DESTDIR)$(includedir)/libvmspan.h
+	$(INSTALL) -m 644 $(B)/libvmspan.pc $(DESTDIR)$(libpkgconfigdir)/libvmspan.pc
+	$(INSTALL) -m 644 $(B)/vmspan-metrics@.service $(DESTDIR)$(unitdir)/vmspan-metrics@.service
+	$(INSTALL) -m 644 user/lib/README.md user/lib/example/example.c $(DESTDIR)$(docdir)/lib
 	$(INSTALL) -m 644 $(filter-out user/%,$(DOCS)) $(DESTDIR)$(docdir)
 	$(INSTALL) -m 644 user/sdk/README.md user/sdk/example.c $(DESTDIR)$(docdir)/sdk
 	$(HOST_VMSPAN) --generate completion > $(DESTDIR)$(completiondir)/vmspan
@@ -54,6 +72,9 @@ install: $(B)/vmspan $(B)/vmspan-sdk.pc man
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/vmspan $(DESTDIR)$(man1dir)/vmspan.1 $(DESTDIR)$(man1dir)/vmspan-*.1
 	rm -f $(DESTDIR)$(includedir)/vmspan/vmspan.h $(DESTDIR)$(pkgconfigdir)/vmspan-sdk.pc
+	rm -f $(DESTDIR)$(libdir)/libvmspan.a $(DESTDIR)$(includedir)/libvmspan.h \
+		$(DESTDIR)$(libpkgconfigdir)/libvmspan.pc \
+		$(DESTDIR)$(unitdir)/vmspan-metrics@.service
 	rm -f $(DESTDIR)$(completiondir)/vmspan
 	rm -rf $(DESTDIR)$(docdir)
 	-rmdir $(DESTDIR)$(includedir)/vmspan 2>/dev/null

@@ -57,6 +57,7 @@ measure_once() { # NAME CASE
 # thread's clock does not know of it. Once more, and it is said how often.
 measure() { # RUN NAME CASE
 	local try
+	echo "run $1: $2" >&2
 	for try in 1 2 3 4 5 6; do
 		measure_once "$2" "$3" || return 1
 		[ "$(jq .stolen_ns "$T/line")" != 0 ] || break
@@ -102,6 +103,7 @@ wait_nth() {
 
 overhead() { # RUN ROUNDS
 	local i seen=0
+	echo "run $1: overhead" >&2
 	: >"$T/rounds"
 	target "$B/vm/pair" pipe 1500 90 || return 1
 	for i in $(seq "$2"); do
@@ -129,7 +131,7 @@ overhead() { # RUN ROUNDS
 : >"$T/overhead"
 for run in $(seq "$runs"); do
 	accuracy "$run" || exit 1
-	overhead "$run" 8 || exit 1
+	overhead "$run" 5 || exit 1
 done
 jq -s --slurpfile overhead "$T/overhead" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
 	--arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \

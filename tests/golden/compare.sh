@@ -33,3 +33,44 @@ said "--fail-if of nonsense: what there is" "Figures: mean, p50"
 check_status "--fail-if slower of one recording" 2 "$VMSPAN" report "$T/a.vmspan" --fail-if slower
 check_status "three recordings" 2 "$VMSPAN" report "$T/a.vmspan" "$T/a.vmspan" "$T/a.vmspan"
 check_status "a second one that is not there" 1 "$VMSPAN" report "$T/a.vmspan" "$T/none"
+
+# ---- Snapshots: what `stat --json` writes ----
+
+# The form of a snapshot is that of a report, with histograms: made here of one.
+snapshot() { # RECORDING FACTOR: every event that many times as long
+	"$VMSPAN" report "$1" --json | jq -c --argjson f "$2" '.groups |= map(
+		.wall_ns *= $f | .max_ns *= $f | .histogram = (if .events == 0 then [] else
+			[[(.p50_ns * $f), .events]] end))'
+}
+snapshot "$T/a.vmspan" 1 >"$T/a.json"
+{
+	echo '{"schema":1,"groups":[]}'
+	snapshot "$T/a.vmspan" 1
+	printf '{"schema":1,"gro'
+} >"$T/cut.json"
+check_status "a snapshot with itself" 0 "$VMSPAN" report "$T/a.json" "$T/a.json" --fail-if slower
+check_status "of several lines the last whole one counts" 0 "$VMSPAN" report "$T/a.json" "$T/cut.json" --json
+json_eq "of several lines the last whole one counts: same" "$T/out" '[.slower, (.groups | map(.change) | unique)]' '[0,["same"]]'
+check_status "a recording with a snapshot" 0 "$VMSPAN" report "$T/a.vmspan" "$T/a.json" --json
+json_eq "a recording with a snapshot: ticks of one are those of the other" "$T/out" \
+	'all(.groups[]; .before.events == .after.events and .before.self_ns == .after.self_ns)' true
+# Many events: enough to tell a difference from chance.
+jq -c '.groups |= map(.events = 1000 | .max_ns = 3000000 | .histogram = [[1000000, 990], [2000000, 10]])' "$T/a.json" >"$T/fast.json"
+jq -c '.groups |= map(.events = 1000 | .max_ns = 3000000 | .histogram = (if .kind == "addon" then [[1000000, 400], [2000000, 600]]
+	else [[1000000, 985], [2000000, 15]] end))' "$T/a.json" >"$T/slow.json"
+check_status "what got slower, beyond chance" 1 "$VMSPAN" report "$T/fast.json" "$T/slow.json" --json --fail-if slower
+json_eq "regressions first, noise is none" "$T/out" \
+	'[(.groups | map(select(.change == "slower").name) | map(split(":")[0]) | unique), .groups[0].change,
+	(.groups | map(select(.change != "slower").change) | unique)]' '[["addon"],"slower",["same"]]'
+check_status "--fail-if of a snapshot" 1 "$VMSPAN" report "$T/slow.json" "$T/slow.json" --fail-if 'addon:* p50 > 1ms'
+said "--fail-if of a snapshot: which" "failed: addon:* p50 > 1ms: addon:"
+for bad in '{}' '{"schema":1,"groups":[{}]}' '{"schema":2,"groups":[]}' '{"schema":1,"groups":[' '[1]' \
+	'{"schema":1,"groups":[{"name":1}]}'; do
+	echo "$bad" >"$T/bad.json"
+	check_status "no snapshot: $bad" 1 "$VMSPAN" report "$T/a.json" "$T/bad.json"
+done
+jq -c 'del(.groups[].histogram)' "$T/a.json" >"$T/bad.json"
+check_status "a report instead of a snapshot" 1 "$VMSPAN" report "$T/bad.json" "$T/a.json"
+said "a report instead of a snapshot: words" "its groups have no histograms"
+jq -c '.groups[0].histogram = [[5, 1]] | .groups[0].events = 7' "$T/a.json" >"$T/bad.json"
+check_status "a histogram that is not of its events" 1 "$VMSPAN" report "$T/bad.json" "$T/a.json"

@@ -61,6 +61,44 @@ else
 	skip "pkg-config" "no pkg-config here"
 fi
 
+# ---- The library, as a program of one's own finds it ----
+
+if command -v pkg-config >/dev/null; then
+	export PKG_CONFIG_PATH=$image/opt/it/lib/pkgconfig
+	eq "pkg-config: the library's version" "$(pkg-config --modversion libvmspan)" "$version"
+	# shellcheck disable=SC2046 # flags are words
+	check "pkg-config: the library's example builds" "${CC:-cc}" -Wall -Werror -o "$T/lib-example" \
+		"$image/opt/it/share/doc/vmspan/lib/example.c" \
+		-I"$image/opt/it/include" -L"$image/opt/it/lib" $(pkg-config --libs --static libvmspan |
+			sed 's|-L/opt/it/lib||')
+	"$B/golden/make_recording" basic "$T/a.vmspan" || exit 1
+	check_status "the installed library's example runs" 0 "$T/lib-example" "$T/a.vmspan"
+	"$VMSPAN" report "$T/a.vmspan" --json >"$T/report.json"
+	eq "its figures are the report's" \
+		"$(sed -n 's/^\([a-z]*:.*\) \([0-9]*\) \([0-9]*\)$/\1 \2 \3/p' "$T/out" | LC_ALL=C sort)" \
+		"$(jq -r '.groups[] | "\(.name) \(.ticks) \(.wall_ns)"' "$T/report.json" | LC_ALL=C sort)"
+	eq "nothing of the library's inside is visible" \
+		"$(nm -g --defined-only "$image/opt/it/lib/libvmspan.a" | awk 'NF == 3 && $3 !~ /^libvmspan_/')" ""
+	unset PKG_CONFIG_PATH
+else
+	skip "pkg-config: the library" "no pkg-config here"
+fi
+
+# ---- The systemd unit ----
+
+unit=$image/opt/it/lib/systemd/system/vmspan-metrics@.service
+check "the unit names the installed program" grep -q '^ExecStart=/opt/it/bin/vmspan export-metrics ' "$unit"
+if command -v systemd-analyze >/dev/null; then
+	# systemd wants the program to be there.
+	mkdir "$T/unit"
+	sed "s|/opt/it/bin/vmspan|$PWD/$VMSPAN|" "$unit" >"$T/unit/vmspan-metrics@.service"
+	eq "the unit is what systemd understands" \
+		"$(SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$T/unit/vmspan-metrics@node.service" 2>&1 |
+			grep -F vmspan-metrics)" ""
+else
+	skip "the unit is what systemd understands" "no systemd-analyze here"
+fi
+
 check "make uninstall" install_it uninstall
 eq "uninstall leaves no file" "$(find "$image" -type f)" ""
 

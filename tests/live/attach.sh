@@ -154,10 +154,10 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	target probes "$T/probes"
 	attach a -m direct -p "$probes_pid"
 	tell probes "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11" "skip 4" \
-		"deep 70"
+		"deep 134"
 	detach a
 	eq "direct: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \
-		"[$((1009 + 31 + 4 * 211 + 4 + 64)),2,3,5,7,11]"
+		"[$((1009 + 31 + 4 * 211 + 4 + 128)),2,3,5,7,11]"
 	eq "direct: nothing lost, all defined" "$(counts a "$clean")" "$none"
 	eq "direct: the target is as it was" "$(state "$probes_pid")" "$untouched"
 	attach a -p "$probes_pid"

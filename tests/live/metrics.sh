@@ -47,6 +47,9 @@ lib_pids+=("$host_pid")
 exec 7>"$T/go"
 wait_line host '^ready ' >/dev/null
 start metrics "$VMSPAN" export-metrics -p "$host_pid" --listen 127.0.0.1:0
+# Beside it, what `report` will be asked about.
+start record "$VMSPAN" record -p "$host_pid" -o "$T/host.vmspan"
+wait_line record '^recording ' err >/dev/null
 port=$(wait_line metrics '^serving ' err | sed 's|.*127.0.0.1:\([0-9]*\)/.*|\1|')
 
 check_status "the port is taken" 1 "$VMSPAN" export-metrics -p "$host_pid" --listen "127.0.0.1:$port"
@@ -124,12 +127,36 @@ if [ -n "$prometheus_port" ]; then
 	until_eq "Prometheus: quantiles of the histograms" true bash -c \
 		"$(declare -f get query); T=$T prometheus_port=$prometheus_port
 		get 127.0.0.1 $prometheus_port '/api/v1/query?query=histogram_quantile(0.5,sum(vmspan_group_event_seconds_bucket)by(le))>0' | jq '.data.result | length == 1'"
-	finish prometheus TERM
 else
 	skip "Prometheus" "no prometheus here: apt-get install prometheus"
 fi
 
 exec 9>&-
+# The last scrape of a whole second shows all that happened before.
+finish record INT
+"$VMSPAN" report "$T/host.vmspan" --json >"$T/report.json"
+if [ -n "$prometheus_port" ]; then
+	totals=(
+		'sum(vmspan_group_ticks_total)' '[.groups[].ticks] | add'
+		'sum(vmspan_group_events_total)' '[.groups[].events] | add'
+		'sum(vmspan_events_total)' '.events.count'
+		'sum(vmspan_spans_total)' '.spans'
+		'sum(vmspan_collections_total)' '.gc.count'
+		'sum(vmspan_group_event_seconds_count)' '[.groups[].events] | add'
+	)
+	for ((i = 0; i < ${#totals[@]}; i += 2)); do
+		until_eq "Prometheus and report: ${totals[i]}" "$(jq "${totals[i + 1]}" "$T/report.json")" \
+			query "${totals[i]}"
+	done
+	# Two tracers measure the same events with the same clock reads of the target.
+	until_eq "Prometheus and report: time of the events, in microseconds" \
+		"$(jq '.events.wall_ns / 1000 | floor' "$T/report.json")" \
+		query 'floor(sum(vmspan_event_wall_seconds_total)*1000000)'
+	until_eq "Prometheus and report: time charged to groups, in microseconds" \
+		"$(jq '[.groups[].wall_ns] | add / 1000 | floor' "$T/report.json")" \
+		query 'floor(sum(vmspan_group_wall_seconds_total)*1000000)'
+	finish prometheus TERM
+fi
 echo quit >&7
 exec 7>&-
 wait_line metrics 'the targets have ended' err >/dev/null

@@ -175,6 +175,13 @@ check "detail: callers" until_seen 'x  page:'
 check "detail: collections it caused" until_seen 'x  \(gc\)'
 key Escape
 check "Esc: back" until_seen '^GROUP'
+key c
+key o
+check "o: compartments of the selected group by themselves" until_seen '^compartment:tracker '
+check "o: those of other groups are not" until_gone '^compartment:darkmode '
+key c
+key o
+check "o: no longer" until_seen 'compartments of addon:tracker are no longer measured'
 key h
 check "h: help" until_seen '^Keys'
 check "help: every key fits in 80 columns" grep -q '^q F10 *quit' "$T/screen"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A target whose children come and go: `churn N` prints "ready", reads a line,
- * makes N children one after the other, prints "done", and ends with its input.
+ * makes N children one after the other, prints "child PID" of each that has done
+ * its work, then "done ROUND", and ends with its input.
  * Each child has one event of group addon:churn, of MS milliseconds of CPU
  * (default 2), and ten of addon:quiet that do nothing.
  */
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
 	vmspan_u64 ns = (argc > 2 ? (vmspan_u64)atol(argv[2]) : 2) * 1000000;
 	vmspan_u32 group = vmspan_group(VMSPAN_ADDON, "quiet");
 	char line[64];
+	long round = 0;
 
 	quiet = vmspan_compartment("quiet", &group, 1);
 	group = vmspan_group(VMSPAN_ADDON, "churn");
@@ -56,6 +58,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		long i;
+		int status;
 
 		for (i = 0; i < n; i++) {
 			pid_t pid = fork();
@@ -64,9 +67,11 @@ int main(int argc, char **argv)
 				child(ns);
 			if (pid < 0)
 				return 1;
-			waitpid(pid, NULL, 0);
+			if (waitpid(pid, &status, 0) != pid || status)
+				return 1;
+			printf("child %d\n", (int)pid);
 		}
-		printf("done\n");
+		printf("done %ld\n", ++round);
 		fflush(stdout);
 	}
 	return 0;

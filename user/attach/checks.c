@@ -149,12 +149,16 @@ static void check_tracepoints(struct check *c)
 static bool loads(const struct tracer_config *config, bool *life, struct err *e)
 {
 	struct tracer *t = tracer_open(config, e);
+	const struct err *no_exact;
 
 	if (!t)
 		return false;
 	*life = tracer_has_life(t);
+	no_exact = tracer_no_exact(t);
+	if (no_exact && e && !e->code)
+		*e = *no_exact;
 	tracer_free(t);
-	return true;
+	return !no_exact;
 }
 
 /* Everything a trace may need, loaded for real: all at once, else one by one. */

@@ -13,6 +13,15 @@
 
 static const char without[] = "Without --exact, spans that change CPU are discarded and counted.";
 
+static bool has_storage(struct err *why)
+{
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 0)
+		return true;
+	err_set(why, -ENOTSUP, "it needs BPF task storage, which this kernel does not have");
+	err_hint(why, "Run Linux 5.15 or newer. %s", without);
+	return false;
+}
+
 static bool has_tracepoint(const char *name)
 {
 	return libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP) > 0;
@@ -65,7 +74,8 @@ static bool counters_agree(struct err *why)
 
 bool exact_possible(struct err *why)
 {
-	return has_tracepoints(why) && kernel_trusts_counter(why) && counters_agree(why);
+	return has_storage(why) && has_tracepoints(why) && kernel_trusts_counter(why) &&
+	       counters_agree(why);
 }
 
 bool exact_has_peers(void)

@@ -107,29 +107,30 @@ static struct site_link *new_link(struct bpf_link *link, int fd)
 	return NULL;
 }
 
-/*
- * pid -1: every process. A perf event belongs to a thread, the breakpoint it
- * makes to the process; so does a uprobe_multi link of kernels before 6.10.
- * NULL with errno.
- */
-static struct site_link *attach_one(struct tracer *t, struct bpf_program *prog, int pid,
-				    const struct plan_dso *d, u64 offset, u64 semaphore_offset)
+/* pid 0: every process. NULL with errno. */
+static struct site_link *attach_multi(struct bpf_program *prog, u32 pid, const struct plan_dso *d,
+				      u64 offset, u64 semaphore_offset)
+{
+	char name[32];
+	int fd = kernel_uprobe_multi(bpf_program__fd(prog), name_of(d, name), offset,
+				     semaphore_offset, pid);
+
+	if (fd >= 0)
+		return new_link(NULL, fd);
+	errno = -fd;
+	return NULL;
+}
+
+/* A perf event belongs to a thread, the breakpoint it makes to the process.
+ * pid -1: every process. NULL with errno. */
+static struct site_link *attach_perf(struct bpf_program *prog, int pid, const struct plan_dso *d,
+				     u64 offset, u64 semaphore_offset)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
 	struct bpf_link *link;
 	char name[32];
-	int fd;
 
-	name_of(d, name);
-	if (t->multi) {
-		fd = kernel_uprobe_multi(bpf_program__fd(prog), name, offset, semaphore_offset,
-					 pid > 0 ? (u32)pid : 0);
-		if (fd >= 0)
-			return new_link(NULL, fd);
-		errno = -fd;
-		return NULL;
-	}
-	link = bpf_program__attach_uprobe_opts(prog, pid, name, offset, &opts);
+	link = bpf_program__attach_uprobe_opts(prog, pid, name_of(d, name), offset, &opts);
 	return link ? new_link(link, -1) : NULL;
 }
 
@@ -154,7 +155,8 @@ static int attach_flush(void *ctx, u64 offset)
 	struct flush_site *f = ctx;
 
 	f->at = offset;
-	f->link = attach_one(f->t, f->t->skel->progs.flush, -1, f->d, offset, 0);
+	f->link = f->t->multi ? attach_multi(f->t->skel->progs.flush, 0, f->d, offset, 0)
+			      : attach_perf(f->t->skel->progs.flush, -1, f->d, offset, 0);
 	return f->link ? 0 : -errno;
 }
 
@@ -203,6 +205,30 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
+/* Has the first thread ended, and the process not? Then the kernel no longer
+ * knows the process by it. */
+static bool leader_ended(u32 pid)
+{
+	char path[48], line[128];
+	bool zombie = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && strncmp(line, "State:", 6))
+		;
+	zombie = f && strchr(line, 'Z');
+	if (f)
+		fclose(f);
+	return zombie;
+}
+
+/*
+ * A uprobe_multi link is either made or refused before anything is touched. A
+ * perf event for a process that ends meanwhile is made and taken back, and with
+ * it go the breakpoints of whoever no other link wants: children that live on
+ * what they inherited.
+ */
 struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err)
 {
 	const struct plan_site *s = &d->probes.sites[ROLE_ARMED];
@@ -211,8 +237,16 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
+	if (t->has_multi && (t->multi || !leader_ended(pid))) {
+		link = attach_multi(t->skel->progs.armed_multi, pid, d, s->offset,
+				    s->semaphore_offset);
+		if (link)
+			return checked(link, d, ROLE_ARMED, err);
+		attach_error(err, -errno, pid, d, ROLE_ARMED);
+		return NULL;
+	}
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = attach_one(t, t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
+		link = attach_perf(t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
 		if (link)
 			return checked(link, d, ROLE_ARMED, err);
 		r = -errno;

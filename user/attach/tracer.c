@@ -156,13 +156,14 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	r = bpf_map__set_max_entries(t->skel->maps.ring, (u32)t->ring_bytes);
 	if (r)
 		return r;
-	t->multi = !kernel_has_cap(CAP_SYS_ADMIN) && kernel_has_uprobe_multi();
-	if (t->multi) {
+	t->has_multi = kernel_has_uprobe_multi();
+	t->multi = t->has_multi && !kernel_has_cap(CAP_SYS_ADMIN);
+	bpf_program__set_autoload(t->skel->progs.armed_multi, t->has_multi);
+	bpf_program__set_expected_attach_type(t->skel->progs.armed_multi,
+					      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+	if (t->multi)
 		bpf_program__set_expected_attach_type(t->skel->progs.flush,
 						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
-		bpf_program__set_expected_attach_type(t->skel->progs.armed,
-						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
-	}
 	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
 	bpf_program__set_autoload(t->skel->progs.life_exit, life);
@@ -231,7 +232,6 @@ static int open_what_loads(struct tracer *t, struct tracer_config *c)
 static void say_missing(const struct tracer_config *config, int r, struct err *err)
 {
 	const char *what = config->direct  ? "the direct method"
-			   : config->exact ? "exact mode"
 			   : config->vm_hz ? "tracing a stock VM"
 					   : NULL;
 

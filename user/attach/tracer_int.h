@@ -16,7 +16,8 @@ struct tracer {
 	u64 ring_bytes;
 	bool has_life, has_tsc, direct, children, exact, calls, names, groups, exec;
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
-	bool multi; /* carrier and armed are loaded for uprobe_multi links */
+	bool has_multi; /* the kernel has uprobe_multi links: armed_multi is loaded */
+	bool multi; /* the carrier is loaded for one; perf events are not permitted */
 	struct bpf_link **vm_links; /* owned; see vm.c */
 	u32 vm_count;
 	bool vm_running, vm_loops, vm_walks; /* what vm_start() has started */

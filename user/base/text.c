@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,4 +175,14 @@ int text_parse_u64(const char *s, u64 max, u64 *v)
 	errno = 0;
 	*v = strtoull(s, &end, 10);
 	return errno || *end || *v > max ? -EINVAL : 0;
+}
+
+bool glob_matches(const char *name, const char *glob)
+{
+	const char *colon;
+
+	if (!glob || !fnmatch(glob, name, 0))
+		return true;
+	colon = strchr(name, ':');
+	return colon && !strchr(glob, ':') && !fnmatch(glob, colon + 1, 0);
 }

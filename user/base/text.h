@@ -25,6 +25,10 @@ char *text_ns(char dst[TEXT_NS_MAX], u64 ns);
 #define TEXT_BYTES_MAX 16
 char *text_bytes(char dst[TEXT_BYTES_MAX], u64 bytes);
 
+/* Does "kind:name" match? fnmatch(3), on the name alone when the glob holds no
+ * ':'. NULL matches all. */
+bool glob_matches(const char *name, const char *glob);
+
 /* "64ms", "1.5s", "250us", "2m", "1h", plain numbers are seconds -> ns.
  * 0 or -EINVAL (empty, negative, unknown unit, more than 2^63 ns). */
 int text_parse_ns(const char *s, u64 *ns);

@@ -18,7 +18,6 @@ enum {
 struct run {
 	struct session session;
 	struct metrics *metrics;
-	struct alerts *alerts;
 	struct http *http;
 };
 
@@ -35,10 +34,8 @@ static int write_page(void *ctx, struct out *o)
 static void arm(struct run *r)
 {
 	struct wake *w = &r->session.wake;
-	u64 due = alerts_due(r->alerts), now = now_ns();
+	u64 due = trace_due(r->session.trace), now = now_ns();
 
-	if (due)
-		due += ALERT_LATENCY_NS;
 	wake_arm(w, TIMER_ALERTS, !due ? 0 : due > now ? due - now : 1, 0);
 	wake_arm(w, TIMER_HTTP, http_timeout(r->http), 0);
 }
@@ -55,7 +52,7 @@ static int serve(struct run *r, struct err *e)
 		if (ended)
 			wake_wait(&s->wake);
 		else
-			rc = source_poll(s->source, -1, s->wake.epoll, model_item, s->model, e);
+			rc = trace_poll(s->trace, -1, s->wake.epoll, e);
 		bits = wake_take(&s->wake);
 		if (rc < 0 || bits & WAKE_STOP)
 			break;
@@ -63,13 +60,8 @@ static int serve(struct run *r, struct err *e)
 		if (!ended && !rc) {
 			ended = true;
 			fprintf(stderr, "the targets have ended; still serving, until ^C\n");
-			rc = source_stop(s->source, model_item, s->model, e);
-			if (!rc)
-				rc = model_finish(s->model);
-			if (!rc)
-				rc = alerts_flush(r->alerts);
 		} else {
-			rc = alerts_advance(r->alerts, now_ns() - ALERT_LATENCY_NS);
+			rc = trace_advance(s->trace);
 		}
 		http_run(r->http);
 		arm(r);
@@ -77,9 +69,14 @@ static int serve(struct run *r, struct err *e)
 	return rc;
 }
 
+static int count_alert(void *ctx, const struct libvmspan_alert *a)
+{
+	metrics_alert(ctx, a->group, a->reasons);
+	return 0;
+}
+
 static int run(struct run *r, const struct options *o, struct err *e)
 {
-	static const struct alert_observer counting = { .alert = metrics_alert };
 	const char *address = o->web.listen ? o->web.listen : DEFAULT_ADDRESS;
 	struct http_page page = {
 		.path = "/metrics", .type = METRICS_CONTENT_TYPE, .write = write_page, .ctx = r
@@ -87,25 +84,24 @@ static int run(struct run *r, const struct options *o, struct err *e)
 	struct alert_config config = { .threshold_ns = o->watch.threshold_ns,
 				       .rules = o->watch.rules,
 				       .rule_count = o->watch.rule_count };
-	u64 id;
 	int rc;
 
 	r->metrics = metrics_new(o->view.limit);
-	r->alerts = alerts_new(&config);
-	if (!r->metrics || !r->alerts ||
-	    listen_add(alerts_listeners(r->alerts), NULL, &counting, r->metrics, &id))
+	if (!r->metrics)
 		return err_set(e, -ENOMEM, "out of memory");
 	/* The port first: an answer comes before anything is attached. */
 	r->http = http_open(address, &page, e);
 	if (!r->http)
 		return e->code;
+	r->session.alerts = &config;
 	rc = session_live(&r->session, o, false, e);
+	r->session.alerts = NULL;
+	if (!rc && libvmspan_listen(r->session.trace, NULL, count_alert, r->metrics) < 0)
+		rc = err_set(e, -ENOMEM, "out of memory");
 	if (!rc)
 		rc = wake_on_fd(&r->session.wake, http_fd(r->http), e);
 	if (rc)
 		return rc;
-	alerts_exact(r->alerts, r->session.source->info.exact);
-	model_observe(r->session.model, &alerts_observer, r->alerts);
 	fprintf(stderr, "serving %s, until ^C\n", http_url(r->http));
 	rc = serve(r, e);
 	http_close(r->http);
@@ -125,7 +121,7 @@ int cmd_metrics(int argc, char **argv)
 
 	if (status != OPTIONS_RUN)
 		return status;
-	if (!o.target.count || o.rest_count)
+	if ((!o.target.count && !options_sweep(&o)) || o.rest_count)
 		usage_error(&e, c,
 			    o.rest_count ? "unexpected argument '%s'"
 					 : "no process given: -p PID%s",
@@ -133,7 +129,6 @@ int cmd_metrics(int argc, char **argv)
 	else
 		run(&r, &o, &e);
 	http_close(r.http);
-	alerts_free(r.alerts);
 	session_close(&r.session);
 	metrics_free(r.metrics);
 	return e.code ? say_error(&e) : EXIT_DONE;

@@ -20,6 +20,7 @@ static int show(void *ctx, const struct live_frame *f, struct err *e)
 	(void)e;
 	if (r->options->output.json) {
 		r->session.head.interval_ns = f->interval_ns;
+		r->session.head.histograms = true;
 		report_json(&r->json, f->total, &r->session.head, &r->options->view);
 		json_line(&r->json);
 	} else {

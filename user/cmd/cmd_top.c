@@ -4,6 +4,7 @@
 #include "cmd/session.h"
 #include "cmd/window.h"
 #include "sink/top.h"
+#include "sink/words.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -200,6 +201,40 @@ static void toggle_recording(struct top_run *r)
 			 r->recorder.path);
 }
 
+/* A name as a glob that matches nothing else. */
+static void quote_glob(char *to, size_t cap, const char *name)
+{
+	size_t n = 0;
+
+	for (; *name && n + 2 < cap; name++) {
+		if (strchr("*?[\\", *name))
+			to[n++] = '\\';
+		to[n++] = *name;
+	}
+	to[n] = 0;
+}
+
+static int toggle_own(struct top_run *r)
+{
+	struct top_state *st = &r->state;
+	char glob[2 * sizeof(st->own_of)], name[96];
+	int rc;
+
+	quote_glob(glob, sizeof(glob), st->own_of);
+	name_text(name, sizeof(name), st->own_of);
+	st->own_of[0] = 0;
+	rc = model_own(r->session.model, glob, false);
+	if (!rc) {
+		snprintf(st->notice, sizeof(st->notice),
+			 "compartments of %s are no longer measured by themselves", name);
+		return 0;
+	}
+	rc = model_own(r->session.model, glob, true);
+	snprintf(st->notice, sizeof(st->notice), "compartments of %s are measured by themselves",
+		 name);
+	return rc;
+}
+
 static void save_columns(struct top_run *r)
 {
 	struct top_state *st = &r->state;
@@ -238,11 +273,15 @@ static int handle_input(void *ctx, unsigned int bits, struct err *e)
 			top_key(st, key);
 		}
 		/* Each is answered before the next: rows may have moved. */
-		if (st->move || st->find || st->open)
+		if (st->move || st->find || st->open || st->own)
 			rc = redraw(r);
 		if (rc)
 			return rc;
 	}
+	if (st->own_of[0])
+		rc = toggle_own(r);
+	if (rc)
+		return rc;
 	if (st->record)
 		toggle_recording(r);
 	if (st->save)

@@ -12,8 +12,6 @@
 #include "cmd/watch_exec.h"
 #include "cmd/watch_print.h"
 #include "cmd/watch_rules.h"
-#include "source/live.h"
-#include "source/replay.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,12 +27,11 @@ struct watch {
 	struct session session;
 	const struct options *options;
 	bool live, done;
-	struct alerts *alerts;
+	struct alerts *alerts; /* the trace's */
 	struct verdicts *verdicts; /* or NULL */
 	struct dump *dump; /* or NULL */
 	struct exec *exec; /* or NULL */
 	struct watch_print print;
-	s64 real_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the stream */
 	struct map born; /* pid -> CLOCK_MONOTONIC of its fork or exec */
 	int exec_fd; /* that wakes us; -1: none */
 	u64 shown;
@@ -65,7 +62,8 @@ static bool is_wanted(const struct watch *w, const struct alert *a)
 
 static void show(struct watch *w, const struct alert *a, const struct verdict *v)
 {
-	struct alert_extra x = { .real_ns = a->event.end_ns + (u64)w->real_offset };
+	struct alert_extra x = { .real_ns = a->event.end_ns +
+					    (u64)trace_real_offset(w->session.trace) };
 	struct out json;
 	struct json j;
 
@@ -130,31 +128,20 @@ static int note_process(struct watch *w, const struct item_process *p)
 	}
 }
 
-static int advance(struct watch *w, u64 ns)
-{
-	int rc = alerts_advance(w->alerts, ns);
-
-	if (!rc && w->dump)
-		dump_advance(w->dump, ns);
-	return rc;
-}
-
-static int watch_item(void *ctx, const struct item *it)
+static int tap_item(void *ctx, const struct item *it)
 {
 	struct watch *w = ctx;
-	int rc = 0;
+	int rc = it->type == ITEM_PROCESS ? note_process(w, &it->process) : 0;
 
-	if (it->type == ITEM_CLOCK)
-		w->real_offset = (s64)(it->clock.real_ns - it->clock.mono_ns);
-	else if (it->type == ITEM_PROCESS)
-		rc = note_process(w, &it->process);
-	if (!rc && w->dump)
-		rc = dump_item(w->dump, it);
-	if (!rc)
-		rc = model_item(w->session.model, it);
-	if (!rc && it->type == ITEM_CLOCK && it->clock.mono_ns > ALERT_LATENCY_NS)
-		rc = advance(w, it->clock.mono_ns - ALERT_LATENCY_NS);
-	return rc;
+	return rc || !w->dump ? rc : dump_item(w->dump, it);
+}
+
+static void tap_advanced(void *ctx, u64 ns)
+{
+	struct watch *w = ctx;
+
+	if (w->dump)
+		dump_advance(w->dump, ns);
 }
 
 /* ---------------------------------------------------------------- Live -- */
@@ -163,11 +150,9 @@ static int watch_item(void *ctx, const struct item *it)
  * and an idle target wakes nobody. */
 static int arm(struct watch *w, struct err *e)
 {
-	u64 stream = alerts_due(w->alerts), due = UINT64_MAX, now = now_ns();
+	u64 told = trace_due(w->session.trace), due = told ? told : UINT64_MAX, now = now_ns();
 	int fd = w->exec ? exec_fd(w->exec) : -1;
 
-	if (stream)
-		due = stream + ALERT_LATENCY_NS;
 	if (w->dump && dump_due(w->dump))
 		due = min_u64(due, dump_due(w->dump) + ALERT_LATENCY_NS);
 	if (w->exec && exec_due(w->exec))
@@ -190,7 +175,7 @@ static int tick(struct watch *w, unsigned int bits)
 		 * number. */
 		w->exec_fd = -1;
 	}
-	return bits & WAKE_TIMER << TIMER_DUE ? advance(w, now_ns() - ALERT_LATENCY_NS) : 0;
+	return bits & WAKE_TIMER << TIMER_DUE ? trace_advance(w->session.trace) : 0;
 }
 
 static int run_live(struct watch *w, struct err *e)
@@ -203,7 +188,7 @@ static int run_live(struct watch *w, struct err *e)
 	while (rc > 0 && !w->done) {
 		unsigned int bits;
 
-		rc = source_poll(s->source, -1, s->wake.epoll, watch_item, w, e);
+		rc = trace_poll(s->trace, -1, s->wake.epoll, e);
 		bits = wake_take(&s->wake);
 		if (rc > 0 && bits & (WAKE_STOP | WAKE_TIMER << TIMER_END))
 			break;
@@ -212,11 +197,8 @@ static int run_live(struct watch *w, struct err *e)
 			more = arm(w, e);
 		rc = more < 0 ? more : rc;
 	}
-	if (rc < 0)
-		return rc;
 	/* What came in time is told, also to -n's limit. */
-	rc = source_stop(s->source, watch_item, w, e);
-	return rc ? rc : model_finish(s->model);
+	return rc < 0 ? rc : trace_stop(s->trace, e);
 }
 
 static int run_replay(struct watch *w, struct err *e)
@@ -225,16 +207,16 @@ static int run_replay(struct watch *w, struct err *e)
 	int rc;
 
 	do {
-		rc = source_poll(s->source, -1, s->wake.epoll, watch_item, w, e);
+		rc = trace_poll(s->trace, -1, s->wake.epoll, e);
 		if (rc > 0 && wake_take(&s->wake) & WAKE_STOP)
 			rc = err_set(e, -EINTR, "interrupted");
 	} while (rc > 0 && !w->done);
 	if (rc < 0)
 		return rc;
-	s->head.note = rc ? NULL : replay_note(s->source);
-	if (s->head.note)
-		fprintf(stderr, "vmspan: note: %s: %s\n", s->head.file, s->head.note);
-	return model_finish(s->model);
+	rc = trace_stop(s->trace, e);
+	if (!w->done && trace_head(s->trace)->note)
+		fprintf(stderr, "vmspan: note: %s: %s\n", s->head.file, trace_head(s->trace)->note);
+	return rc;
 }
 
 /* ------------------------------------------------------------ Begin, end -- */
@@ -242,15 +224,8 @@ static int run_replay(struct watch *w, struct err *e)
 static int open_parts(struct watch *w, struct err *e)
 {
 	const struct options *o = w->options;
-	struct alert_config ac = { .threshold_ns = o->watch.threshold_ns,
-				   .rules = o->watch.rules,
-				   .rule_count = o->watch.rule_count };
 	struct verdict_config vc = { 0 };
-	u64 id;
 
-	w->alerts = alerts_new(&ac);
-	if (!w->alerts || listen_add(alerts_listeners(w->alerts), NULL, &observer, w, &id))
-		return err_set(e, -ENOMEM, "out of memory");
 	if (o->watch.verdicts) {
 		w->verdicts = verdicts_new(&vc);
 		if (!w->verdicts)
@@ -284,21 +259,38 @@ static int open_dump(struct watch *w, struct err *e)
 
 static int open_source(struct watch *w, struct options *o, struct err *e)
 {
-	w->live = o->target.count != 0;
-	o->target.alert_ns = alerts_lowest(w->alerts);
-	if (w->live)
-		return session_live(&w->session, o, false, e);
-	return session_replay(&w->session, o, o->rest[0], e);
+	const struct alert_config alerts = { .threshold_ns = o->watch.threshold_ns,
+					     .rules = o->watch.rules,
+					     .rule_count = o->watch.rule_count };
+	const struct trace_tap tap = { .item = tap_item, .advanced = tap_advanced, .ctx = w };
+	int rc;
+	u64 id;
+
+	w->live = o->target.count || options_sweep(o);
+	w->session.alerts = &alerts;
+	rc = w->live ? session_live(&w->session, o, false, e)
+		     : session_replay(&w->session, o, o->rest[0], e);
+	w->session.alerts = NULL;
+	if (rc)
+		return rc;
+	w->alerts = trace_alerts(w->session.trace);
+	trace_tap(w->session.trace, &tap);
+	return listen_add(alerts_listeners(w->alerts), NULL, &observer, w, &id)
+		       ? err_set(e, -ENOMEM, "out of memory")
+		       : 0;
 }
 
 static void announce(const struct watch *w)
 {
 	char time[TEXT_NS_MAX];
+	u32 n;
 
-	if (w->live && !w->options->output.quiet)
-		fprintf(stderr, "watching %u process%s for turns of %s or more, until ^C\n",
-			w->options->target.count, w->options->target.count == 1 ? "" : "es",
-			text_ns(time, alerts_lowest(w->alerts)));
+	if (!w->live || w->options->output.quiet)
+		return;
+	n = live_attached(w->session.source);
+	fprintf(stderr, "watching %u process%s%s for turns of %s or more, until ^C\n", n,
+		n == 1 ? "" : "es", options_sweep(w->options) ? " and those to come" : "",
+		text_ns(time, alerts_lowest(w->alerts)));
 }
 
 /* On stderr, at the end. Returns EXIT_FAILED when something asked for was not
@@ -330,10 +322,6 @@ static int run(struct watch *w, struct options *o, struct err *e)
 		rc = open_dump(w, e);
 	if (rc)
 		return EXIT_FAILED;
-	w->real_offset = (s64)(w->session.source->info.start_real_ns -
-			       w->session.source->info.start_mono_ns);
-	alerts_exact(w->alerts, w->session.source->info.exact);
-	model_observe(w->session.model, &alerts_observer, w->alerts);
 	announce(w);
 	rc = w->live ? run_live(w, e) : run_replay(w, e);
 	if (!rc)
@@ -350,10 +338,11 @@ static int run(struct watch *w, struct options *o, struct err *e)
 
 static int check(const struct options *o, const struct command *c, struct err *e)
 {
-	if (o->rest_count > 1 || (o->rest_count && o->target.count))
-		return usage_error(e, c, "unexpected argument '%s'",
-				   o->rest[o->target.count ? 0 : 1]);
-	if (!o->rest_count && !o->target.count)
+	bool live = o->target.count || options_sweep(o);
+
+	if (o->rest_count > 1 || (o->rest_count && live))
+		return usage_error(e, c, "unexpected argument '%s'", o->rest[live ? 0 : 1]);
+	if (!o->rest_count && !live)
 		return usage_error(e, c, "nothing to watch: -p PID or a recording");
 	if (o->view.glob && glob_check(o->view.glob)) {
 		usage_error(e, c, "--group: '%s' is not a glob", o->view.glob);
@@ -386,7 +375,6 @@ int cmd_watch(int argc, char **argv)
 		status = run(&w, &o, &e);
 	if (e.code)
 		status = say_error(&e);
-	alerts_free(w.alerts);
 	session_close(&w.session);
 	verdicts_free(w.verdicts);
 	dump_free(w.dump);

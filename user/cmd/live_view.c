@@ -9,54 +9,53 @@ struct live_view {
 	struct session *session;
 	const struct live_ops *ops;
 	void *ctx;
-	struct snapshot *before; /* at the last frame */
+	struct libvmspan_snapshot *before; /* at the last frame */
 	u64 start_ns, last_ns, frames, count;
 	bool ended;
 };
 
-static int show_frame(struct live_view *v, struct err *e)
+/* Whoever makes its own difference takes the snapshot over. */
+static int show_own(struct live_view *v, struct live_frame *f, struct err *e)
 {
-	struct live_frame f = { .ended = v->ended };
-	struct snapshot *total, *delta = NULL;
-	bool owns = v->ops->owns;
-	u64 now = now_ns();
-	int rc;
-
 	if (v->ops->release)
 		v->ops->release(v->ctx);
-	total = session_snapshot(v->session, e);
-	if (!total)
-		return -ENOMEM;
-	f.total = total;
-	if (!owns)
-		delta = snapshot_delta(total, v->before);
-	if (!owns && !delta) {
-		snapshot_free(total);
-		return err_set(e, -ENOMEM, "out of memory");
-	}
-	f.delta = delta;
-	f.own = owns ? total : NULL;
-	f.elapsed_ns = now - v->start_ns;
-	f.interval_ns = now - v->last_ns;
-	v->last_ns = now;
-	rc = v->ops->frame(v->ctx, &f, e);
-	snapshot_free(delta);
-	snapshot_free(v->before);
-	v->before = owns ? NULL : total;
-	v->frames++;
-	return rc ? rc : v->ended || v->frames == v->count;
+	f->own = session_snapshot(v->session, e);
+	f->total = f->own;
+	return f->own ? v->ops->frame(v->ctx, f, e) : -ENOMEM;
 }
 
-/* The targets are gone: what waited is settled, then the last frame. */
-static int finish(struct live_view *v, struct err *e)
+static int show_both(struct live_view *v, struct live_frame *f, struct err *e)
 {
-	struct session *s = v->session;
-	int rc = source_stop(s->source, model_item, s->model, e);
+	struct libvmspan_snapshot *total = libvmspan_snapshot(v->session->trace), *delta = NULL;
+	int rc;
 
-	if (!rc)
-		rc = model_finish(s->model);
-	v->ended = true;
-	return rc ? rc : show_frame(v, e);
+	if (total)
+		delta = libvmspan_subtract(total, v->before);
+	if (!delta) {
+		libvmspan_snapshot_free(total);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
+	f->total = trace_figures(total);
+	f->delta = trace_figures(delta);
+	rc = v->ops->frame(v->ctx, f, e);
+	libvmspan_snapshot_free(delta);
+	libvmspan_snapshot_free(v->before);
+	v->before = total;
+	return rc;
+}
+
+static int show_frame(struct live_view *v, struct err *e)
+{
+	u64 now = now_ns();
+	struct live_frame f = { .ended = v->ended,
+				.elapsed_ns = now - v->start_ns,
+				.interval_ns = now - v->last_ns };
+	int rc;
+
+	v->last_ns = now;
+	rc = v->ops->owns ? show_own(v, &f, e) : show_both(v, &f, e);
+	v->frames++;
+	return rc ? rc : v->ended || v->frames == v->count;
 }
 
 int session_run(struct session *s, const struct options *o, const struct live_ops *ops, void *ctx,
@@ -69,21 +68,22 @@ int session_run(struct session *s, const struct options *o, const struct live_op
 	v.start_ns = v.last_ns = now_ns();
 	wake_arm(&s->wake, 0, every, every);
 	while (!rc) {
-		int more = source_poll(s->source, -1, s->wake.epoll, model_item, s->model, e);
+		int more = trace_poll(s->trace, -1, s->wake.epoll, e);
 		unsigned int bits = wake_take(&s->wake);
 
 		if (more < 0)
 			rc = more;
 		else if (bits & WAKE_STOP)
 			break;
-		else if (!more)
-			rc = finish(&v, e);
-		else if (bits & WAKE_TIMER)
+		else if (!more || bits & WAKE_TIMER) {
+			/* No more: the targets are gone, this is the last frame. */
+			v.ended = !more;
 			rc = show_frame(&v, e);
+		}
 		if (!rc && ops->input && bits & (WAKE_KEY | WAKE_RESIZE | WAKE_FD))
 			rc = ops->input(ctx, bits, e);
 	}
-	snapshot_free(v.before);
+	libvmspan_snapshot_free(v.before);
 	if (rc < 0 && !e->code)
 		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
 	return rc < 0 ? rc : 0;

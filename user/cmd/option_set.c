@@ -274,3 +274,15 @@ int add_condition(void *at, const struct option_row *row, const char *arg, struc
 	o->conditions.text[o->conditions.count++] = arg;
 	return 0;
 }
+
+int add_own(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	struct options *o = at;
+
+	if (glob_check(arg))
+		return bad_value(e, row, arg, "a glob such as 'addon:*'");
+	if (o->own.count == OPTION_OWN_MAX)
+		return bad_value(e, row, arg, "one of at most 16 globs");
+	o->own.glob[o->own.count++] = arg;
+	return 0;
+}

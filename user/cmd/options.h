@@ -16,6 +16,7 @@
 #define OPTION_PIDS_MAX 1024
 #define OPTION_RULES_MAX 256
 #define OPTION_CONDITIONS_MAX 16
+#define OPTION_OWN_MAX 16
 
 struct options {
 	struct {
@@ -31,6 +32,10 @@ struct options {
 		bool calls, yes;
 	} target;
 	struct model_config model;
+	struct {
+		const char *glob[OPTION_OWN_MAX]; /* --own-of */
+		u32 count;
+	} own;
 	struct view view;
 	struct {
 		const char *thread;

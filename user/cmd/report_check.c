@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/report_check.h"
+#include "cmd/snapshot_file.h"
 #include "sink/compare.h"
 #include "sink/words.h"
 
@@ -22,7 +23,7 @@ int check_parse(const struct options *o, struct condition list[OPTION_CONDITIONS
 			return e->code;
 		if (condition_is_slower(&list[i]) && o->rest_count != 2)
 			return usage_error(e, command_find("report"),
-					   "--fail-if slower compares two recordings");
+					   "--fail-if slower compares two recordings or snapshots");
 	}
 	return 0;
 }
@@ -60,7 +61,13 @@ int check_snapshot(const struct options *o, const struct condition *list, const 
 struct snapshot *report_snapshot(struct session *s, const struct options *o, const char *path,
 				 struct err *e)
 {
-	int rc = session_replay(s, o, path, e);
+	int rc;
+
+	if (snapshot_file_is(path)) {
+		s->head.file = path;
+		return snapshot_file_read(path, e);
+	}
+	rc = session_replay(s, o, path, e);
 
 	if (!rc)
 		rc = session_drain(s, false, e);

@@ -1,28 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
 #include "cmd/calls_price.h"
-#include "source/live.h"
-#include "source/replay.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static int make_model(struct session *s, const struct options *o, struct err *e)
+static int open_it(struct session *s, const struct options *o, const struct trace_config *c,
+		   bool hard_stop, struct err *e)
 {
-	const struct source_info *info = &s->source->info;
-	struct model_config config = o->model;
+	struct trace_config config = *c;
+	int rc;
 
-	config.cycles_hz = info->cycles_hz;
-	config.exact = info->exact;
-	s->model = model_new(&config);
-	if (!s->model)
-		return err_set(e, -ENOMEM, "out of memory");
-	s->head.method = info->sampled ? "sampled" : "exact";
-	s->head.nested = o->model.nested == NESTED_SUSPEND ? "suspend" : "drop";
-	s->head.migrated = info->exact ? "split" : "discard";
-	s->head.cycles_hz = info->cycles_hz;
+	*s = (struct session){ .alerts = s->alerts };
+	/* Signals first: one that comes while attaching ends it in order. */
+	rc = wake_open(&s->wake, hard_stop, e);
+	if (rc)
+		return rc;
+	s->waking = true;
+	if (!c->path && c->live.calls) {
+		rc = calls_price(o, &c->live, e);
+		if (rc)
+			return rc;
+	}
+	if (s->alerts) {
+		config.alerts = true;
+		config.alert = *s->alerts;
+	}
+	s->trace = trace_open(&config, e);
+	if (!s->trace)
+		return e->code ? e->code : err_set(e, -EIO, "cannot open the trace");
+	s->source = trace_source(s->trace);
+	s->model = trace_model(s->trace);
+	s->head = *trace_head(s->trace);
+	return 0;
+}
+
+static int measure_own(struct session *s, const struct options *o, struct err *e)
+{
+	u32 i;
+
+	for (i = 0; i < o->own.count; i++)
+		if (model_own(s->model, o->own.glob[i], true))
+			return err_set(e, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -40,52 +61,35 @@ static void say_what_is_missing(const struct source *source)
 
 int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e)
 {
-	struct live_config config = {
-		.pids = o->target.pids,
-		.pid_count = o->target.count,
-		.sweep = o->target.sweep,
-		.command = o->rest_count ? o->rest : NULL,
-		.ring_bytes = o->target.buffer_bytes,
-		.alert_ns = o->target.alert_ns,
-		.method = o->target.method,
-		.no_children = o->target.no_children,
-		.hz = o->target.hz,
-		.exact = o->target.exact,
-		.calls = o->target.calls,
+	const struct trace_config config = {
+		.live = { .pids = o->target.pids,
+			  .pid_count = o->target.count,
+			  .sweep = o->target.sweep,
+			  .command = o->rest_count ? o->rest : NULL,
+			  .ring_bytes = o->target.buffer_bytes,
+			  .method = o->target.method,
+			  .no_children = o->target.no_children,
+			  .hz = o->target.hz,
+			  .exact = o->target.exact,
+			  .calls = o->target.calls },
+		.model = o->model,
 	};
-	int rc;
 
-	*s = (struct session){ .head.kind = "live" };
-	/* Signals first: one that comes while attaching ends it in order. */
-	rc = wake_open(&s->wake, hard_stop, e);
+	int rc = open_it(s, o, &config, hard_stop, e);
+
 	if (rc)
 		return rc;
-	s->waking = true;
-	if (config.calls) {
-		rc = calls_price(o, &config, e);
-		if (rc)
-			return rc;
-	}
-	s->source = live_open(&config, e);
-	if (!s->source)
-		return e->code ? e->code : err_set(e, -EIO, "cannot attach");
 	say_what_is_missing(s->source);
-	return make_model(s, o, e);
+	return measure_own(s, o, e);
 }
 
 int session_replay(struct session *s, const struct options *o, const char *path, struct err *e)
 {
-	int rc;
+	const struct trace_config config = { .path = path, .model = o->model };
 
-	*s = (struct session){ .head = { .kind = "recording", .file = path } };
-	rc = wake_open(&s->wake, true, e);
-	if (rc)
-		return rc;
-	s->waking = true;
-	s->source = replay_open(path, e);
-	if (!s->source)
-		return e->code ? e->code : err_set(e, -EIO, "cannot read %s", path);
-	return make_model(s, o, e);
+	int rc = open_it(s, o, &config, true, e);
+
+	return rc ? rc : measure_own(s, o, e);
 }
 
 /* How far a long read has come; a line that is rewritten in place. */
@@ -110,37 +114,32 @@ static void show_progress(struct progress *p)
 	p->next_ns = now + NSEC_PER_SEC / 2;
 }
 
-struct drain {
-	struct model *model;
-	struct progress progress;
-};
-
-static int drain_item(void *ctx, const struct item *it)
+static int count_records(void *ctx, const struct item *it)
 {
-	struct drain *d = ctx;
-
 	if (it->type == ITEM_BATCH)
-		d->progress.records += it->batch.records;
-	return model_item(d->model, it);
+		((struct progress *)ctx)->records += it->batch.records;
+	return 0;
 }
 
 int session_drain(struct session *s, bool quiet, struct err *e)
 {
-	struct drain d = { .model = s->model, .progress.on = !quiet && isatty(STDERR_FILENO) };
+	struct progress p = { .on = !quiet && isatty(STDERR_FILENO) };
+	const struct trace_tap tap = { .item = count_records, .ctx = &p }, none = { 0 };
 	int rc;
 
+	if (p.on)
+		trace_tap(s->trace, &tap);
 	do {
-		rc = source_poll(s->source, -1, s->wake.epoll, drain_item, &d, e);
-		show_progress(&d.progress);
+		rc = trace_poll(s->trace, -1, s->wake.epoll, e);
+		show_progress(&p);
 		if (rc > 0 && wake_take(&s->wake) & WAKE_STOP)
 			rc = -EINTR;
 	} while (rc > 0);
-	if (d.progress.shown)
+	trace_tap(s->trace, &none);
+	if (p.shown)
 		fprintf(stderr, "\r\033[K");
-	if (rc)
-		return rc;
-	s->head.note = replay_note(s->source);
-	return model_finish(s->model);
+	s->head.note = trace_head(s->trace)->note;
+	return rc;
 }
 
 struct snapshot *session_snapshot(struct session *s, struct err *e)
@@ -156,8 +155,7 @@ struct snapshot *session_snapshot(struct session *s, struct err *e)
 
 void session_close(struct session *s)
 {
-	model_free(s->model);
-	source_free(s->source);
+	libvmspan_free(s->trace);
 	if (s->waking)
 		wake_close(&s->wake);
 	*s = (struct session){ 0 };

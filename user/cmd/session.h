@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A source and the model it feeds: what every command but `list` and `doctor`
- * is built on. */
+/* A trace of libvmspan and what may end a wait for it: what every command but
+ * `list` and `doctor` is built on. */
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
 #include "cmd/options.h"
 #include "cmd/wake.h"
-#include "model/snapshot.h"
+#include "lib/trace.h"
 
 struct session {
-	struct source *source;
-	struct model *model;
+	const struct alert_config *alerts; /* set before opening by who wants them; else NULL */
+	struct libvmspan *trace;
+	struct source *source; /* the trace's */
+	struct model *model; /* the trace's */
 	struct report_source head;
 	struct wake wake;
 	bool waking; /* wake is open */

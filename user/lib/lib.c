@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lib/libvmspan.h"
-#include "model/snapshot.h"
-#include "sink/alert.h"
-#include "sink/sink.h"
-#include "source/live.h"
-#include "source/replay.h"
+/* The interface of libvmspan.h: options, snapshots, alerts. */
+#include "lib/trace_int.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-struct listening {
-	struct libvmspan *trace;
-	libvmspan_alert_fn fn;
-	void *ctx;
-	u64 id;
-	struct listening *next;
-};
-
-struct libvmspan {
-	struct source *source;
-	struct model *model;
-	struct alerts *alerts;
-	struct listening *listening; /* owned */
-	struct err err;
-	bool live, ended, suspend;
-	s64 real_offset;
-};
-
-struct libvmspan_snapshot {
-	struct snapshot *s;
-	struct report_source head;
-};
 
 /* ---- Opening ---- */
 
@@ -46,162 +18,43 @@ static struct libvmspan_options options_of(const struct libvmspan_options *o)
 	return all;
 }
 
-static void put_error(const struct err *e, char *error, size_t cap)
-{
-	if (error && cap)
-		snprintf(error, cap, "%s%s%s", e->what, *e->hint ? "; " : "", e->hint);
-}
-
-static int open_model(struct libvmspan *t, const struct libvmspan_options *o)
-{
-	struct model_config mc = { .nested = o->suspend ? NESTED_SUSPEND : NESTED_DROP,
-				   .own_groups = o->own_groups,
-				   .cycles_hz = t->source->info.cycles_hz,
-				   .exact = t->source->info.exact };
-
-	t->model = model_new(&mc);
-	if (!t->model || !t->alerts)
-		return err_set(&t->err, -ENOMEM, "out of memory");
-	t->real_offset = (s64)(t->source->info.start_real_ns - t->source->info.start_mono_ns);
-	alerts_exact(t->alerts, t->source->info.exact);
-	model_observe(t->model, &alerts_observer, t->alerts);
-	return 0;
-}
-
-static struct libvmspan *open_trace(const char *path, const struct libvmspan_options *given,
-				    char *error, size_t cap)
+static struct libvmspan *open_it(const char *path, const struct libvmspan_options *given,
+				 char *error, size_t cap)
 {
 	struct libvmspan_options o = options_of(given);
-	struct alert_config ac = { .threshold_ns = o.threshold_ns };
-	struct libvmspan *t = calloc(1, sizeof(*t));
-	struct live_config lc = { .pids = o.pids,
-				  .pid_count = o.pid_count,
-				  .ring_bytes = o.ring_bytes,
-				  .exact = o.exact,
-				  .no_children = o.no_children };
+	const struct trace_config c = {
+		.path = path,
+		.live = { .pids = o.pids,
+			  .pid_count = o.pid_count,
+			  .ring_bytes = o.ring_bytes,
+			  .no_children = o.no_children,
+			  .exact = o.exact },
+		.model = { .nested = o.suspend ? NESTED_SUSPEND : NESTED_DROP,
+			   .own_groups = o.own_groups },
+		.alerts = true,
+		.alert = { .threshold_ns = o.threshold_ns },
+	};
+	struct libvmspan *t = NULL;
 	struct err e = { 0 };
 
-	if (error && cap)
-		*error = 0;
-	if (!t) {
-		err_set(&e, -ENOMEM, "out of memory");
-		put_error(&e, error, cap);
-		return NULL;
-	}
-	t->alerts = alerts_new(&ac);
-	t->live = !path;
-	t->suspend = o.suspend;
-	if (t->live && t->alerts)
-		lc.alert_ns = alerts_lowest(t->alerts);
-	if (t->live && !o.pid_count)
-		err_set(&t->err, -EINVAL, "no process to attach to");
+	if (!path && !o.pid_count)
+		err_set(&e, -EINVAL, "no process to attach to");
 	else
-		t->source = path ? replay_open(path, &t->err) : live_open(&lc, &t->err);
-	if (t->source && !open_model(t, &o))
-		return t;
-	put_error(&t->err, error, cap);
-	libvmspan_free(t);
-	return NULL;
+		t = trace_open(&c, &e);
+	if (!t && error && cap)
+		snprintf(error, cap, "%s%s%s", e.what, *e.hint ? "; " : "", e.hint);
+	return t;
 }
 
 struct libvmspan *libvmspan_attach(const struct libvmspan_options *o, char *error, size_t cap)
 {
-	return open_trace(NULL, o, error, cap);
+	return open_it(NULL, o, error, cap);
 }
 
 struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_options *o, char *error,
 				   size_t cap)
 {
-	return open_trace(path, o, error, cap);
-}
-
-void libvmspan_free(struct libvmspan *t)
-{
-	struct listening *l, *next;
-
-	if (!t)
-		return;
-	alerts_free(t->alerts);
-	model_free(t->model);
-	source_free(t->source);
-	for (l = t->listening; l; l = next) {
-		next = l->next;
-		free(l);
-	}
-	free(t);
-}
-
-const char *libvmspan_error(const struct libvmspan *t)
-{
-	return t->err.what;
-}
-
-/* ---- Taking in ---- */
-
-static int take(void *ctx, const struct item *it)
-{
-	struct libvmspan *t = ctx;
-	int rc = model_item(t->model, it);
-
-	if (rc || it->type != ITEM_CLOCK)
-		return rc;
-	t->real_offset = (s64)(it->clock.real_ns - it->clock.mono_ns);
-	return it->clock.mono_ns > ALERT_LATENCY_NS
-		       ? alerts_advance(t->alerts, it->clock.mono_ns - ALERT_LATENCY_NS)
-		       : 0;
-}
-
-static u64 mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
-}
-
-static int end(struct libvmspan *t)
-{
-	int rc = source_stop(t->source, take, t, &t->err);
-
-	t->ended = true;
-	if (!rc)
-		rc = model_finish(t->model);
-	return rc ? rc : alerts_flush(t->alerts);
-}
-
-/* Not longer than until a pending alert is due. */
-static int wait_ms(const struct libvmspan *t, int timeout_ms)
-{
-	u64 due = alerts_due(t->alerts), now, ms;
-
-	if (!t->live || !due)
-		return timeout_ms;
-	now = mono_ns();
-	due += ALERT_LATENCY_NS;
-	ms = due > now ? (due - now) / NSEC_PER_MSEC + 1 : 0;
-	return timeout_ms < 0 || ms < (u64)timeout_ms ? (int)ms : timeout_ms;
-}
-
-int libvmspan_poll(struct libvmspan *t, int timeout_ms)
-{
-	int rc, more;
-
-	t->err = (struct err){ 0 };
-	if (t->ended)
-		return 0;
-	more = source_poll(t->source, wait_ms(t, timeout_ms), -1, take, t, &t->err);
-	if (more < 0)
-		return more;
-	if (!more)
-		return end(t);
-	rc = t->live ? alerts_advance(t->alerts, mono_ns() - ALERT_LATENCY_NS) : 0;
-	return rc ? rc : 1;
-}
-
-int libvmspan_stop(struct libvmspan *t)
-{
-	t->err = (struct err){ 0 };
-	return t->ended ? 0 : end(t);
+	return open_it(path, o, error, cap);
 }
 
 /* ---- Snapshots ---- */
@@ -216,26 +69,30 @@ static struct libvmspan_snapshot *wrap(struct snapshot *s, const struct report_s
 	}
 	w->s = s;
 	w->head = *head;
+	/* Strings of the trace, which may go before. */
+	w->head.file = w->head.note = NULL;
 	return w;
 }
 
 struct libvmspan_snapshot *libvmspan_snapshot(struct libvmspan *t)
 {
-	const struct report_source head = {
-		.kind = t->live ? "live" : "recording",
-		.method = t->source->info.sampled ? "sampled" : "exact",
-		.nested = t->suspend ? "suspend" : "drop",
-		.migrated = t->source->info.exact ? "split" : "discard",
-		.cycles_hz = t->source->info.cycles_hz,
-	};
+	return wrap(snapshot_take(t->model), &t->head);
+}
 
-	return wrap(snapshot_take(t->model), &head);
+const struct snapshot *trace_figures(const struct libvmspan_snapshot *s)
+{
+	return s->s;
 }
 
 struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *now,
 					      const struct libvmspan_snapshot *then)
 {
 	return wrap(snapshot_delta(now->s, then ? then->s : NULL), &now->head);
+}
+
+int libvmspan_own(struct libvmspan *t, const char *glob, int on)
+{
+	return glob_check(glob) ? -EINVAL : model_own(t->model, glob, on);
 }
 
 void libvmspan_snapshot_free(struct libvmspan_snapshot *s)

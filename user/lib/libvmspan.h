@@ -57,6 +57,9 @@ struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_opti
  * call with that.
  */
 int libvmspan_poll(struct libvmspan *t, int timeout_ms);
+/* The same; returns early when stop_fd (-1: none) can be read, for a loop that
+ * has more to wait for. */
+int libvmspan_poll_until(struct libvmspan *t, int timeout_ms, int stop_fd);
 /* Ends a live trace and takes in the rest; pending alerts are told. */
 int libvmspan_stop(struct libvmspan *t);
 /* What went wrong last; "" if nothing did. Valid until the next call. */
@@ -96,6 +99,13 @@ int libvmspan_group(const struct libvmspan_snapshot *s, uint32_t i, struct libvm
 /* The report of `vmspan report --json`, to free(); NULL: no memory. */
 char *libvmspan_json(const struct libvmspan_snapshot *s);
 void libvmspan_snapshot_free(struct libvmspan_snapshot *s);
+
+/*
+ * From now on the own groups ("compartment:NAME") of compartments in the groups
+ * that match are measured (on), or not any more; counted. -EINVAL: no glob;
+ * -ENOENT: nobody has asked for it.
+ */
+int libvmspan_own(struct libvmspan *t, const char *glob, int on);
 
 /* ---- Alerts ---- */
 

@@ -77,6 +77,19 @@ int hist_add(struct hist *h, u64 ns)
 	return 0;
 }
 
+int hist_add_many(struct hist *h, u64 ns, u32 n)
+{
+	unsigned int b = bucket_of(ns);
+	u32 *c;
+
+	if (hist_cover(h, b, b))
+		return -ENOMEM;
+	c = &h->counts[b - h->first];
+	*c = (u32)min_u64((u64)*c + n, UINT32_MAX);
+	h->total += n;
+	return 0;
+}
+
 int hist_merge(struct hist *to, const struct hist *from)
 {
 	unsigned int i;

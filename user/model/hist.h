@@ -15,6 +15,7 @@ struct hist {
 };
 
 int hist_add(struct hist *h, u64 ns);
+int hist_add_many(struct hist *h, u64 ns, u32 n);
 int hist_merge(struct hist *to, const struct hist *from);
 /* to -= from, where from is an earlier state of the same histogram. */
 void hist_subtract(struct hist *to, const struct hist *from);

@@ -37,6 +37,11 @@ void model_free(struct model *m)
 	free(m);
 }
 
+int model_own(struct model *m, const char *glob, bool on)
+{
+	return registry_own(&m->set, glob, on);
+}
+
 void model_observe(struct model *m, const struct model_observer *ops, void *ctx)
 {
 	m->observer = ops;

@@ -39,6 +39,13 @@ u64 model_begin(const struct model *m);
 /* The end of the stream: what waited for missing records is settled. */
 int model_finish(struct model *m);
 
+/*
+ * From now on the own groups of compartments in the groups that match the glob
+ * are measured (on), or not any more. Counted: what two have asked for ends when
+ * both have let go. 0, -ENOMEM, or -ENOENT: nobody has asked for it.
+ */
+int model_own(struct model *m, const char *glob, bool on);
+
 /* "kind:name" of the first group a compartment charges; NULL when it was never
  * defined. The string lives as long as the model. For stays under way. */
 const char *model_group_of(const struct model *m, u32 pid, u64 registry, u32 compartment);

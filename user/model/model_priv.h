@@ -21,7 +21,7 @@ struct model {
 	const struct model_observer *observer;
 	void *observer_ctx;
 	struct model_share *shares; /* scratch for the observer */
-	u32 share_cap;
+	u32 share_cap, share_len; /* share_len: of a sampled event */
 	struct wait_rows waits;
 	struct model_wait *event_waits; /* scratch for the observer */
 	u32 event_wait_cap;

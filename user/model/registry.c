@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/registry.h"
+#include "base/text.h"
 #include "model/sched.h"
 #include "model/snapshot.h"
 
@@ -76,6 +77,53 @@ static void proc_free(struct proc *p, void (*free_stream)(void *))
 	free(p);
 }
 
+/* Which rows a compartment charges is worked out again when it is next used. */
+static void resolve_all(struct registry_set *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->proc_len; i++)
+		for (k = 0; k < s->procs[i]->registry_len; k++)
+			s->procs[i]->registries[k]->generation++;
+}
+
+static int own_add(struct registry_set *s, const char *glob)
+{
+	struct own_glob *own = realloc(s->own, (s->own_len + 1) * sizeof(*own));
+
+	if (!own)
+		return -ENOMEM;
+	s->own = own;
+	own[s->own_len] = (struct own_glob){ .glob = strdup(glob), .users = 1 };
+	if (!own[s->own_len].glob)
+		return -ENOMEM;
+	s->own_len++;
+	return 0;
+}
+
+int registry_own(struct registry_set *s, const char *glob, bool on)
+{
+	u32 i = 0;
+	int rc = 0;
+
+	while (i < s->own_len && strcmp(s->own[i].glob, glob))
+		i++;
+	if (i == s->own_len) {
+		rc = on ? own_add(s, glob) : -ENOENT;
+	} else if (on) {
+		s->own[i].users++;
+		return 0;
+	} else if (--s->own[i].users) {
+		return 0;
+	} else {
+		free(s->own[i].glob);
+		s->own[i] = s->own[--s->own_len];
+	}
+	if (!rc)
+		resolve_all(s);
+	return rc;
+}
+
 void registry_free(struct registry_set *s, void (*free_stream)(void *))
 {
 	u32 i;
@@ -83,6 +131,9 @@ void registry_free(struct registry_set *s, void (*free_stream)(void *))
 	for (i = 0; i < s->proc_len; i++)
 		proc_free(s->procs[i], free_stream);
 	free(s->procs);
+	for (i = 0; i < s->own_len; i++)
+		free(s->own[i].glob);
+	free(s->own);
 	map_free(&s->by_pid);
 	intern_free(s->names);
 }
@@ -539,6 +590,18 @@ static void comp_add_row(struct comp *c, u32 row)
 	c->rows[c->row_count++] = row;
 }
 
+static bool wants_own(const struct registry_set *s, const struct proc *p, const struct comp *c)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->own_len; i++)
+		for (k = 0; k < c->row_count; k++)
+			if (glob_matches(registry_name(s, p->rows[c->rows[k]].name),
+					 s->own[i].glob))
+				return true;
+	return s->own_groups;
+}
+
 /* Named groups first, so that the first row is the one people would name. */
 static int comp_resolve(struct registry_set *s, struct proc *p, struct registry *r, struct comp *c)
 {
@@ -553,7 +616,7 @@ static int comp_resolve(struct registry_set *s, struct proc *p, struct registry 
 		if (id < r->group_len && r->groups[id].row != ROW_NONE && !r->groups[id].inactive)
 			comp_add_row(c, r->groups[id].row);
 	}
-	if (s->own_groups) {
+	if (wants_own(s, p, c)) {
 		own = proc_row(s, p, VMSPAN_COMPARTMENT, name, strlen(name));
 		if (own == ROW_NONE)
 			return -ENOMEM;

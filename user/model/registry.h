@@ -96,6 +96,12 @@ struct proc {
 	struct ledger ledger;
 };
 
+/* Own groups that are asked for, so often. */
+struct own_glob {
+	char *glob; /* owned */
+	u32 users;
+};
+
 struct registry_set {
 	struct intern *names;
 	struct proc **procs; /* in order of first sight */
@@ -105,9 +111,13 @@ struct registry_set {
 	struct proc *rest; /* "(ended)": the sum of those not kept apart */
 	struct map by_pid; /* pid -> the latest struct proc * */
 	bool own_groups;
+	struct own_glob *own; /* owned: in groups that match, besides */
+	u32 own_len;
 };
 
 int registry_init(struct registry_set *s, bool own_groups);
+/* See model_own(). */
+int registry_own(struct registry_set *s, const char *glob, bool on);
 void registry_free(struct registry_set *s, void (*free_stream)(void *));
 
 /* Applies a change of a process. 0 or -ENOMEM. */

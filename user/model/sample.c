@@ -261,15 +261,39 @@ static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
 		durations[i]++;
 }
 
+/* What of one event is known to be a group's, for the observer. */
+static int show_share(struct model *m, const struct stream *st, const struct model_share *share,
+		      u32 row)
+{
+	struct model_share *s = m->shares;
+
+	if (!m->observer || !m->observer->event)
+		return 0;
+	if (m->share_len == m->share_cap) {
+		u32 cap = m->share_cap ? 2 * m->share_cap : 16;
+
+		s = realloc(s, cap * sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		m->shares = s;
+		m->share_cap = cap;
+	}
+	s[m->share_len] = *share;
+	s[m->share_len++].group = registry_name(&m->set, st->proc->rows[row].name);
+	return 0;
+}
+
 /* The other figures of a group. */
-static int share_row(struct stream *st, const struct samples *s, const struct sample_row *r,
-		     const struct measured *t, u64 active, u64 self, bool incomplete)
+static int share_row(struct model *m, struct stream *st, const struct samples *s,
+		     const struct sample_row *r, const struct measured *t, u64 active, u64 self,
+		     bool incomplete)
 {
 	struct group_stats *g = &st->proc->rows[r->row].stats;
 	u64 off = s->off_ns ? scale(min_u64(r->off_ns, s->off_ns), t->off, s->off_ns) : 0;
 	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
 	u64 wall = max_u64(runs, self) + off + gc;
+	u64 cpu = s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : 0;
 
 	/* Rows that only ran are settled with the pool. */
 	if (s->waits_only && !off)
@@ -281,7 +305,7 @@ static int share_row(struct stream *st, const struct samples *s, const struct sa
 	g->wall_ns += wall;
 	g->blocked_ns += off;
 	g->gc_ns += gc;
-	g->cpu_ns += s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : 0;
+	g->cpu_ns += cpu;
 	g->incomplete += incomplete;
 	g->events += t->events ? min_u64(t->events, r->hits + r->gc_hits + (r->off_ns != 0)) : 1;
 	if (t->events)
@@ -289,7 +313,16 @@ static int share_row(struct stream *st, const struct samples *s, const struct sa
 	/* Of one event by itself its length is known. */
 	g->max_ns = max_u64(g->max_ns, wall);
 	count_duration(g->durations, wall);
-	return hist_add(&g->hist, wall);
+	if (hist_add(&g->hist, wall))
+		return -ENOMEM;
+	return show_share(m, st,
+			  &(struct model_share){ .ticks = s->waits_only ? 0 : r->hits,
+						 .wall_ns = wall,
+						 .self_ns = self,
+						 .cpu_ns = cpu,
+						 .blocked_ns = off,
+						 .gc_ns = gc },
+			  r->row);
 }
 
 static int settle(struct model *m, struct stream *st, const struct samples *s, struct measured t,
@@ -309,7 +342,7 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 		before[i] = st->proc->rows[s->rows[i].row].stats.self_ns;
 	rc = share_self(m, st, s, &t, active, l);
 	for (i = 0; i < s->row_len && !rc; i++)
-		rc = share_row(st, s, &s->rows[i], &t, active,
+		rc = share_row(m, st, s, &s->rows[i], &t, active,
 			       st->proc->rows[s->rows[i].row].stats.self_ns - before[i],
 			       incomplete);
 	ledger_add(&st->proc->ledger, l);
@@ -404,6 +437,8 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 		.cpu_ns = t->cpu,
 		.cpu_begin = e->cpu_begin,
 		.cpu_end = e->cpu_end,
+		.shares = m->shares,
+		.share_count = m->share_len,
 	};
 
 	if (!m->observer || !m->observer->event)
@@ -436,6 +471,7 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	sp->iteration = 0;
 	if (!model_in_range(m, begin_ns))
 		return 0;
+	m->share_len = 0;
 	x.gc = min_u64(x.gc, x.wall);
 	x.cpu = e->cpu_ns_end > e->cpu_ns_begin ? e->cpu_ns_end - e->cpu_ns_begin : 0;
 	x.cpu = min_u64(x.cpu, x.wall);

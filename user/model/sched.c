@@ -84,21 +84,27 @@ void sched_gap(struct sched *s, u64 cycles)
 	s->from = s->from == UINT64_MAX ? cycles : max_u64(s->from, cycles);
 }
 
+/*
+ * The clocks of the two records differ by a little, so an interval belongs where
+ * its greater part lies. At both ends: a thread is preempted on its way out of a
+ * system call, and its VM reads the clock right before the next one.
+ */
+static u64 middle(const struct off *o)
+{
+	return o->begin + (o->end - o->begin) / 2;
+}
+
 int sched_take(struct sched *s, u64 begin, u64 end, struct off_sum *sum, struct turn_waits *waits)
 {
 	u32 first, n;
 	int rc = 0;
 
 	*sum = (struct off_sum){ { 0 } };
-	while (s->past < s->len && s->offs[s->past].begin < end)
+	while (s->past < s->len && middle(&s->offs[s->past]) < end)
 		s->past++;
-	/* The two clocks differ by a little: an interval belongs where its
-	 * greater part lies. */
-	for (first = s->past; first; first--) {
+	for (first = s->past; first && middle(&s->offs[first - 1]) >= begin; first--) {
 		const struct off *o = &s->offs[first - 1];
 
-		if (o->begin + (o->end - o->begin) / 2 < begin)
-			break;
 		sum->cycles[o->reason] += o->end - o->begin;
 		if (waits && o->peer.pid && o->reason != VMSPAN_OFF_PREEMPTED && !rc)
 			rc = waits_add(waits, &o->peer, o->begin, o->end);

@@ -27,7 +27,7 @@ struct off_sum {
 
 struct sched {
 	u64 from; /* cycles: from here on every interval is known; ~0: never */
-	/* Ascending; [0, past) begin before the newest closed stay ended. */
+	/* Ascending; [0, past) lie before the end of the newest closed stay. */
 	struct off *offs;
 	u32 len, cap, past;
 	struct peer waker; /* of the interval to come; pid is not in it */

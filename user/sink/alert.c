@@ -439,6 +439,11 @@ static int on_span(void *ctx, const struct model_span *s)
 	return trees_span(((struct alerts *)ctx)->trees, s);
 }
 
+static int on_sample(void *ctx, const struct model_sample *s)
+{
+	return trees_sample(((struct alerts *)ctx)->trees, s);
+}
+
 static int on_mark(void *ctx, const struct model_mark *m)
 {
 	return marks_seen_add(((struct alerts *)ctx)->marks, m);
@@ -468,6 +473,7 @@ const struct model_observer alerts_observer = {
 	.span = on_span,
 	.event = on_event,
 	.mark = on_mark,
+	.sample = on_sample,
 	.process = on_process,
 };
 

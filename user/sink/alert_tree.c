@@ -54,6 +54,7 @@ void tree_unref(struct tree *t)
 	if (!t || --t->refs)
 		return;
 	free_nodes(t, t->roots);
+	stacks_free(&t->stacks);
 	free(t);
 }
 
@@ -130,9 +131,9 @@ static void drop_oldest(struct trees *t)
 	forest_free(oldest);
 }
 
-static struct forest *forest_of(struct trees *t, const struct model_span *s)
+static struct forest *forest_of(struct trees *t, const struct model_thread *thread, u32 iteration)
 {
-	struct forest *f = find(t, s->thread->id, s->iteration);
+	struct forest *f = find(t, thread->id, iteration);
 	u64 *at;
 
 	if (f)
@@ -148,9 +149,9 @@ static struct forest *forest_of(struct trees *t, const struct model_span *s)
 		return NULL;
 	}
 	f->tree->refs = 1;
-	f->thread = s->thread->id;
-	f->pid = s->thread->pid;
-	f->iteration = s->iteration;
+	f->thread = thread->id;
+	f->pid = thread->pid;
+	f->iteration = iteration;
 	at = map_get(&t->forests, f->thread);
 	f->next = at ? (struct forest *)(uintptr_t)*at : NULL;
 	if (map_put(&t->forests, f->thread, (u64)(uintptr_t)f)) {
@@ -301,7 +302,7 @@ static bool trim(struct tree *t, struct tree_node *n)
 
 int trees_span(struct trees *t, const struct model_span *s)
 {
-	struct forest *f = forest_of(t, s);
+	struct forest *f = forest_of(t, s->thread, s->iteration);
 	struct tree_node *n, *same;
 
 	if (!f)
@@ -345,6 +346,16 @@ static struct tree_node *sort(struct tree_node *list)
 	return sorted;
 }
 
+int trees_sample(struct trees *t, const struct model_sample *s)
+{
+	struct forest *f = forest_of(t, s->thread, s->iteration);
+
+	if (!f)
+		return -ENOMEM;
+	f->used = ++t->clock;
+	return stacks_add(&f->tree->stacks, s);
+}
+
 struct tree *trees_event(struct trees *t, const struct model_event *e, bool keep)
 {
 	struct forest *f = find(t, e->thread->id, e->iteration);
@@ -363,6 +374,7 @@ struct tree *trees_event(struct trees *t, const struct model_event *e, bool keep
 			adopt(tree, &tree->roots, n);
 		}
 		tree->roots = sort(tree->roots);
+		stacks_sort(&tree->stacks);
 	}
 	forest_free(f);
 	return tree;

@@ -11,6 +11,7 @@
 #define SINK_ALERT_TREE_H
 
 #include "model/model.h"
+#include "sink/alert_stacks.h"
 
 #define TREE_NODES 512 /* of one event */
 #define TREE_SIBLINGS 64 /* that are compared when one more comes */
@@ -35,6 +36,7 @@ struct tree {
 	u16 cpus[TREE_CPUS]; /* seen, in order of first sight */
 	u32 cpu_count;
 	bool more_cpus;
+	struct stacks stacks; /* sampled events: heaviest first */
 };
 
 struct trees;
@@ -43,6 +45,8 @@ struct trees *trees_new(void);
 void trees_free(struct trees *t);
 /* A stay has ended. 0 or -ENOMEM. */
 int trees_span(struct trees *t, const struct model_span *s);
+/* A stack was looked at in an event. 0 or -ENOMEM. */
+int trees_sample(struct trees *t, const struct model_sample *s);
 /* An event has ended: with `keep` its tree (refs 1), else NULL, as without
  * memory. */
 struct tree *trees_event(struct trees *t, const struct model_event *e, bool keep);

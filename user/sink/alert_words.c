@@ -163,6 +163,8 @@ void alert_tree_text(struct out *o, const struct alert *a, unsigned int lines)
 
 	if (a->tree)
 		walk_text(&w, a->tree->roots, 0);
+	if (a->tree)
+		stacks_text(o, &a->tree->stacks, 3);
 	if (a->event.incomplete)
 		out_puts(o, "    records of this event are missing: there may be more\n");
 }
@@ -200,6 +202,7 @@ static void node_json(struct walk *w, const struct tree_node *n, unsigned int de
 
 static void tree_json(struct json *j, const struct alert *a)
 {
+	static const struct stacks none;
 	const struct tree *t = a->tree;
 	struct walk w = { .json = j, .alert = a, .left = JSON_NODES };
 	u32 i;
@@ -213,6 +216,7 @@ static void tree_json(struct json *j, const struct alert *a)
 	for (i = 0; t && i < t->cpu_count; i++)
 		json_u64(j, t->cpus[i]);
 	json_end_array(j);
+	stacks_json(j, t ? &t->stacks : &none);
 }
 
 static void event_json(struct json *j, const struct alert *a)

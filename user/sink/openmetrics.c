@@ -69,16 +69,13 @@ static const char *name_text_of(const struct names *n, u32 id)
 	return id == n->limit ? OTHER : intern_get(n->known, id, NULL);
 }
 
-int metrics_alert(void *ctx, const struct alert *a)
+void metrics_alert(struct metrics *m, const char *group, unsigned int reasons)
 {
-	struct metrics *m = ctx;
-
 	m->all_alerts++;
-	m->alerts[name_of(&m->groups, a->group)]++;
+	m->alerts[name_of(&m->groups, group)]++;
 	m->reasons[0]++;
-	m->reasons[1] += !!(a->reasons & ALERT_IN_ANIMATION);
-	m->reasons[2] += !!(a->reasons & ALERT_IN_INPUT);
-	return 0;
+	m->reasons[1] += !!(reasons & ALERT_IN_ANIMATION);
+	m->reasons[2] += !!(reasons & ALERT_IN_INPUT);
 }
 
 /* ---- Text ---- */

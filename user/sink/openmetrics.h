@@ -20,8 +20,8 @@ struct metrics;
 /* groups 0: METRICS_GROUPS. */
 struct metrics *metrics_new(u32 groups);
 void metrics_free(struct metrics *m);
-/* An alert_observer's alert function; ctx: the metrics. Counts. */
-int metrics_alert(void *m, const struct alert *a);
+/* Counts an alert of the group; reasons: enum alert_reason. */
+void metrics_alert(struct metrics *m, const char *group, unsigned int reasons);
 /* The whole page. 0 or -ENOMEM. */
 int metrics_page(struct metrics *m, const struct snapshot *s, struct out *o);
 /* A label value as it stands between the quotes: for tests. */

@@ -133,6 +133,25 @@ static void put_samples(struct json *j, const struct snapshot *s, const struct g
 	json_end_object(j);
 }
 
+static void put_histogram(struct json *j, const struct hist *h)
+{
+	unsigned int i;
+	u64 low, high;
+
+	json_key_array(j, "histogram");
+	for (i = 0; i < h->len; i++) {
+		u32 n = hist_bucket(h, i, &low, &high);
+
+		if (!n)
+			continue;
+		json_array(j);
+		json_u64(j, low);
+		json_u64(j, n);
+		json_end_array(j);
+	}
+	json_end_array(j);
+}
+
 /* Event time in no compartment: what of it ran, what had no CPU. */
 static void put_native(struct json *j, const struct ledger *l)
 {
@@ -142,7 +161,8 @@ static void put_native(struct json *j, const struct ledger *l)
 	json_end_object(j);
 }
 
-static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g)
+static void put_group(struct json *j, const struct snapshot *s, const struct snapshot_group *g,
+		      bool histogram)
 {
 	const struct group_stats *t = &g->stats;
 	u32 i;
@@ -174,6 +194,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	json_key_u64(j, "incomplete", t->incomplete);
 	put_samples(j, s, t);
 	off_json(j, t->preempted_ns, t->off_ns);
+	if (histogram)
+		put_histogram(j, &t->hist);
 	json_end_object(j);
 }
 
@@ -229,7 +251,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_events(j, &s->events);
 	json_key_array(j, "groups");
 	for (i = 0; i < n; i++)
-		put_group(j, s, rows[i]);
+		put_group(j, s, rows[i], src->histograms);
 	json_end_array(j);
 	put_gc(j, &s->gc);
 	put_ledger(j, &s->ledger);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which groups a view shows, and in which order. */
 #include "sink/sink.h"
+#include "base/text.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,12 +79,7 @@ u64 sort_key_of(const char *key, const struct group_stats *s)
 
 bool group_matches(const char *name, const char *glob)
 {
-	const char *colon;
-
-	if (!glob || !fnmatch(glob, name, 0))
-		return true;
-	colon = strchr(name, ':');
-	return colon && !strchr(glob, ':') && !fnmatch(glob, colon + 1, 0);
+	return glob_matches(name, glob);
 }
 
 struct sort_row {

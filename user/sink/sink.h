@@ -19,6 +19,7 @@ struct report_source {
 	const char *migrated; /* "discard" or "split" */
 	u64 cycles_hz;
 	const char *note; /* what is wrong with the recording, or NULL */
+	bool histograms; /* groups show theirs */
 	u64 interval_ns; /* of a stream of objects: time since the last; 0: none */
 };
 

@@ -160,7 +160,12 @@ static void resolve(struct top_state *st, const struct top_rows *r)
 			 at == UINT32_MAX ? "select a group first, with the arrow keys"
 					  : "only a group has details");
 	}
-	st->open = false;
+	if (st->own && at != UINT32_MAX && r->list[at].group)
+		snprintf(st->own_of, sizeof(st->own_of), "%s", r->list[at].group);
+	else if (st->own)
+		snprintf(st->notice, sizeof(st->notice),
+			 "select a group first, with the arrow keys");
+	st->open = st->own = false;
 	st->find = 0;
 }
 

@@ -58,6 +58,7 @@ struct top_state {
 	s64 move; /* rows to move the selection by */
 	int find; /* 1, -1: the next row that matches `search` */
 	bool open; /* the detail of the selected row is wanted */
+	bool own; /* the own groups of the selected row are wanted, or no longer */
 	char detail[512]; /* "kind:name" of the group of TOP_DETAIL */
 	u32 scroll; /* rows left out at the top of the table, or lines of a pane */
 	struct table_choice columns; /* none: by the width */
@@ -68,6 +69,7 @@ struct top_state {
 	/* For the command, which clears them. */
 	bool record; /* start or stop a recording */
 	bool save; /* keep the columns */
+	char own_of[512]; /* "kind:name": measure its compartments' own groups, or stop */
 	char notice[160]; /* at the bottom until the next key */
 };
 

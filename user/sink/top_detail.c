@@ -26,6 +26,7 @@ const struct top_help top_help_keys[] = {
 	{ "w", "the last interval, the last 10 s, the last minute, since the start" },
 	{ "p space", "pause the display; measuring goes on" },
 	{ "C F2", "choose the columns, and keep them for the next time" },
+	{ "o", "measure each compartment of the selected group by itself, or stop" },
 	{ "R", "start or stop a recording of the same processes" },
 	{ "h ? F1", "this help" },
 	{ "q F10", "quit" },

@@ -305,6 +305,9 @@ static void table_key(struct top_state *st, u32 key)
 		st->tree = st->tree == TOP_THREADS ? TOP_FLAT : TOP_THREADS;
 		st->scroll = 0;
 		break;
+	case 'o':
+		st->own = true;
+		break;
 	case '\n':
 	case '\r':
 		st->open = true;

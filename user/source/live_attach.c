@@ -5,22 +5,24 @@
  * A forked child inherits its parent's breakpoints and semaphore, so it is
  * traced from its first instruction on links that belong to its parent. The
  * kernel takes both away from it when any link of that file is detached whose
- * filter does not match the child, and nothing can be told from here about a
- * child that is just being born. So a child that lives gets links of its own,
- * one that is short-lived never does, and links of the dead are kept: they cost
- * the target nothing. Only when there are many of them some are detached, at a
- * moment when no child is known that would suffer.
+ * filter does not match the child, be it another tracer's. So a child that lives
+ * gets links of its own, one that is short-lived never does, and links of the
+ * dead are kept, for they cost the target nothing. Only when there are many of
+ * them some are detached, at a moment when no child is known that would suffer.
+ * One that was just being born then is found by its semaphore: it is armed
+ * again, and what it may have lost is counted.
  */
 #include "source/live_int.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 /* Links of the dead that are kept. Some more wait for a quiet moment; no more
- * than that, for each is two descriptors. */
-#define BURIED_KEPT 64
-#define BURIED_MAX 256
+ * than that, for each is a descriptor. */
+#define BURIED_KEPT 256
+#define BURIED_MAX 1024
 /* Detaching takes some 30 ms each, in which nobody drains the ring. */
 #define DETACH_AT_ONCE 2
 
@@ -292,6 +294,18 @@ void attachments_bury(struct live *l, struct process *p)
 		bury(l, &p->attachments);
 }
 
+bool attachments_by_batches(const struct process *p)
+{
+	const struct attachment *a;
+
+	if (!p || p->vm_profile)
+		return false;
+	for (a = p->attachments; a; a = a->next)
+		if (!a->armed)
+			return false;
+	return p->attachments || p->by_batches;
+}
+
 void attachments_free(struct live *l, struct process *p)
 {
 	struct attachment *a;
@@ -314,8 +328,30 @@ static bool has_unlinked(const struct live *l)
 	return false;
 }
 
+bool process_has_ended(const struct process *p)
+{
+	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->ended || (p->pidfd >= 0 && poll(&end, 1, 0) > 0);
+}
+
+/* Whoever lives on links that are not its own gets some. */
+static void link_all(struct live *l)
+{
+	struct err ignored = { 0 };
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		if (p->unlinked && !process_has_ended(p) && !process_attach(l, p, &ignored))
+			p->unlinked = false;
+	}
+}
+
 /* The oldest are at the end of the list. */
-void attachments_thin(struct live *l, bool idle)
+static void detach_some(struct live *l, bool idle)
 {
 	struct attachment *a, **at;
 	u32 count = 0, n;
@@ -324,6 +360,8 @@ void attachments_thin(struct live *l, bool idle)
 		count++;
 	if (count <= BURIED_KEPT || (count < BURIED_MAX && (!idle || has_unlinked(l))))
 		return;
+	link_all(l);
+	l->doubt_begin_ns = clock_mono_ns();
 	for (n = 0; n < DETACH_AT_ONCE; n++) {
 		for (at = &l->buried; (*at)->next; at = &(*at)->next)
 			;
@@ -331,6 +369,58 @@ void attachments_thin(struct live *l, bool idle)
 		*at = NULL;
 		attachment_free(l, a);
 	}
+	l->doubt_end_ns = clock_mono_ns();
+}
+
+/* Marks that are off although nobody has turned them off. */
+static bool has_lost_marks(const struct process *p)
+{
+	struct vmspan_registry head;
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++)
+		if (!target_registry(p->pid, p->registries[i].address, &head) && !head.semaphore &&
+		    !head.probes_semaphore)
+			return true;
+	return false;
+}
+
+/* The children that were born while links were being detached. */
+static int rearm(struct live *l)
+{
+	struct err ignored = { 0 };
+	u64 key, value;
+	size_t at = 0;
+
+	l->doubt_end_ns = 0;
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		if (!p->unlinked || !p->by_batches || !has_lost_marks(p))
+			continue;
+		if (!process_has_ended(p) && !process_attach(l, p, &ignored))
+			p->unlinked = false;
+		/* How many marks there were while they were off nobody knows. */
+		if (live_emit_loss(l, LOSS_TRUNCATED, 1, 0))
+			break;
+	}
+	return l->failed;
+}
+
+void attachments_ended(struct live *l, const struct process *p, u64 mono_ns)
+{
+	if (p->unlinked && p->by_batches && p->told && p->forked_ns < l->doubt_end_ns &&
+	    mono_ns > l->doubt_begin_ns)
+		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+}
+
+int attachments_thin(struct live *l, bool idle)
+{
+	/* The news of births while links were detached have been drained by now. */
+	if (l->doubt_end_ns && rearm(l))
+		return l->failed;
+	detach_some(l, idle);
+	return 0;
 }
 
 void process_free_buried(struct live *l)

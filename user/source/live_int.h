@@ -107,6 +107,8 @@ struct process {
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
+	bool by_batches; /* unlinked, and all of its marks come in batches */
+	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
 	bool candidate; /* of a sweep; no probes seen yet */
@@ -159,6 +161,8 @@ struct live {
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
 	struct attachment *buried; /* of ended processes, not yet detached */
+	/* Links were given up in between: children may have lost their marks. 0: none. */
+	u64 doubt_begin_ns, doubt_end_ns;
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: stock VMs are not traced */
@@ -231,6 +235,8 @@ void process_look(struct live *l, struct process *p);
 void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
+/* Asks the kernel; false where there are no pidfds. */
+bool process_has_ended(const struct process *p);
 /* Name of a thread, once, before its first batch. */
 int process_thread(struct live *l, struct process *p, u32 tid);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
@@ -253,8 +259,13 @@ int process_attach_file(struct live *l, struct process *p, const struct plan *pl
 /* Its links outlive it. */
 void attachments_bury(struct live *l, struct process *p);
 void attachments_free(struct live *l, struct process *p);
-/* Some links of ended processes go, if there are many; idle: no data comes. */
-void attachments_thin(struct live *l, bool idle);
+/* Some links of ended processes go, if there are many; idle: no data comes. To
+ * be called when the ring is empty. 0 or l->failed. */
+int attachments_thin(struct live *l, bool idle);
+/* Do all marks of its children come by what they inherit? */
+bool attachments_by_batches(const struct process *p);
+/* A process has ended: counts what cannot be known of it any more. */
+void attachments_ended(struct live *l, const struct process *p, u64 mono_ns);
 /* What is left of ended processes. */
 void process_free_buried(struct live *l);
 /* Marks of every process stop. */

@@ -148,6 +148,8 @@ int process_fork(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	set_name(p, w);
 	p->unlinked = true;
+	p->by_batches = attachments_by_batches(parent);
+	p->forked_ns = w->mono_ns;
 	p->link_ns = clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
@@ -246,6 +248,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
+	attachments_ended(l, p, mono_ns);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
@@ -321,7 +324,8 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 
 	if (p->unlinked && now >= p->link_ns) {
 		/* A process that has just ended says so by its exit record. */
-		process_attach(l, p, &ignored);
+		if (!process_has_ended(p))
+			process_attach(l, p, &ignored);
 		p->unlinked = false;
 	}
 	if (p->rescans && now >= p->rescan_ns) {
@@ -374,6 +378,5 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
-	attachments_thin(l, idle);
-	return 0;
+	return attachments_thin(l, idle);
 }

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What snapshots and alerts promise, on the demo host, live and replayed:
+# figures only grow, ids stay, parts are not larger than the whole, who burns is
+# named and nobody else.
+# shellcheck disable=SC2154 # start and start_host set NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+start_host --demo
+start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms -n 6
+check_status "recording beside it" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 2s -q
+finish stat
+jq -sc 'map(del(.interval_ns))' "$T/stat.out" >"$T/live.json"
+for t in 400ms 800ms 1200ms 1600ms 60s; do
+	"$VMSPAN" report "$T/a.vmspan" --json --to "$t"
+done | jq -sc . >"$T/replayed.json"
+
+for way in live replayed; do
+	f=$T/$way.json
+	check "$way: there are several moments" jq -e 'length >= 5 and .[-1].events.count > .[0].events.count' "$f"
+	json_eq "$way: no figure is negative" "$f" '[.. | numbers | select(. < 0)] | length' 0
+	json_eq "$way: no group's figure ever falls" "$f" '. as $s | [range(1; length) as $i | $s[$i - 1].groups[] as $old |
+		($s[$i].groups[] | select(.name == $old.name)) as $new |
+		select($new.ticks < $old.ticks or $new.wall_ns < $old.wall_ns or $new.self_ns < $old.self_ns
+			or $new.cpu_ns < $old.cpu_ns or $new.blocked_ns < $old.blocked_ns or $new.max_ns < $old.max_ns
+			or ([range(10) as $k | $new.durations[$k] < $old.durations[$k]] | any))] | length' 0
+	json_eq "$way: no group goes away" "$f" '. as $s | [range(1; length) as $i | $s[$i - 1].groups[].name as $n |
+		select([$s[$i].groups[].name] | index($n) | not)] | length' 0
+	json_eq "$way: ten durations, none above the shorter one" "$f" '[.[] | .events, .groups[] | .durations |
+		length == 10 and . == (sort | reverse)] | all' true
+	json_eq "$way: each group is there once" "$f" 'all(.[]; [.groups[].name] | length == (unique | length))' true
+	json_eq "$way: the process is the one that was named" "$f" "all(.[]; any(.processes[]; .pid == $host_pid))" true
+	json_eq "$way: a group is the sum of its processes" "$f" '[.[].groups[] |
+		.wall_ns == ([.processes[].wall_ns] | add) and .ticks == ([.processes[].ticks] | add)] | all' true
+	json_eq "$way: no group had more than its process had" "$f" '[.[] | .events.wall_ns as $all | .groups[].wall_ns <= $all] | all' true
+	json_eq "$way: the ledger is the events' time" "$f" '[.[] | .ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns
+		+ .moved_ns + .stale_ns + .lost_ns == .event_wall_ns] | all' true
+	json_eq "$way: pages by their own titles, frames not at all" "$f" \
+		'.[-1].groups | map(select(.kind == "page").name) | sort' '["page:mail","page:news","page:shop"]'
+	json_eq "$way: a busy page has passed a millisecond" "$f" 'all(.[-1].groups[] | select(.kind == "page"); .wall_ns > 1000000)' true
+	json_eq "$way: a page nobody opened is not there" "$f" '[.[].groups[] | select(.name == "page:none")] | length' 0
+done
+
+# Who is told: the planted add-on, whether it is watched alone or among all, and
+# the same ones when it is replayed.
+start other "$VMSPAN" watch -p "$host_pid" --group addon:darkmode --threshold 100ms --json
+start one "$VMSPAN" watch -p "$host_pid" --group addon:tracker --threshold 100ms --json -n 2 --duration 60
+start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json -n 2 --duration 60 \
+	--dump "$T/d" --before 1h --after 1h --ring 64M
+LIMIT=90
+finish one
+finish all
+finish other INT
+eq "the planted add-on, and only that one" "$(jq -r .group "$T/all.out" | sort -u)" addon:tracker
+eq "who watches it alone hears of it" "$(jq -r .group "$T/one.out" | sort -u)" addon:tracker
+eq "who watches another hears nothing" "$(cat "$T/other.out")" ""
+check "its longest turn" test "$(jq .total_ns "$T/all.out" | sort -n | tail -n 1)" -ge 200000000
+check_status "replayed" 0 "$VMSPAN" watch "$T"/d/*.vmspan --threshold 100ms --json -n 2
+eq "replayed: the same" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out")" \
+	"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/all.out")"
+finish host TERM
+
+# A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
+mkfifo "$T/go"
+"$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
+churn_pid=$!
+lib_pids+=("$churn_pid")
+exec 7>"$T/go"
+wait_line churn '^ready ' >/dev/null
+echo go >&7
+wait_line churn '^done 1' >/dev/null
+start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms -n 20 7>&-
+wait_line burn '"groups"' >/dev/null
+json_eq "a burn before it was watched is nobody's" <(head -n 1 "$T/burn.out") '[.events.count, .groups]' '[0,[]]'
+echo go >&7
+wait_line churn '^done 2' >/dev/null
+wait_line burn '"addon:churn"' >/dev/null
+exec 7>&-
+finish burn
+tail -n 1 "$T/burn.out" >"$T/burn.json"
+json_eq "the burn is charged, to the group and to the process" "$T/burn.json" \
+	'[.groups[] | select(.name == "addon:churn" or .kind == "top") | .cpu_ns >= 290000000] | [length > 1, all]' '[true,true]'
+json_eq "a burn is no waiting" "$T/burn.json" '[.groups[].blocked_ns] | add' 0

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The systemd unit's command, as a user of its own with exactly the unit's
+# capabilities: it finds its processes by name, now and later, and serves them.
+# shellcheck disable=SC2154 # start sets NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+if ! command -v setpriv >/dev/null; then
+	skip "the unit" "no setpriv: apt-get install util-linux"
+	exit 0
+fi
+unit=tools/systemd/vmspan-metrics@.service.in
+setting() { # KEY
+	sed -n "s/^$1=//p" "$unit"
+}
+eq "the unit has no more than it may inherit" "$(setting AmbientCapabilities)" "$(setting CapabilityBoundingSet)"
+caps=-all
+for c in $(setting AmbientCapabilities); do
+	c=${c#CAP_}
+	caps=$caps,+${c,,}
+done
+
+# What a user of its own may read and run.
+chmod 755 "$T"
+install -m 755 "$VMSPAN" "$T/vmspan"
+install -m 755 "$B/vm/steady" "$T/unit-target"
+target() { # NAME DESCRIPTOR
+	mkfifo "$T/$1.go"
+	"$T/unit-target" <"$T/$1.go" >"$T/$1.out" 2>"$T/$1.err" 7>&- &
+	printf -v "$1_pid" %d $!
+	lib_pids+=($!)
+	eval "exec $2>\"\$T/$1.go\""
+	wait_line "$1" '^ready ' >/dev/null
+}
+target first 7
+read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|unit-target|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
+start unit setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
+	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}" 7>&-
+if ! url=$(wait_line unit '^serving ' err | sed 's|^serving http://\([^,]*\),.*|\1|') || [ -z "$url" ]; then
+	# Before Linux 6.6 there are no probes without CAP_SYS_ADMIN.
+	if grep -q CAP_SYS_ADMIN "$T/unit.err"; then
+		skip "the unit's command" "this kernel needs CAP_SYS_ADMIN"
+		exit 0
+	fi
+	not_ok "the unit's command starts" "$(tr '\n' ' ' <"$T/unit.err")"
+	exit 0
+fi
+ok "the unit's command starts"
+eq "it runs as a user of its own" "$(sed -n 's/^Uid:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$unit_pid/status")" 65534
+eq "it has those capabilities and no other" \
+	"$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$unit_pid/status")" \
+	"$(sed -n 's/^CapBnd:[[:space:]]*//p' "/proc/$unit_pid/status")"
+
+page() {
+	local at=${url%%/*} line
+	exec 8<>"/dev/tcp/${at%:*}/${at#*:}" || return 1
+	printf 'GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n' >&8
+	while IFS= read -r line <&8; do
+		printf '%s\n' "$line"
+	done
+	exec 8>&-
+}
+until_is() { # NAME METRIC EXPECTED
+	local have='' i
+	for ((i = 0; i < 1000; i++)); do
+		have=$(page | sed -n "s/^vmspan_$2 //p")
+		[ "$have" != "$3" ] || break
+	done
+	eq "$1" "$have" "$3"
+}
+echo "event 1009" >&7
+until_is "processes of another user are measured" 'group_spans_total{group="addon:first".*}' 1009
+target later 9
+# Whole events, as many as there were since it was found.
+for ((i = 0; i < 1000; i++)); do
+	echo "event 31" >&9
+	spans=$(page | sed -n 's/^vmspan_group_spans_total{group="addon:first".*} //p')
+	[ "${spans:-0}" = 1009 ] || break
+done
+check "one that is started later is found by its name" test "${spans:-0}" -gt 1009
+eq "and measured in whole events" $(((spans - 1009) % 31)) 0
+finish unit INT
+eq "it ends as systemd ends it" $? 0

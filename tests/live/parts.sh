@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What nobody has asked for is not there: which BPF programs a trace loads, and
+# how often they run.
+# shellcheck disable=SC2154 # start sets NAME_pid
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
+mkfifo "$T/go"
+"$B/vm/steady" <"$T/go" >"$T/target.out" 2>"$T/target.err" &
+target_pid=$!
+lib_pids+=("$target_pid")
+exec 7>"$T/go"
+wait_line target '^ready ' >/dev/null
+
+of() { # NAME: the numbers of the programs that background command holds, as JSON
+	local pid="${1}_pid"
+	cat "/proc/${!pid}/fdinfo/"* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | jq -sc 'unique'
+}
+programs() { # NAME: of that background command, in a line
+	"$bpftool" prog list -j | jq -r --argjson ids "$(of "$1")" \
+		'[.[] | select(.id | IN($ids[])).name] | sort | unique | join(" ")'
+}
+runs() { # NAME: program=count, in a line; programs that never ran are not there
+	"$bpftool" prog list -j | jq -r --argjson ids "$(of "$1")" \
+		'[.[] | select((.id | IN($ids[])) and (.run_cnt // 0) > 0) | "\(.name)=\(.run_cnt)"] | sort | join(" ")'
+}
+watching() { # NAME OPTION...: attached
+	local name=$1
+	shift
+	start "$name" "$VMSPAN" watch -p "$target_pid" "$@" 7>&-
+	wait_line "$name" '^watching ' err >/dev/null
+}
+
+watching plain
+have=$(programs plain)
+if [ -z "$have" ]; then
+	skip "parts" "no bpftool here: tools/install-deps"
+	exit 0
+fi
+eq "batches: the carrier, and births and deaths" "${have/ armed_multi/}" "armed flush life_exec life_exit life_fork life_loaded"
+finish plain INT
+watching alone --no-children
+eq "without children nobody looks at forks" "$(programs alone)" "${have/life_fork /}"
+finish alone INT
+watching exact --exact
+for p in sched_switch sched_waking sched_born; do
+	check "--exact: $p" grep -qw "$p" <(programs exact)
+done
+eq "--exact: nothing of stock VMs, no conventional probes" \
+	"$(programs exact | tr ' ' '\n' | grep -E '^(walk|loop|vm|watch)_')" ""
+finish exact INT
+
+# How often: by the kernel's own count.
+stats=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null)
+if [ -n "$stats" ] && echo 1 >/proc/sys/kernel/bpf_stats_enabled 2>/dev/null; then
+	watching counted --no-children
+	before=$(runs counted | tr ' ' '\n' | grep -vE '^life_')
+	eq "an idle target runs no program" "$before" ""
+	echo "event 1000" >&7
+	wait_line target '^ok' >/dev/null
+	# 256 records a batch: 1000 spans and an event.
+	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^life_')" "flush=4"
+	finish counted INT
+	echo "$stats" >/proc/sys/kernel/bpf_stats_enabled
+else
+	skip "how often they run" "kernel.bpf_stats_enabled cannot be set here"
+fi
+
+echo quit >&7

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stacks seen in a long event are part of its alert. */
+#include "base/text.h"
+#include "sim.h"
+#include "sink/alert.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define MS NSEC_PER_MSEC
+
+static char *heard;
+
+static int hear(void *ctx, const struct alert *a)
+{
+	struct alert_extra x = { 0 };
+	struct json j;
+	struct out o;
+
+	(void)ctx;
+	out_open_memory(&o);
+	json_open(&j, &o);
+	if (!strncmp(a->group, "package:", 8))
+		alert_json(&j, a, &x);
+	out_puts(&o, "\n");
+	alert_tree_text(&o, a, 20);
+	out_write(&o, "", 1);
+	if (!strncmp(a->group, "package:heavy", 13)) {
+		free(heard);
+		heard = strdup((const char *)o.buf.data);
+	}
+	out_close(&o);
+	return 0;
+}
+
+static void define(struct model *m, u32 id, const char *name)
+{
+	struct {
+		struct vmspan_def d;
+		u64 space[8];
+	} frame = { 0 };
+	struct item it = { .type = ITEM_DEFS };
+
+	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, id, VMSPAN_PACKAGE, name, NULL, 0);
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, id, 0, name, &id, 1);
+	frame.d.h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
+	frame.d.flags = VMSPAN_FRAME_NAMED;
+	frame.d.count = 1;
+	frame.d.groups[0] = id;
+	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, &frame, VMSPAN_SLOT };
+	assert_int_equal(model_item(m, &it), 0);
+}
+
+static void look(struct sim *s, u64 time, u16 flags, u32 inner, u32 outer)
+{
+	struct vmspan_sample *r = sim_record(s, VMSPAN_SAMPLE, 2, 2, 0);
+
+	r->time = time;
+	r->weight = 10 * MS;
+	r->flags = flags;
+	r->iteration = 1;
+	r->frames[0] = inner;
+	r->frames[1] = outer;
+}
+
+static void stacks_of_the_event_are_evidence(void **state)
+{
+	static const struct alert_observer observer = { .alert = hear };
+	struct model *m = model_new(&(struct model_config){ 0 });
+	struct alerts *a = alerts_new(&(struct alert_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct vmspan_event *e;
+	u64 id;
+	u32 i;
+
+	(void)state;
+	sim_start(m, "test");
+	define(m, 1, "heavy");
+	define(m, 2, "light");
+	model_observe(m, &alerts_observer, a);
+	assert_int_equal(listen_add(alerts_listeners(a), NULL, &observer, NULL, &id), 0);
+	for (i = 0; i < 12; i++)
+		look(s, 100 * MS + i * 10 * MS, i < 2 ? VMSPAN_SAMPLE_OFF : 0, 1, i < 9 ? 2 : 1);
+	e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 1);
+	e->begin = e->mono_begin = 90 * MS;
+	e->end = e->mono_end = 230 * MS;
+	e->cpu_ns_end = 120 * MS;
+	sim_feed(s, m, 64);
+	assert_int_equal(model_finish(m), 0);
+	assert_int_equal(alerts_flush(a), 0);
+	assert_non_null(heard);
+	assert_non_null(strstr(heard, "\"stacks\":[{\"count\":9,\"ran_ns\":70000000,\"waited_ns\":"
+				      "20000000,\"cut\":false,\"frames\":["));
+	assert_non_null(strstr(heard, "{\"count\":3,\"ran_ns\":30000000,\"waited_ns\":0,"));
+	assert_non_null(strstr(heard, "\"stacks_omitted\":0"));
+	assert_non_null(strstr(heard, "    seen 9 times, 90.0 ms running:"));
+	alerts_free(a);
+	model_free(m);
+	free(s);
+	free(heard);
+}
+
+/* A target decides how many stacks there are. */
+static void stacks_are_bounded(void **state)
+{
+	static const char names[100];
+	struct stacks s = { 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 100; i++) {
+		const char *frame = &names[i];
+		struct model_sample x = {
+			.frames = &frame, .groups = &frame, .count = 1, .weight_ns = 1
+		};
+
+		assert_int_equal(stacks_add(&s, &x), 0);
+	}
+	assert_int_equal(s.len, STACKS_MAX);
+	assert_int_equal(s.looks, 100);
+	assert_int_equal(s.omitted, 100 - STACKS_MAX);
+	stacks_free(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_of_the_event_are_evidence),
+		cmocka_unit_test(stacks_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

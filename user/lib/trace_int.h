@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For user/lib/ alone. */
+#ifndef LIB_TRACE_INT_H
+#define LIB_TRACE_INT_H
+
+#include "lib/trace.h"
+
+struct listening {
+	struct libvmspan *trace;
+	libvmspan_alert_fn fn;
+	void *ctx;
+	u64 id;
+	struct listening *next;
+};
+
+struct libvmspan {
+	struct source *source;
+	struct model *model;
+	struct alerts *alerts; /* or NULL */
+	struct trace_tap tap;
+	struct listening *listening; /* owned */
+	struct report_source head;
+	struct err err;
+	bool live, ended;
+	s64 real_offset;
+};
+
+struct libvmspan_snapshot {
+	struct snapshot *s;
+	struct report_source head;
+};
+
+#endif
