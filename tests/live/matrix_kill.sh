@@ -46,7 +46,13 @@ done
 echo "# $partly killed before the end of attaching, $whole after"
 eq "killed at 60 moments of attaching: the target is as it was" $bad 0
 eq "those moments were during attaching and after" "$((partly > 5 && whole > 5))" 1
-eq "no BPF program of theirs is left" "$(($(programs) <= others))" 1
+# The kernel frees them a little later, and other tracers may run meanwhile.
+for _ in $(seq 50); do
+	left=$(programs)
+	[ "$left" -gt "$others" ] || break
+	moment 100000
+done
+eq "no BPF program of theirs is left" "$((left <= others))" 1
 eq "nothing is pinned" "$(find /sys/fs/bpf -name '*vmspan*' 2>/dev/null | wc -l)" 0
 attach a -p "$vm_pid"
 tell vm "spans 1009" "storm 3 7" "threads 5 11"
