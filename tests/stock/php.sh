@@ -132,7 +132,7 @@ cat >"$T/fpm.conf" <<-END
 	listen = $T/fpm.sock
 	listen.mode = 0666
 	pm = ondemand
-	pm.max_children = 2
+	pm.max_children = 1
 END
 start fpm $FPM -n -y "$T/fpm.conf" -F
 wait_line fpm 'ready to handle connections' err >/dev/null
@@ -159,9 +159,12 @@ for ($i = 0; $i < $count; $i++) {
 END
 start_record "$T/b" "$fpm_pid" --hz 999
 $PHP "$T/request.php" "$T/fpm.sock" "$T/www/index.php" 50 >"$T/used"
+# A request ends after its answer: one more makes sure that those 50 have.
+$PHP "$T/request.php" "$T/fpm.sock" "$T/www/index.php" 1 >"$T/warm"
+cat "$T/warm" >>"$T/used"
 finish rec INT
 report "$T/b"
-json_eq "FPM: requests of a worker forked later" "$T/b.json" .events.count 50
+json_eq "FPM: requests of a worker forked later" "$T/b.json" '.events.count | . == 50 or . == 51' true
 check_shares "FPM" "$T/b.json" plugin "$zero" "$(truth "$T/used")" 6
 check_ledger "FPM" "$T/b.json"
 json_eq "FPM: the time is the worker's" "$T/b.json" \
