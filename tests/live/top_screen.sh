@@ -394,12 +394,15 @@ to=$1
 shift
 { time "$@" 2>/dev/null; } 2>"$to"
 SH
-cpu() { # FRAMES: milliseconds of CPU time
+cpu() { # FRAMES: milliseconds of CPU time, in $ms; not in a subshell, for terminal()
 	terminal 120 40 "bash '$T/timed' '$T/time' '$vmspan' top -p $host_pid -n $1 -d 0.1 --no-config"
-	until_seen 'STATUS 0' >/dev/null && awk '{ print int(($1 + $2) * 1000) }' "$T/time"
+	ms=''
+	until_seen 'STATUS 0' >/dev/null && ms=$(awk '{ print int(($1 + $2) * 1000) }' "$T/time")
 }
-few=$(cpu 5)
-more=$(cpu 35)
+cpu 5
+few=$ms
+cpu 35
+more=$ms
 case $B in
 *san*) skip "1,000 groups: CPU time" "a sanitized build takes more" ;;
 *) check "1,000 groups: at most 10 ms of CPU a refresh ($few ms for 5, $more ms for 35)" test $((${more:-9999} - ${few:-0})) -le 300 ;;

@@ -63,19 +63,41 @@ void json_end_array(struct json *j)
 
 void json_key(struct json *j, const char *key)
 {
-	json_string(j, key);
+	json_separate(j);
+	out_write(j->out, "\"", 1);
+	out_write(j->out, key, strlen(key));
+	out_write(j->out, "\":", 2);
+	j->after_key = true;
+}
+
+void json_key_text(struct json *j, const char *text)
+{
+	json_string(j, text);
 	out_write(j->out, ":", 1);
 	j->after_key = true;
 }
+
+/* Two digits a division: numbers are most of what an export writes. */
+static const char pairs[] = "0001020304050607080910111213141516171819"
+			    "2021222324252627282930313233343536373839"
+			    "4041424344454647484950515253545556575859"
+			    "6061626364656667686970717273747576777879"
+			    "8081828384858687888990919293949596979899";
 
 static void json_digits(struct json *j, u64 v, bool minus)
 {
 	char text[24], *p = text + sizeof(text);
 
-	do {
-		*--p = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
+	for (; v >= 100; v /= 100) {
+		p -= 2;
+		memcpy(p, pairs + v % 100 * 2, 2);
+	}
+	if (v >= 10) {
+		p -= 2;
+		memcpy(p, pairs + v * 2, 2);
+	} else {
+		*--p = (char)('0' + v);
+	}
 	if (minus)
 		*--p = '-';
 	out_write(j->out, p, (size_t)(text + sizeof(text) - p));

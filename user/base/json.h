@@ -27,7 +27,10 @@ void json_object(struct json *j);
 void json_end_object(struct json *j);
 void json_array(struct json *j);
 void json_end_array(struct json *j);
+/* key: a word of ours, which is not escaped. */
 void json_key(struct json *j, const char *key);
+/* A key that comes from elsewhere. */
+void json_key_text(struct json *j, const char *text);
 
 void json_u64(struct json *j, u64 v);
 void json_i64(struct json *j, s64 v);

@@ -93,21 +93,23 @@ static void choose_path(struct record *r)
 static void announce(const struct record *r)
 {
 	const struct options *o = r->options;
-	char clean[256], file[512];
+	char clean[256], file[512], until[SESSION_UNTIL_MAX];
 	u32 i;
 
 	if (o->output.quiet)
 		return;
+	session_until(o, until);
 	text_clean(file, sizeof(file), r->path, strlen(r->path));
 	if (o->rest_count) {
-		fprintf(stderr, "recording %s to %s, until it ends or ^C\n",
-			text_clean(clean, sizeof(clean), o->rest[0], strlen(o->rest[0])), file);
+		fprintf(stderr, "recording %s to %s, until it ends, %s\n",
+			text_clean(clean, sizeof(clean), o->rest[0], strlen(o->rest[0])), file,
+			until);
 		return;
 	}
 	if (options_sweep(o)) {
-		fprintf(stderr, "recording %u process%s and those to come to %s, until ^C\n",
+		fprintf(stderr, "recording %u process%s and those to come to %s, until %s\n",
 			live_attached(r->session.source),
-			live_attached(r->session.source) == 1 ? "" : "es", file);
+			live_attached(r->session.source) == 1 ? "" : "es", file, until);
 		return;
 	}
 	fprintf(stderr, "recording %u", o->target.pids[0]);
@@ -115,7 +117,7 @@ static void announce(const struct record *r)
 		fprintf(stderr, ",%u", o->target.pids[i]);
 	if (i < o->target.count)
 		fprintf(stderr, " and %u more", o->target.count - i);
-	fprintf(stderr, " to %s, until ^C\n", file);
+	fprintf(stderr, " to %s, until %s\n", file, until);
 }
 
 static int sync_recording(struct record *r, struct err *e)

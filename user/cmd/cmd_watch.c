@@ -282,15 +282,15 @@ static int open_source(struct watch *w, struct options *o, struct err *e)
 
 static void announce(const struct watch *w)
 {
-	char time[TEXT_NS_MAX];
+	char time[TEXT_NS_MAX], until[SESSION_UNTIL_MAX];
 	u32 n;
 
 	if (!w->live || w->options->output.quiet)
 		return;
 	n = live_attached(w->session.source);
-	fprintf(stderr, "watching %u process%s%s for turns of %s or more, until ^C\n", n,
+	fprintf(stderr, "watching %u process%s%s for turns of %s or more, until %s\n", n,
 		n == 1 ? "" : "es", options_sweep(w->options) ? " and those to come" : "",
-		text_ns(time, alerts_lowest(w->alerts)));
+		text_ns(time, alerts_lowest(w->alerts)), session_until(w->options, until));
 }
 
 /* On stderr, at the end. Returns EXIT_FAILED when something asked for was not

@@ -160,3 +160,15 @@ void session_close(struct session *s)
 		wake_close(&s->wake);
 	*s = (struct session){ 0 };
 }
+
+char *session_until(const struct options *o, char to[SESSION_UNTIL_MAX])
+{
+	char time[TEXT_NS_MAX];
+
+	if (o->pace.duration_ns)
+		snprintf(to, SESSION_UNTIL_MAX, "^C or %s have gone by",
+			 text_ns(time, o->pace.duration_ns));
+	else
+		strcpy(to, "^C");
+	return to;
+}

@@ -4,6 +4,7 @@
 #ifndef CMD_SESSION_H
 #define CMD_SESSION_H
 
+#include "base/text.h"
 #include "cmd/options.h"
 #include "cmd/wake.h"
 #include "lib/trace.h"
@@ -29,6 +30,9 @@ int session_drain(struct session *s, bool quiet, struct err *e);
 /* A snapshot; NULL with *e filled. */
 struct snapshot *session_snapshot(struct session *s, struct err *e);
 void session_close(struct session *s);
+/* What ends a wait besides the targets: "^C", or "^C or 5.00 s have gone by". Returns to. */
+#define SESSION_UNTIL_MAX (TEXT_NS_MAX + 24)
+char *session_until(const struct options *o, char to[SESSION_UNTIL_MAX]);
 
 /* ---- Live views: something to show at every interval ---- */
 

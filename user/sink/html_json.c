@@ -145,8 +145,10 @@ static void put_groups(struct writer *w, const struct snapshot *s, const struct 
 	for (i = 0; i < n; i++) {
 		const char *url = html_docs_find(w->p->config.docs, rows[i]->name);
 
-		if (url)
-			json_key_string(j, rows[i]->name, url);
+		if (!url)
+			continue;
+		json_key_text(j, rows[i]->name);
+		json_string(j, url);
 	}
 	json_end_object(j);
 	put_impact(w, rows, n, worst_group(s));
