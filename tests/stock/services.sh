@@ -46,7 +46,7 @@ start rec "$VMSPAN" record --comm "$tag-*" -o "$T/a" --hz 999
 wait_line rec '^recording 2 processes' err >/dev/null
 eq "by name: both that are there are attached to" $? 0
 echo "spans 101" >&"$sdk_in"
-for ms in 150 250 350; do
+for ms in 40 45 50; do
 	echo $ms >&"$fork_in"
 done
 
@@ -72,10 +72,11 @@ json_eq "a group is one row, over all processes" "$T/a.json" \
 json_eq "and says which they are" "$T/a.json" \
 	'[.groups[] | select(.name == "package:worker")][0].pids | map(tostring) | sort | join(" ")' \
 	"\"$(sed -n 's/^answer //p' "$T/fork.out" | sort | paste -sd' ')\""
-# 750 ms by their own count, which leaves out what a hypervisor took from them, less
-# what they spend outside of the plugin. Without the first 50 ms of each: 600.
+# Whoever is not looked at in the first 50 ms of a worker sees nothing of these: 40 to
+# 50 looks. By how much they fall short of a worker's own count is up to the hypervisor.
 json_eq "forked workers are looked at from their first instruction" "$T/a.json" \
-	'[.groups[] | select(.name == "package:worker")][0].cpu_ns / 1e6 | . > 640 and . < 1500' true
+	'[.groups[] | select(.name == "package:worker") | .processes[].ticks | . >= 15 and . <= 100]' \
+	'[true,true,true]'
 json_eq "one that is started later is too" "$T/a.json" \
 	'[.groups[] | select(.name == "package:heavy")][0].cpu_ns > 1e7' true
 php=$(jq '[.processes[] | select(.vm == "php")][0].pid' "$T/a.json")
