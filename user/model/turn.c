@@ -210,9 +210,12 @@ static u64 less(u64 from, u64 a, u64 b)
 static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u16 depth,
 				u64 cycles, u64 seq, u64 shallower)
 {
-	struct outer *top = sh->outer + sh->outer_len - 1;
+	struct outer *top;
 
-	if (!sh->outer_len || top->begin >= s->begin || top->depth < depth || top->seq <= shallower)
+	if (!sh->outer_len)
+		return false;
+	top = &sh->outer[sh->outer_len - 1];
+	if (top->begin >= s->begin || top->depth < depth || top->seq <= shallower)
 		return false;
 	top->charged += cycles;
 	top->cpu += cycles;
