@@ -39,19 +39,17 @@ static int hear(void *ctx, const struct alert *a)
 
 static void define(struct model *m, u32 id, const char *name)
 {
-	struct {
-		struct vmspan_def d;
-		u64 space[8];
-	} frame = { 0 };
+	u64 space[sizeof(struct vmspan_def) / 8 + 8] = { 0 };
+	struct vmspan_def *d = (void *)space;
 	struct item it = { .type = ITEM_DEFS };
 
 	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, id, VMSPAN_PACKAGE, name, NULL, 0);
 	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, id, 0, name, &id, 1);
-	frame.d.h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
-	frame.d.flags = VMSPAN_FRAME_NAMED;
-	frame.d.count = 1;
-	frame.d.groups[0] = id;
-	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, &frame, VMSPAN_SLOT };
+	d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
+	d->flags = VMSPAN_FRAME_NAMED;
+	d->count = 1;
+	d->groups[0] = id;
+	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
 	assert_int_equal(model_item(m, &it), 0);
 }
 
