@@ -38,12 +38,12 @@ pages() {
 	"$B/golden/make_large" 1 "$T/one.vmspan" >/dev/null
 	check "one: report --html" "$VMSPAN" report "$T/one.vmspan" --html "$T/one.html"
 	"$VMSPAN" report "$T/one.vmspan" --json >"$T/one.json"
-	"$B/golden/make_large" 1000000 "$T/large.vmspan" >"$T/large.counts"
+	"$B/golden/make_large" 3000000 "$T/large.vmspan" >"$T/large.counts"
 	check "large: export" "$VMSPAN" export "$T/large.vmspan" -q -f html -o "$T/large.html"
 	"$VMSPAN" report "$T/large.vmspan" --json >"$T/large.json"
 	json_eq "large: spans" "$T/large.json" .spans "$(cut -d' ' -f1 "$T/large.counts")"
 	size=$(stat -c %s "$T/large.html")
-	echo "# the page of 1 M spans has $size bytes"
+	echo "# the page of 3 M spans has $size bytes"
 	check "large: the page stays below 10 MB" test "$size" -lt 10000000
 	head -c 2000000 "$T/large.vmspan" >"$T/cut.vmspan"
 	check "cut: export" "$VMSPAN" export "$T/cut.vmspan" -q -f html -o "$T/cut.html"
