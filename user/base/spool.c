@@ -27,10 +27,15 @@ struct block_head {
 
 struct stream {
 	u64 first, prev, at; /* block numbers; at: of the block in memory */
-	u8 *data; /* the block in memory */
+	struct block_head *block; /* in memory, `cap` bytes of data behind it */
 	u32 used, cap;
 	u64 count;
 };
+
+static u8 *data_of(struct block_head *h)
+{
+	return (u8 *)(h + 1);
+}
 
 struct spool {
 	char *dir;
@@ -70,7 +75,7 @@ void spool_free(struct spool *s)
 	if (!s)
 		return;
 	for (i = 0; i < s->len; i++)
-		free(s->streams[i].data);
+		free(s->streams[i].block);
 	free(s->streams);
 	if (s->fd >= 0)
 		close(s->fd);
@@ -136,23 +141,24 @@ static int take_block(struct spool *s, u64 *number)
 /* Writes the full block in memory, and begins the next. */
 static int next_block(struct spool *s, struct stream *st)
 {
-	struct block_head h = { .prev = st->prev, .used = st->used };
+	struct block_head *h = st->block;
 	int rc = s->fd < 0 ? open_file(s) : 0;
+
+	h->prev = st->prev;
+	h->used = st->used;
 
 	if (!rc && st->at == NO_BLOCK) {
 		rc = take_block(s, &st->at);
 		st->first = st->at;
 	}
 	if (!rc)
-		rc = take_block(s, &h.next);
+		rc = take_block(s, &h->next);
 	if (!rc)
-		rc = file_write(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES);
-	if (!rc)
-		rc = file_write(s->fd, st->data, st->used, st->at * BLOCK_BYTES + sizeof(h));
+		rc = file_write(s->fd, h, sizeof(*h) + st->used, st->at * BLOCK_BYTES);
 	if (rc)
 		return rc;
 	st->prev = st->at;
-	st->at = h.next;
+	st->at = h->next;
 	st->used = 0;
 	return 0;
 }
@@ -160,15 +166,15 @@ static int next_block(struct spool *s, struct stream *st)
 static int make_room(struct stream *st, u32 want)
 {
 	u32 cap = st->cap ? st->cap : 1024;
-	u8 *p;
+	struct block_head *p;
 
 	while (cap < want)
 		cap *= 2;
 	cap = (u32)min_u64(cap, BLOCK_ROOM);
-	p = realloc(st->data, cap);
+	p = realloc(st->block, sizeof(*p) + cap);
 	if (!p)
 		return -ENOMEM;
-	st->data = p;
+	st->block = p;
 	st->cap = cap;
 	return 0;
 }
@@ -179,6 +185,7 @@ int spool_put(struct spool *s, u32 stream, const void *record, size_t size)
 	u32 whole = padded(size) + 16;
 	u64 mark = size;
 	int rc = 0;
+	u8 *to;
 
 	if (size > SPOOL_RECORD_MAX)
 		return -E2BIG;
@@ -188,9 +195,10 @@ int spool_put(struct spool *s, u32 stream, const void *record, size_t size)
 		rc = make_room(st, st->used + whole);
 	if (rc)
 		return rc;
-	memcpy(st->data + st->used, &mark, 8);
-	memcpy(st->data + st->used + 8, record, size);
-	memcpy(st->data + st->used + whole - 8, &mark, 8);
+	to = data_of(st->block) + st->used;
+	memcpy(to, &mark, 8);
+	memcpy(to + 8, record, size);
+	memcpy(to + whole - 8, &mark, 8);
 	st->used += whole;
 	st->count++;
 	return 0;
@@ -201,11 +209,27 @@ u64 spool_count(const struct spool *s, u32 stream)
 	return s->streams[stream].count;
 }
 
-static int read_block(const u8 *data, u32 used, bool backwards, spool_fn fn, void *ctx)
+/* Block `number` of the file, to `h` with BLOCK_ROOM bytes behind it. */
+static int load(struct spool *s, u64 number, struct block_head *h)
+{
+	/* The last block of the file may be shorter. */
+	ssize_t got = file_read(s->fd, h, BLOCK_BYTES, number * BLOCK_BYTES);
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got < sizeof(*h) || (size_t)got - sizeof(*h) < h->used ? -EIO : 0;
+}
+
+static int read_block(struct block_head *h, u32 used, bool backwards, spool_fn fn, void *ctx)
 {
 	u32 at = backwards ? used : 0;
+	const u8 *data;
 	int rc = 0;
 	u64 size;
+
+	if (!used)
+		return 0;
+	data = data_of(h);
 
 	while (!rc && (backwards ? at > 0 : at < used)) {
 		memcpy(&size, data + at - (backwards ? 8 : 0), 8);
@@ -223,27 +247,25 @@ int spool_read(struct spool *s, u32 stream, bool backwards, spool_fn fn, void *c
 	/* A copy: fn may put into other streams, which moves `streams`. */
 	const struct stream st = s->streams[stream];
 	u64 at = backwards ? st.prev : st.first;
-	struct block_head h;
-	u8 *space = NULL;
+	struct block_head *h = NULL;
 	int rc = 0;
 
 	if (backwards)
-		rc = read_block(st.data, st.used, true, fn, ctx);
+		rc = read_block(st.block, st.used, true, fn, ctx);
 	if (!rc && st.prev != NO_BLOCK) {
-		space = malloc(BLOCK_BYTES);
-		rc = space ? 0 : -ENOMEM;
+		h = malloc(BLOCK_BYTES);
+		rc = h ? 0 : -ENOMEM;
 	}
 	while (!rc && st.prev != NO_BLOCK && at != NO_BLOCK && at != st.at) {
-		rc = read_all(s->fd, &h, sizeof(h), at * BLOCK_BYTES);
+		rc = load(s, at, h);
 		if (!rc)
-			rc = read_all(s->fd, space, h.used, at * BLOCK_BYTES + sizeof(h));
+			rc = read_block(h, (u32)h->used, backwards, fn, ctx);
 		if (!rc)
-			rc = read_block(space, (u32)h.used, backwards, fn, ctx);
-		at = backwards ? h.prev : h.next;
+			at = backwards ? h->prev : h->next;
 	}
-	free(space);
+	free(h);
 	if (!rc && !backwards)
-		rc = read_block(st.data, st.used, false, fn, ctx);
+		rc = read_block(st.block, st.used, false, fn, ctx);
 	return rc;
 }
 
@@ -258,6 +280,6 @@ void spool_clear(struct spool *s, u32 stream)
 		if (!file_write(s->fd, &h, sizeof(h), st->at * BLOCK_BYTES))
 			s->free = st->first;
 	}
-	free(st->data);
+	free(st->block);
 	*st = (struct stream){ .first = NO_BLOCK, .prev = NO_BLOCK, .at = NO_BLOCK };
 }
