@@ -102,13 +102,12 @@ static int make_room(struct top_rows *r, size_t rows, size_t sums)
 	return r->list && r->sums && r->names ? 0 : -ENOMEM;
 }
 
-static int flat(struct top_rows *r, const struct composer *c)
+/* A row for each group that is worth one. */
+static void add_groups(struct top_rows *r, const struct composer *c)
 {
 	const struct snapshot *s = c->s;
 	u32 i;
 
-	if (make_room(r, s->group_count, 0))
-		return -ENOMEM;
 	for (i = 0; i < s->group_count; i++) {
 		const struct snapshot_group *g = &s->groups[i];
 		struct top_row *row;
@@ -119,6 +118,13 @@ static int flat(struct top_rows *r, const struct composer *c)
 		row->group = g->name;
 		row->item.history = g->id;
 	}
+}
+
+static int flat(struct top_rows *r, const struct composer *c)
+{
+	if (make_room(r, c->s->group_count, 0))
+		return -ENOMEM;
+	add_groups(r, c);
 	sort_rows(r, c);
 	if (c->st->view.limit && c->st->view.limit < r->count)
 		r->count = c->st->view.limit;
@@ -261,16 +267,7 @@ static int by_group(struct top_rows *r, const struct composer *c)
 		return -ENOMEM;
 	for (i = 0; i < s->process_count; i++)
 		process_name(r->names[i], &s->processes[i]);
-	for (i = 0; i < s->group_count; i++) {
-		const struct snapshot_group *g = &s->groups[i];
-		struct top_row *row;
-
-		if (!worth(c, g, &g->stats))
-			continue;
-		row = add_row(r, c, row_id(SPACE_GROUP, 0, g->id), g->name, &g->stats);
-		row->group = g->name;
-		row->item.history = g->id;
-	}
+	add_groups(r, c);
 	/* Where a group has come in the order is the place of its processes. */
 	sort_rows(r, c);
 	for (i = 0, n = r->count; i < n; i++) {
