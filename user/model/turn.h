@@ -19,6 +19,7 @@
 #define MODEL_TURN_H
 
 #include "model/model.h"
+#include "model/parts.h"
 #include "model/registry.h"
 #include "model/sched.h"
 
@@ -98,6 +99,7 @@ struct turn_rules {
 	enum nested_mode nested;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
 	struct sched *sched; /* the thread's, or NULL */
+	const struct parts *parts;
 	struct row *rows; /* of the process */
 };
 
