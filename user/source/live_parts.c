@@ -65,7 +65,8 @@ void parts_open(struct live *l, u32 without)
 bool part_wanted(struct live *l, enum model_part part)
 {
 	l->parts[part].exists = true;
-	return l->parts[part].on;
+	/* News that come at the end of the trace attach to nothing any more. */
+	return l->parts[part].on && !l->detached;
 }
 
 static u64 cycles_now(const struct live *l)
