@@ -6,40 +6,9 @@
 # shellcheck disable=SC2154 # target and probe set their variables
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
-
-bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
-stats=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null)
-if ! [ -x "$bpftool" ] || [ -z "$stats" ] || ! echo 1 >/proc/sys/kernel/bpf_stats_enabled 2>/dev/null; then
-	skip "parts of a running trace" "no bpftool, or kernel.bpf_stats_enabled cannot be set"
-	exit 0
-fi
-build "$T/part_probe" tests/live/part_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz -linih ||
-	not_ok "build" "part_probe does not build"
+# shellcheck source=tests/parts_lib.sh
+. "$(dirname "$0")/../parts_lib.sh"
 build "$T/marks" tests/vm/steady.c -DVMSPAN_PROBES -pthread
-TURNS=1 BLOCKING=2 GC=4
-
-runs() { # REGEX: how often its programs ran that match
-	cat "/proc/$probe_pid/fdinfo/"* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | jq -sc unique >"$T/ids"
-	"$bpftool" prog list -j | jq --slurpfile ids "$T/ids" --arg re "^($1)\$" \
-		'[.[] | select((.id | IN($ids[0][])) and (.name | test($re))) | .run_cnt // 0] | add // 0'
-}
-links() { # REGEX: of its programs: in how many links they are
-	cat "/proc/$probe_pid/fdinfo/"* 2>/dev/null | sed -n 's/^link_id:[[:space:]]*//p' | jq -sc unique >"$T/links"
-	"$bpftool" prog list -j >"$T/progs"
-	"$bpftool" link list -j | jq --slurpfile ids "$T/links" --slurpfile progs "$T/progs" --arg re "^($1)\$" \
-		'[.[] | select(.id | IN($ids[0][])) | .prog_id as $p | $progs[0][] | select(.id == $p and (.name | test($re)))] | length'
-}
-part() { # TASK: to the probe, and what it answers
-	echo "$1" >&"$probe_in"
-	answer probe
-}
-look() { # JQ-FILTER: of the report
-	part poll >/dev/null
-	part json >"$T/json"
-	answer probe >/dev/null
-	jq -c "$1" "$T/json"
-}
-sums='.ledger | (.self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns == .event_wall_ns)'
 
 # ---- What the scheduler does ----
 sched='sched_(switch|born|waking)|(irq_handler|softirq|hrtimer_expire)_(entry|exit)'
@@ -104,7 +73,7 @@ eq "turns: counts are right again" \
 dismiss probe
 target probe "$T/part_probe" "$steady_pid" "without=$TURNS"
 tell steady "event 10"
-eq "turns: never asked for, never attached" "$(state "$steady_pid")$(look '[.spans, .not_measured[0].now]')" "$untouched[0,true]"
+eq "turns: never asked for, never attached" "$(state "$steady_pid")$(look '[.spans, .not_measured[0].now]')" "${untouched}[0,true]"
 dismiss probe
 dismiss steady
 
