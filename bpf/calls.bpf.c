@@ -279,6 +279,7 @@ int vm_call_begin(struct pt_regs *ctx)
 	struct watch *w;
 	struct ids ids;
 
+	stay_on_own_stack(ctx, &no_programs);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
@@ -299,6 +300,7 @@ int vm_call_end(struct pt_regs *ctx)
 	struct ids ids;
 	__u32 id;
 
+	stay_on_own_stack(ctx, &no_programs);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
@@ -316,6 +318,21 @@ int vm_call_end(struct pt_regs *ctx)
 		return 0;
 	watch_close(w, end, 0, 0);
 	settle(w, end);
+	return 0;
+}
+
+/* ---- The trial ---- */
+
+/* System calls of traced VMs, by number. */
+__u64 call_work[CALLS] = {};
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(vm_work, struct pt_regs *regs, long id)
+{
+	struct ids ids = current_ids();
+
+	if (id >= 0 && id < CALLS && bpf_map_lookup_elem(&vm_procs, &ids.tgid))
+		__sync_fetch_and_add(&call_work[id], 1);
 	return 0;
 }
 

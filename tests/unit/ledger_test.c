@@ -107,7 +107,7 @@ static void example_check(const struct example *x, const char *what, const char 
 	};
 
 	if (!strcmp(what, "group")) {
-		g = sim_group(s, name);
+		g = snapshot_group(s, name);
 		assert_non_null(g);
 		st = &g->stats;
 	}

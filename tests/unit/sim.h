@@ -205,16 +205,6 @@ static inline void sim_feed_sched(const struct sim *s, struct model *m)
 	sim_sched_batch(s, m, 0, s->records);
 }
 
-static inline const struct snapshot_group *sim_group(const struct snapshot *s, const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i];
-	return NULL;
-}
-
 /* A model of process "test" that knows compartments 1 ... 9. */
 static inline struct model *model_make(const struct model_config *config)
 {

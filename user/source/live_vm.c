@@ -28,20 +28,25 @@ static struct vm_file *file_find(const struct live *l, const struct vm_target *v
 	return NULL;
 }
 
+static bool all_calls(const struct live *l)
+{
+	return l->calls && (l->trial == TRIAL_NOT || l->trial == TRIAL_ALL);
+}
+
 static bool wanted(const struct live *l, const struct vm_target *v, int role)
 {
 	if (!v->probes[role] || role == VM_CALL_SWITCH)
 		return false;
 	if (role == VM_CALL_BEGIN)
-		return l->calls && !l->returns_only;
-	return role != VM_CALL_END || l->calls;
+		return all_calls(l);
+	return role != VM_CALL_END || (l->calls && l->trial != TRIAL_NONE);
 }
 
 /* Calls are told of once what switches their probes on is up. */
 static int switch_on(struct live *l, u32 pid, const struct vm_target *v, const struct vm_calls *c,
 		     struct bpf_link **links, u32 *count, struct err *err)
 {
-	if (!l->calls || l->returns_only || !c->switch_offset)
+	if (!all_calls(l) || !c->switch_offset)
 		return 0;
 	links[*count] = vm_switch(l->t, pid, v, c, err);
 	if (!links[*count])
