@@ -84,7 +84,7 @@ static void answer(const struct work *w, u16 flags, struct group_stats *out)
 	out[0].cpu_ns = snap->events.cpu_ns;
 	for (i = 1; i <= GROUPS; i++) {
 		const char name[] = { 'a', 'd', 'd', 'o', 'n', ':', (char)('a' + i - 1), 0 };
-		const struct snapshot_group *g = sim_group(snap, name);
+		const struct snapshot_group *g = snapshot_group(snap, name);
 
 		if (g)
 			out[i] = g->stats;
@@ -261,12 +261,12 @@ static void stays_in_stays(void **state)
 	sim_event_end(s, 14000 * US);
 	sim_feed(s, m, 100);
 	snap = snapshot_take(m);
-	assert_int_equal(sim_group(snap, "addon:a")->stats.cpu_ns, 800 * US);
-	assert_int_equal(sim_group(snap, "addon:b")->stats.cpu_ns, 600 * US);
-	assert_int_equal(sim_group(snap, "addon:c")->stats.cpu_ns, 100 * US);
-	assert_int_equal(sim_group(snap, "addon:d")->stats.cpu_ns, 0);
-	assert_int_equal(sim_group(snap, "addon:e")->stats.cpu_ns, 500 * US);
-	assert_int_equal(sim_group(snap, "top:test")->stats.cpu_ns, (1000 + 500) * US);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.cpu_ns, 800 * US);
+	assert_int_equal(snapshot_group(snap, "addon:b")->stats.cpu_ns, 600 * US);
+	assert_int_equal(snapshot_group(snap, "addon:c")->stats.cpu_ns, 100 * US);
+	assert_int_equal(snapshot_group(snap, "addon:d")->stats.cpu_ns, 0);
+	assert_int_equal(snapshot_group(snap, "addon:e")->stats.cpu_ns, 500 * US);
+	assert_int_equal(snapshot_group(snap, "top:test")->stats.cpu_ns, (1000 + 500) * US);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
