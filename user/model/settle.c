@@ -178,6 +178,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 
 	if (!model_in_range(m, begin_ns))
 		return 0;
+	t->cpu_coarse = e && (e->h.depth & VMSPAN_F_COARSE);
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
 			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, incomplete, &s);
