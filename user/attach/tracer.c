@@ -193,6 +193,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 		r = vm_leave_out(t);
 	else if (!r)
 		r = vm_configure(t, config->vm_hz, config->calls);
+	if (config->trial)
+		bpf_program__set_autoload(t->skel->progs.vm_work, true);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
 	if (!r && (config->direct || config->exact))

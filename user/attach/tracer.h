@@ -23,6 +23,7 @@ struct tracer_config {
 	bool names, groups; /* and of those that take another name, another control group */
 	u32 vm_hz; /* load the programs of stock VMs, for so many looks a second; 0: none */
 	bool calls; /* with vm_hz: every call of stock VMs */
+	bool trial; /* of those: load what vm_count_work() wants */
 	bool exact; /* record what the scheduler does to traced threads */
 };
 

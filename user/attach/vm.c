@@ -321,6 +321,16 @@ int vm_runs(const struct tracer *t, struct vm_runs *to)
 	return r ? r : runs_of(t->skel->progs.vm_call_end, &to->ends, &to->end_ns);
 }
 
+int vm_count_work(struct tracer *t, struct err *err)
+{
+	return attach_one(&t->vm_run, t->skel->progs.vm_work, "counting system calls", err);
+}
+
+void vm_work(const struct tracer *t, u64 to[CALLS])
+{
+	memcpy(to, t->skel->bss->call_work, CALLS * sizeof(to[0]));
+}
+
 int vm_count_runs(void)
 {
 	return bpf_enable_stats(BPF_STATS_RUN_TIME);

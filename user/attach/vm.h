@@ -56,4 +56,11 @@ struct vm_runs {
 int vm_runs(const struct tracer *t, struct vm_runs *to);
 int vm_count_runs(void); /* a descriptor or negative errno */
 
+/*
+ * A measure of work that needs no probe at a call: the system calls of all traced
+ * VMs, by number. Counted from the first on, until vm_stop(). 0 or negative errno.
+ */
+int vm_count_work(struct tracer *t, struct err *err);
+void vm_work(const struct tracer *t, u64 to[CALLS]);
+
 #endif

@@ -173,6 +173,16 @@ int usage_error(struct err *e, const struct command *c, const char *fmt, ...)
 	return -EINVAL;
 }
 
+const struct command *command_find(const char *name)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
+}
+
 void options_each(const struct command *c, void (*fn)(void *ctx, const struct option_text *t),
 		  void *ctx)
 {

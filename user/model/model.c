@@ -14,6 +14,7 @@ struct model *model_new(const struct model_config *config)
 	if (!m)
 		return NULL;
 	m->config = *config;
+	m->hole_cycles = config->cycles_hz ? config->cycles_hz / (NSEC_PER_SEC / HOLE_NS) : HOLE_NS;
 	if (registry_init(&m->set, config->own_groups)) {
 		free(m);
 		return NULL;
@@ -82,7 +83,7 @@ static struct turn *turn_of(struct model *m, struct stream *st, u32 iteration)
 	t = m->spare_len ? m->spare[--m->spare_len] : calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
-	turn_reset(t, iteration, ++m->uid);
+	turn_reset(t, iteration, ++m->uid, m->hole_cycles);
 	st->turns[st->turn_len++] = t;
 	return t;
 }

@@ -16,6 +16,7 @@ struct model {
 	u64 attach_cycles; /* of the first clock item, or of when turns were switched on
 			    * again: spans are not older */
 	u64 begin_ns, end_ns; /* of the first and the last clock item */
+	u64 hole_cycles; /* HOLE_NS */
 	u64 uid; /* of the last turn */
 	u64 thread_id; /* of the last thread */
 	struct turn *active; /* of this batch, or NULL: see turn_park() */

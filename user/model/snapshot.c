@@ -365,6 +365,16 @@ fail:
 	return NULL;
 }
 
+const struct snapshot_group *snapshot_group(const struct snapshot *s, const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < s->group_count; i++)
+		if (!strcmp(s->groups[i].name, name))
+			return &s->groups[i];
+	return NULL;
+}
+
 struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then)
 {
 	struct snapshot *d = snapshot_copy(now);

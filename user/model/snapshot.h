@@ -72,6 +72,8 @@ struct snapshot *snapshot_take(const struct model *m);
  * `then` may be NULL. max_ns is that of `now`. NULL without memory. */
 struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then);
 void snapshot_free(struct snapshot *s);
+/* The group of that name, or NULL. Looks at all of them. */
+const struct snapshot_group *snapshot_group(const struct snapshot *s, const char *name);
 
 /*
  * The same in little memory, for views that keep many moments, without waits:

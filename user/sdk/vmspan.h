@@ -99,6 +99,7 @@ struct vmspan_head {
 #define VMSPAN_DEPTH_MASK 0x0fffu
 #define VMSPAN_F_REPAIRED 0x8000u /* closed by the SDK: its leave never came */
 #define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
+#define VMSPAN_F_COARSE 0x1000u /* of an event: its CPU times are up to a tick old */
 #define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
 
 /* One stay in a compartment. id: compartment. */

@@ -104,16 +104,6 @@ void put_columns(struct composer *c, unsigned int height)
 
 /* ---- One group ---- */
 
-static const struct snapshot_group *find_group(const struct snapshot *s, const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i];
-	return NULL;
-}
-
 static void put_figures(struct composer *c, const struct group_stats *s)
 {
 	char wall[TEXT_NS_MAX], self[TEXT_NS_MAX], cpu[TEXT_NS_MAX], gc[TEXT_NS_MAX];
@@ -345,7 +335,7 @@ static void put_worst(struct composer *c, const char *group)
 
 void put_detail(struct composer *c, unsigned int height)
 {
-	const struct snapshot_group *g = find_group(c->s, c->st->detail);
+	const struct snapshot_group *g = snapshot_group(c->s, c->st->detail);
 	struct recent_edge callers[RECENT_EDGES], callees[RECENT_EDGES];
 	static const struct hist empty;
 	struct side left = { 0 }, right = { 0 };

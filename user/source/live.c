@@ -465,6 +465,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 		.vm_hz = l->vm_hz,
 		.exact = c->exact,
 		.calls = c->calls,
+		.trial = c->trial != TRIAL_NOT,
 	};
 	bool only_vms;
 
@@ -571,7 +572,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->method = config->method;
 	l->calls = config->calls;
 	parts_open(l, config->without);
-	l->returns_only = config->returns_only;
+	l->trial = config->trial;
 	l->sweep = config->sweep;
 	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;

@@ -21,6 +21,14 @@ struct live_sweep {
 	u32 comm_count, cgroup_count;
 };
 
+/* How much of exact calls is armed, to find out what that costs. */
+enum live_trial_part {
+	TRIAL_NOT, /* all: a trace like any other */
+	TRIAL_NONE,
+	TRIAL_RETURNS,
+	TRIAL_ALL,
+};
+
 struct live_config {
 	const u32 *pids; /* borrowed */
 	u32 pid_count;
@@ -31,7 +39,7 @@ struct live_config {
 	enum live_method method;
 	bool no_children; /* do not follow forks */
 	bool calls; /* measure every call of stock VMs; pids alone */
-	bool returns_only; /* with calls: take nothing but returns, for what that costs */
+	enum live_trial_part trial; /* with calls: what of their price is tried */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 	bool exact; /* record what the scheduler does to the threads */
 	u32 without; /* 1 << enum model_part: nobody uses these yet */

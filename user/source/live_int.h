@@ -187,7 +187,7 @@ struct live {
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	struct vm_cache vm_cache;
 	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
-	bool returns_only; /* of those: half of the traps, for what they cost */
+	enum live_trial_part trial; /* of those */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	struct clock_map clocks; /* of the clock items handed out */

@@ -27,20 +27,25 @@ static struct vm_file *file_find(const struct live *l, const struct vm_target *v
 	return NULL;
 }
 
+static bool all_calls(const struct live *l)
+{
+	return l->calls && (l->trial == TRIAL_NOT || l->trial == TRIAL_ALL);
+}
+
 static bool wanted(struct live *l, const struct vm_target *v, int role)
 {
 	if (!v->probes[role] || role == VM_CALL_SWITCH || !part_wanted(l, part_of_role(true, role)))
 		return false;
 	if (role == VM_CALL_BEGIN)
-		return l->calls && !l->returns_only;
-	return role != VM_CALL_END || l->calls;
+		return all_calls(l);
+	return role != VM_CALL_END || (l->calls && l->trial != TRIAL_NONE);
 }
 
 /* Calls are told of once what switches their probes on is up. */
 static int switch_on(struct live *l, u32 pid, const struct vm_target *v, const struct vm_calls *c,
 		     struct probe_links *links, struct err *err)
 {
-	if (!l->calls || l->returns_only || !c->switch_offset || links->of[VM_CALL_SWITCH])
+	if (!all_calls(l) || !c->switch_offset || links->of[VM_CALL_SWITCH])
 		return 0;
 	links->of[VM_CALL_SWITCH] = vm_switch(l->t, pid, v, c, err);
 	return links->of[VM_CALL_SWITCH] ? 0 : err->code;
