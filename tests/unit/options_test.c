@@ -263,11 +263,18 @@ static void what_is_saved_changes_one_line(void **state)
 		    "top", "columns", "wall");
 	put_changed(&o, "[top]\nsort = self\n[list]\n", "top", "columns", "wall");
 	put_changed(&o, "", "top", "columns", "wall");
+	/* Indented, it is a section or key, or goes on with the value before. */
+	put_changed(&o, "[top]\n [list]\n", "top", "columns", "wall");
+	put_changed(&o, "[top]\n columns = a\n# c\n  b\n\tc\nsort = x\n", "top", "columns", "wall");
+	put_changed(&o, "[top]\nsort = x\n [list]\n  columns = a\n", "top", "columns", "wall");
 	out_write(&o, "", 1);
 	text = (char *)o.buf.data;
 	assert_string_equal(text, "# a\n[record]\ncolumns = x\n[top]\nsort = self\ncolumns = wall\n"
 				  "[top]\nsort = self\ncolumns = wall\n[list]\n"
-				  "[top]\ncolumns = wall\n");
+				  "[top]\ncolumns = wall\n"
+				  "[top]\ncolumns = wall\n[list]\n"
+				  "[top]\ncolumns = wall\n# c\nsort = x\n"
+				  "[top]\nsort = x\n [list]\n  columns = a\ncolumns = wall\n");
 	out_close(&o);
 }
 
