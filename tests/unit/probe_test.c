@@ -270,7 +270,7 @@ static void a_bad_profile_is_shown_with_a_caret(void **state)
 		  "f:2: not a line of a profile\n  nonsense\n  ^" },
 		{ "[profile]\nregistry = perhaps\n",
 		  "f:2: yes or no is wanted\n  registry = perhaps\n             ^" },
-		{ "[prof]\na = 1\n", "f:2: no such section\n  a = 1\n  ^" },
+		{ "[prof]\na = 1\n", "f:1: no such section\n  [prof]\n   ^" },
 		{ "[profile]\nname = x\n", "f: [profile] needs a name and a provider" },
 		{ "[profile]\nname = x\nprovider = y\n[probes]\nflush = z\n",
 		  "f: [probes] has flush or armed without the other" },

@@ -63,6 +63,9 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 	out_printf(l, "; %s span%s;", count_text(count, s->spans), plural(s->spans));
 	out_puts(l, " ");
 	summary_complete(l, s);
+	/* A missing end is no loss that could be counted. */
+	if (src->note && snapshot_complete(s))
+		out_puts(l, ", as far as the recording could be read");
 	page_line(p, snapshot_complete(s) ? NULL : SGR_RED);
 
 	if (src->note) {
