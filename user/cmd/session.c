@@ -20,7 +20,7 @@ static int open_it(struct session *s, const struct options *o, const struct trac
 		return rc;
 	s->waking = true;
 	if (!c->path && c->live.calls) {
-		rc = calls_price(o, &c->live, e);
+		rc = calls_price(o, &c->live, &s->wake, e);
 		if (rc)
 			return rc;
 	}
