@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
+__u16 gc_epoch = 0;
+
 /* ---- Stacks ---- */
 
 static __always_inline void sample_emit(const struct stack *s, struct ids ids, __u32 iteration,
@@ -311,6 +313,10 @@ int vm_gc_begin(struct pt_regs *ctx)
 	struct ids ids;
 
 	t = probed(ctx, &ids, &p);
+	if (t && t->gc_epoch != gc_epoch) {
+		t->gc_epoch = gc_epoch;
+		t->gc_depth = 0;
+	}
 	if (!t || t->gc_depth++)
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
@@ -331,7 +337,7 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 
 	t = probed(ctx, &ids, &p);
 	/* One that began before the trace. */
-	if (!t || !t->gc_depth || --t->gc_depth)
+	if (!t || t->gc_epoch != gc_epoch || !t->gc_depth || --t->gc_depth)
 		return 0;
 	w = calls_of(bpf_get_current_task_btf());
 	if (w && is_top(w, VMSPAN_ID_GC)) {

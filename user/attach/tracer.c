@@ -356,6 +356,17 @@ static int for_each_task(struct bpf_program *p)
 	bpf_link__destroy(t->skel->links.name); \
 	t->skel->links.name = NULL;
 
+bool tracer_leave_sched(struct tracer *t)
+{
+	bool had = t->sched_on;
+
+	SCHED_PROGRAMS(DETACH)
+	PEER_PROGRAMS(DETACH)
+	NET_PROGRAMS(DETACH)
+	t->sched_on = false;
+	return had;
+}
+
 /* Threads born meanwhile have their storage from sched_born: so that first. */
 void tracer_watch_sched(struct tracer *t)
 {
@@ -365,6 +376,7 @@ void tracer_watch_sched(struct tracer *t)
 
 	if (!t->exact)
 		return;
+	t->sched_on = true;
 #define ATTACH(name) \
 	if (!r)      \
 		r = attach(s->progs.name, &s->links.name, what, &t->no_exact);
@@ -383,9 +395,7 @@ void tracer_watch_sched(struct tracer *t)
 	}
 	if (!r)
 		return;
-	SCHED_PROGRAMS(DETACH)
-	PEER_PROGRAMS(DETACH)
-	NET_PROGRAMS(DETACH)
+	tracer_leave_sched(t);
 	t->exact = false;
 }
 

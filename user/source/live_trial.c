@@ -7,6 +7,7 @@
 #include "source/trial.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,8 +67,15 @@ static int ignore(void *ctx, const struct item *it)
 	return 0;
 }
 
+static bool stopped(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
 /* Runs for `ns`; *p: what that used. */
-static int run(struct source *s, u64 ns, struct trial_part *p, struct err *err)
+static int run(struct source *s, u64 ns, int stop_fd, struct trial_part *p, struct err *err)
 {
 	const struct live *l = (const struct live *)s;
 	struct trial_part first;
@@ -76,9 +84,12 @@ static int run(struct source *s, u64 ns, struct trial_part *p, struct err *err)
 
 	end = first.wall_ns + ns;
 	for (now = first.wall_ns; !r && now < end; now = clock_mono_ns()) {
-		r = source_poll(s, (int)((end - now) / NSEC_PER_MSEC) + 1, -1, ignore, NULL, err);
+		r = source_poll(s, (int)((end - now) / NSEC_PER_MSEC) + 1, stop_fd, ignore, NULL,
+				err);
 		if (!r)
 			return err_set(err, -ESRCH, "the program ended in the trial second");
+		if (r > 0 && stopped(stop_fd))
+			return err_set(err, -EINTR, "interrupted");
 		r = r < 0 ? r : 0;
 	}
 	if (!r)
@@ -89,8 +100,8 @@ static int run(struct source *s, u64 ns, struct trial_part *p, struct err *err)
 }
 
 /* One part of the trial. trap_ns: NULL when it is known. */
-static int part(struct live_config *config, enum live_trial_part what, u64 ns, struct trial_part *p,
-		u64 *trap_ns, struct err *err)
+static int part(struct live_config *config, enum live_trial_part what, u64 ns, int stop_fd,
+		struct trial_part *p, u64 *trap_ns, struct err *err)
 {
 	struct source *s;
 	int r;
@@ -103,12 +114,13 @@ static int part(struct live_config *config, enum live_trial_part what, u64 ns, s
 	if (!r && trap_ns)
 		r = trap_cost(((const struct live *)s)->t, trap_ns, err);
 	if (!r)
-		r = run(s, ns, p, err);
+		r = run(s, ns, stop_fd, p, err);
 	source_free(s);
 	return r;
 }
 
-int live_trial(const struct live_config *config, struct call_price *to, struct err *err)
+int live_trial(const struct live_config *config, int stop_fd, struct call_price *to,
+	       struct err *err)
 {
 	struct trial_part none = { 0 }, half = { 0 }, all = { 0 };
 	struct live_config c = *config;
@@ -118,11 +130,11 @@ int live_trial(const struct live_config *config, struct call_price *to, struct e
 	*to = (struct call_price){ 0 };
 	if (fd < 0)
 		return err_set(err, fd, "measuring what programs cost: %s", strerror(-fd));
-	r = part(&c, TRIAL_NONE, NONE_NS, &none, &trap_ns, err);
+	r = part(&c, TRIAL_NONE, NONE_NS, stop_fd, &none, &trap_ns, err);
 	if (!r)
-		r = part(&c, TRIAL_RETURNS, HALF_NS, &half, NULL, err);
+		r = part(&c, TRIAL_RETURNS, HALF_NS, stop_fd, &half, NULL, err);
 	if (!r)
-		r = part(&c, TRIAL_ALL, ALL_NS, &all, NULL, err);
+		r = part(&c, TRIAL_ALL, ALL_NS, stop_fd, &all, NULL, err);
 	close(fd);
 	if (!r)
 		trial_price(&none, &half, &all, trap_ns, to);

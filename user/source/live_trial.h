@@ -15,8 +15,10 @@ struct call_price {
 /*
  * Traces the targets of `config` (calls: set) without a probe at their calls, then with
  * half of them, then with all, for a part of a second each. What a call takes without
- * any is had in one of two ways (docs/DECISIONS.md). 0 or negative errno.
+ * any is had in one of two ways (trial.h). -EINTR when stop_fd can be read; 0 or another
+ * negative errno.
  */
-int live_trial(const struct live_config *config, struct call_price *to, struct err *err);
+int live_trial(const struct live_config *config, int stop_fd, struct call_price *to,
+	       struct err *err);
 
 #endif
