@@ -106,6 +106,11 @@ static void configure_direct(struct tracer *t)
 	X(hrtimer_expire_exit)  \
 	X(sched_waking)
 
+/* Whose packets are delivered. */
+#define NET_PROGRAMS(X)  \
+	X(net_dev_queue) \
+	X(netif_receive_skb)
+
 #define SCHED_PROGRAMS(X) \
 	X(sched_switch)   \
 	X(sched_born)
@@ -119,6 +124,9 @@ static void configure_exact(struct tracer *t)
 	SCHED_PROGRAMS(LOAD)
 	if (exact_has_peers()) {
 		PEER_PROGRAMS(LOAD)
+	}
+	if (exact_has_senders()) {
+		NET_PROGRAMS(LOAD)
 	}
 #undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
@@ -186,7 +194,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 		configure_exact(t);
 	else if (!r)
 		r = bpf_map__set_autocreate(t->skel->maps.scheds, false) ||
-		    bpf_map__set_autocreate(t->skel->maps.interrupts, false);
+		    bpf_map__set_autocreate(t->skel->maps.interrupts, false) ||
+		    bpf_map__set_autocreate(t->skel->maps.flights, false);
 	if (!r && (config->direct || config->exact))
 		r = configure_clock(t);
 	if (!r && !config->vm_hz)
@@ -353,6 +362,7 @@ bool tracer_leave_sched(struct tracer *t)
 
 	SCHED_PROGRAMS(DETACH)
 	PEER_PROGRAMS(DETACH)
+	NET_PROGRAMS(DETACH)
 	t->sched_on = false;
 	return had;
 }
@@ -373,6 +383,9 @@ void tracer_watch_sched(struct tracer *t)
 	SCHED_PROGRAMS(ATTACH)
 	if (exact_has_peers()) {
 		PEER_PROGRAMS(ATTACH)
+	}
+	if (exact_has_senders()) {
+		NET_PROGRAMS(ATTACH)
 	}
 #undef ATTACH
 	if (!r) {
