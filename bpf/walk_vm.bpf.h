@@ -335,9 +335,6 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		if (started)
 			bpf_loop(STEPS, rb_step, &w, 0);
 	}
-	count(COUNT_WALKS, 1);
-	if (!to->count)
-		count(COUNT_WALK_EMPTY, 1);
 	if (to->flags & SAMPLE_FAULT)
 		count(COUNT_WALK_FAULTS, 1);
 }
