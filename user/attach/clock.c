@@ -49,3 +49,37 @@ u64 clock_hz(enum source_clock clock)
 	return (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
 		     (b.mono_ns - a.mono_ns));
 }
+
+/*
+ * A TSC may move on by its whole ratio at once: 26 cycles each 10 ns. Two readings
+ * within one step are then told apart by a cycle; hence "most".
+ */
+u32 clock_step(enum source_clock clock)
+{
+	enum {
+		READS = 256,
+		STEP_MAX = 256
+	};
+	u64 apart[READS], before, now;
+	volatile int spin;
+	u32 step, i, n;
+
+	if (clock == CLOCK_MONO)
+		return 1;
+	before = clock_cycles();
+	for (i = 0; i < READS; i++) {
+		/* Differences of many lengths, or a loop's would be taken for a step. */
+		for (spin = (int)(i * 7 % 61); spin; spin--)
+			;
+		now = clock_cycles();
+		apart[i] = now - before;
+		before = now;
+	}
+	for (step = STEP_MAX; step > 1; step--) {
+		for (i = n = 0; i < READS; i++)
+			n += apart[i] && apart[i] % step == 0;
+		if (n >= READS - READS / 8)
+			break;
+	}
+	return step;
+}

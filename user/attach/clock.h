@@ -23,5 +23,7 @@ u64 clock_mono_ns(void);
 void clock_read(enum source_clock clock, struct item_clock *c);
 /* Cycles a second, measured for about 20 ms. */
 u64 clock_hz(enum source_clock clock);
+/* What most readings of it differ by multiples of; 1: nothing known. */
+u32 clock_step(enum source_clock clock);
 
 #endif
