@@ -204,7 +204,7 @@ CODE void code_rests(struct records *r, struct coder *c, const bool writing, boo
 {
 	u32 i;
 
-	if (plain || flag(c, writing, n->whole)) {
+	if (plain || flag(c, writing, writing && n->whole)) {
 		n->rest[0] = n->rest[1] = 0;
 		return;
 	}
