@@ -3,6 +3,7 @@
  * together from several, or of a later version. */
 #include "rec_file.h"
 
+#include "base/varint.h"
 #include "rec/chunk.h"
 #include "rec/codec.h"
 
@@ -112,6 +113,37 @@ static void a_loss_of_an_unknown_cause_is_one(void **state)
 	assert_int_equal(loss.cause, LOSS_TRUNCATED);
 	assert_int_equal(loss.records, 17);
 	assert_int_equal(loss.batches, 1);
+}
+
+static void numbers_have_64_bits_and_an_end(void **state)
+{
+	static const struct {
+		u8 bytes[12];
+		size_t len;
+		int rc;
+		u64 v;
+	} rows[] = {
+		{ { 0x7f }, 1, 0, 127 },
+		{ { 0x80, 0x01 }, 2, 0, 128 },
+		{ { 0x80 }, 1, -EBADMSG, 0 }, /* cut */
+		{ { 0 }, 0, -EBADMSG, 0 },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 1 }, 10, 0, UINT64_MAX },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 2 }, 10, -EBADMSG, 0 },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 129, 0 }, 11, -EBADMSG, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const u8 *p = rows[i].bytes;
+		u64 v = 0;
+
+		assert_int_equal(varint_get(&p, rows[i].bytes + rows[i].len, &v), rows[i].rc);
+		if (rows[i].rc)
+			continue;
+		assert_int_equal(v, rows[i].v);
+		assert_ptr_equal(p, rows[i].bytes + rows[i].len);
+	}
 }
 
 /* --------------------------------------------------------------- Frames -- */
@@ -259,6 +291,7 @@ int main(void)
 		TEST(a_thread_has_ended_or_not),
 		TEST(definitions_are_checked_as_those_of_a_target),
 		TEST(a_loss_of_an_unknown_cause_is_one),
+		TEST(numbers_have_64_bits_and_an_end),
 		TEST(lengths_beyond_the_bounds_are_no_head),
 		TEST(an_unknown_clock_is_damage),
 		TEST(a_chunk_that_is_there_twice_is_read_once),
