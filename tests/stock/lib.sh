@@ -18,6 +18,18 @@ start_app() { # COMMAND...
 	wait_line app '^ready ' >"$T/ready" || not_ok "$*" "does not begin"
 }
 
+# Compiles App.java with three plugins, and classes into which they are inlined.
+java_plugins() { # TO
+	local n
+	mkdir -p "$T/src/host"
+	for n in heavy middle light; do
+		mkdir "$T/src/$n"
+		sed "s/NAME/$n/g" "$APPS/java/Plugin.java" >"$T/src/$n/Plugin.java"
+		sed "s/NAME/$n/g" "$APPS/java/Host.java" >"$T/src/host/Host$n.java"
+	done
+	/usr/lib/jvm/java-17-openjdk-amd64/bin/javac -d "$1" "$APPS/App.java" "$T"/src/*/*.java
+}
+
 # Sends a command; prints the answer.
 ask() { # COMMAND...
 	local answers

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stock VMs: attaching to them. What comes of it: live_vm_items.c. */
-#include "source/live_int.h"
+#include "source/live_vm_int.h"
 
 #include "attach/vm.h"
 
@@ -130,11 +130,21 @@ static bool serves(u32 pid, const struct vm_target *v)
 	return false;
 }
 
+static int walk_jvm(struct process *p, const struct vm_proc *proc, struct err *err)
+{
+	struct vm_state *v = vm_state_of(p);
+
+	if (v && !v->jvm)
+		v->jvm = jvm_new(proc);
+	return v && v->jvm ? 0 : err_set(err, -ENOMEM, "no memory");
+}
+
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
 	struct vm_proc proc = { 0 };
 	struct vm_calls calls = { 0 };
+	struct err unseen = { 0 };
 	bool walks, service;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
@@ -147,6 +157,13 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_usable(p->pid, &v, err);
 	if (!r)
 		r = vm_layout(p->pid, &v, &proc, err);
+	/* Its probes tell something by themselves. */
+	if (r == -ENOTSUP && walks && v.probes[VM_STALL_BEGIN]) {
+		unseen = *err;
+		*err = (struct err){ 0 };
+		walks = false;
+		r = 0;
+	}
 	/* No stack is looked at: whether it could be does not matter. */
 	if (l->calls && r == -ENOTSUP && proc.kind != VM_NONE) {
 		*err = (struct err){ 0 };
@@ -158,7 +175,9 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r)
-		r = vm_start(l->t, l->vm_hz, v.profile->loop, walks, err);
+		r = vm_start(l->t, l->vm_hz, proc.flags & VM_LOOPS, walks, err);
+	if (!r && walks && proc.kind == VM_JVM)
+		r = walk_jvm(p, &proc, err);
 	if (!r && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
@@ -177,6 +196,8 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		live_watch_start(p, &v, service ? ~0u : ~(1u << VM_REQUEST_BEGIN));
 		l->attached_once = true;
 	}
+	if (!r && unseen.code)
+		live_refused(p, &unseen);
 	vm_target_free(&v);
 	return r;
 }
