@@ -57,6 +57,9 @@ another -cp "$T/out" App "${hosts[@]}"
 shares_at "inlined" 999 5 4
 json_eq "inlined: the method around it ran for next to nothing" "$T/s.json" \
 	'[.groups[] | select(.name == "package:host") | .self_ns < 0.03 * .wall_ns]' '[true]'
+report "$T/s" --attribute outermost
+json_eq "--attribute outermost: who called" "$T/s.json" \
+	'[.groups[] | select(.kind == "package")] | sort_by(-.self_ns)[0].name' '"package:host"'
 
 another -Xint -cp "$T/out" App "${plugins[@]}"
 shares_at "interpreted" 999 5 4

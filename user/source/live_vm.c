@@ -212,6 +212,7 @@ void live_vm_fall_back(struct live *l, struct process *p)
 		return;
 	/* With exact calls nothing was looked at until now. */
 	if (!vm_layout(p->pid, &v, &proc, &ignored) &&
+	    (proc.kind != VM_JVM || !walk_jvm(p, &proc, &ignored)) &&
 	    !vm_start(l->t, l->vm_hz, v.profile->loop, vm_walks(v.profile), &ignored) &&
 	    !vm_trace(l->t, p->pid, &proc, &ignored))
 		l->s.info.sampled |= vm_walks(v.profile);
