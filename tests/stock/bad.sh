@@ -8,7 +8,6 @@
 
 PYTHON=/usr/bin/python3.11
 PHP=/usr/bin/php8.2
-JDK=/usr/lib/jvm/java-17-openjdk-amd64
 if [ ! -x $PYTHON ] || [ ! -x $PHP ] || ! command -v objcopy >"$T/which"; then
 	skip "bad VMs" "no $PYTHON, $PHP or objcopy: tools/install-deps --vms"
 	exit 0
@@ -20,21 +19,6 @@ patched() { # NAME WHAT...: a copy of CPython; its path is $T/NAME/python3.11
 	mkdir "$T/$1"
 	$PYTHON "$APPS/patch_elf.py" $PYTHON "$T/$1/python3.11" "${@:2}"
 	chmod +x "$T/$1/python3.11"
-}
-app() { # NAME COMMAND...: starts it; ends the one before
-	[ -z "${app_in-}" ] || exec {app_in}>&-
-	rm -f "$T/in"
-	start_app "$@"
-}
-# What is refused says why, on one line, and what to do, on the next.
-refused() { # NAME PID REGEX
-	check_status "$1: refused" 1 "$VMSPAN" record -p "$2" -o "$T/r"
-	check "$1: says why: $(head -c 300 "$T/err" | head -n 1)" grep -qE -- "$3" "$T/err"
-	check "$1: and what to do" test "$(wc -l <"$T/err")" -ge 2
-	"$VMSPAN" doctor -p "$2" --json >"$T/doctor.json"
-	json_eq "$1: doctor says so too" "$T/doctor.json" \
-		'[.processes[0].checks[] | select(.result == "fail") | .advice != ""]' '[true]'
-	check "$1: the process lives on" kill -0 "$2"
 }
 
 # ---- Builds ----
@@ -165,49 +149,3 @@ json_eq "exec into another VM: what each did" "$T/k.json" \
 	'[.groups[] | select(.name == "package:heavy" or .name == "package:(main)") | .samples > 3]' '[true,true]'
 check_ledger "exec into another VM" "$T/k.json"
 json_eq "exec into another VM: nothing is lost" "$T/k.json" '[.losses[]] | add' 0
-
-# ---- JVMs ----
-
-jvm() { # NAME: a JDK with a library of its own, $T/NAME/lib/server/libjvm.so, to be made
-	mkdir -p "$T/$1/bin" "$T/$1/lib/server"
-	cp $JDK/bin/java "$T/$1/bin"
-	ln -s $JDK/conf "$T/$1"
-	ln -s $JDK/lib/* "$T/$1/lib" 2>"$T/line"
-	ln -s $JDK/lib/server/* "$T/$1/lib/server"
-	rm "$T/$1/lib/server/libjvm.so"
-}
-if [ -x $JDK/bin/javac ]; then
-	$JDK/bin/javac -d "$T" "$APPS/App.java"
-	jvm jdk
-	objcopy -R .note.stapsdt $JDK/lib/server/libjvm.so "$T/jdk/lib/server/libjvm.so"
-	app "$T/jdk/bin/java" -XX:+UseSerialGC -Xmx32m -cp "$T" App
-	start_record "$T/j" "$app_pid" --duration 2s
-	finish rec
-	report "$T/j"
-	json_eq "a JVM without probes: its stacks are looked at" "$T/j.json" \
-		'[.groups[] | select(.name == "package:(main)") | .samples > 3]' '[true]'
-	json_eq "and it is said what is left out" "$T/j.json" \
-		'[.processes[0].notes[].text | test("its build has no probe")] | any' true
-
-	jvm hidden-jvm
-	$PYTHON "$APPS/patch_elf.py" $JDK/lib/server/libjvm.so "$T/hidden-jvm/lib/server/libjvm.so" \
-		hide gHotSpotVMStructs
-	app "$T/hidden-jvm/bin/java" -XX:+UseSerialGC -Xmx32m -cp "$T" App
-	refused "a JVM that publishes nothing" "$app_pid" \
-		'looks like jvm, but its symbol gHotSpotVMStructs is in none of its symbol tables'
-
-	jvm half
-	$PYTHON "$APPS/patch_elf.py" $JDK/lib/server/libjvm.so "$T/half/lib/server/libjvm.so" \
-		hide gHotSpotVMTypes
-	app "$T/half/bin/java" -XX:+UseSerialGC -Xmx32m -cp "$T" App
-	start_record "$T/h" "$app_pid"
-	ask gc 7 >"$T/line"
-	finish rec INT
-	report "$T/h"
-	json_eq "a JVM whose frames cannot be walked: its safepoints are seen" "$T/h.json" \
-		'[.source.method, .gc.count, .events.count >= 7]' '["exact",7,true]'
-	json_eq "and why no more is seen is said" "$T/h.json" \
-		'[.processes[0].notes[].text | test("its frames cannot be walked: what it publishes")] | any' true
-else
-	skip "JVMs" "no $JDK: tools/install-deps --vms"
-fi

@@ -30,6 +30,24 @@ java_plugins() { # TO
 	/usr/lib/jvm/java-17-openjdk-amd64/bin/javac -d "$1" "$APPS/App.java" "$T"/src/*/*.java
 }
 
+# Starts it, and ends the one before.
+app() { # COMMAND...
+	[ -z "${app_in-}" ] || exec {app_in}>&-
+	rm -f "$T/in"
+	start_app "$@"
+}
+
+# What is refused says why, on one line, and what to do, on the next.
+refused() { # NAME PID REGEX
+	check_status "$1: refused" 1 "$VMSPAN" record -p "$2" -o "$T/r"
+	check "$1: says why: $(head -c 300 "$T/err" | head -n 1)" grep -qE -- "$3" "$T/err"
+	check "$1: and what to do" test "$(wc -l <"$T/err")" -ge 2
+	"$VMSPAN" doctor -p "$2" --json >"$T/doctor.json"
+	json_eq "$1: doctor says so too" "$T/doctor.json" \
+		'[.processes[0].checks[] | select(.result == "fail") | .advice != ""]' '[true]'
+	check "$1: the process lives on" kill -0 "$2"
+}
+
 # Sends a command; prints the answer.
 ask() { # COMMAND...
 	local answers
