@@ -146,8 +146,10 @@ $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm \
 		-pthread $(LDFLAGS)
 
+# Made of all sources at once, and of those of the commands they include: clang
+# would write down the headers of the last one only.
 fuzz: $(FUZZ)
-$(B)/fuzz/%: tests/fuzz/%.c $(LIB_SRC)
+$(B)/fuzz/%: tests/fuzz/%.c $(wildcard user/*/*.[ch]) $(if $(PROFILES),$(B)/profiles.inc)
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \

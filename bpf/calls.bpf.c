@@ -91,40 +91,70 @@ static __always_inline __u64 arg(struct pt_regs *ctx, __u64 n)
 	return bpf_usdt_arg(ctx, n, &v) ? 0 : v;
 }
 
-/* What each VM's probes say. False: a VM without any. */
-static __always_inline bool read_names(struct pt_regs *ctx, __u32 kind, struct call_text *c)
-{
-	__u64 function, file, scope = 0;
+/* Where a function's names are; 0: it has none. */
+struct names {
+	__u64 file, scope, function;
+	__u32 file_len, function_len; /* JVM: they are not terminated */
+};
 
+/* What each VM's probes say. False: a VM without any. */
+static __always_inline bool find_names(struct pt_regs *ctx, __u32 kind, struct names *n)
+{
+	*n = (struct names){ 0 };
 	switch (kind) {
 	case VM_CPYTHON:
-		file = arg(ctx, 0);
-		function = arg(ctx, 1);
-		break;
+		n->file = arg(ctx, 0);
+		n->function = arg(ctx, 1);
+		return true;
 	case VM_PHP:
-		function = arg(ctx, 0);
-		file = arg(ctx, 1);
-		scope = arg(ctx, 3);
-		break;
+		n->function = arg(ctx, 0);
+		n->file = arg(ctx, 1);
+		n->scope = arg(ctx, 3);
+		return true;
 	case VM_RUBY:
-		scope = arg(ctx, 0);
-		function = arg(ctx, 1);
-		file = arg(ctx, 2);
-		break;
+		n->scope = arg(ctx, 0);
+		n->function = arg(ctx, 1);
+		n->file = arg(ctx, 2);
+		return true;
 	case VM_JVM:
-		/* Not terminated. */
-		c->file_len = read_counted(c->file, VM_FILE, arg(ctx, 1), (__u32)arg(ctx, 2));
-		c->function_len =
-			read_counted(c->function, VM_FUNCTION, arg(ctx, 3), (__u32)arg(ctx, 4));
-		c->scope_len = end_text(c->scope, VM_SCOPE, 0);
+		n->file = arg(ctx, 1);
+		n->file_len = arg(ctx, 2);
+		n->function = arg(ctx, 3);
+		n->function_len = arg(ctx, 4);
 		return true;
 	default:
 		return false;
 	}
-	c->file_len = read_text(c->file, VM_FILE, file);
-	c->scope_len = read_text(c->scope, VM_SCOPE, scope);
-	c->function_len = read_text(c->function, VM_FUNCTION, function);
-	return true;
+}
+
+static __always_inline void read_names(const struct names *n, __u32 kind, struct call_text *c)
+{
+	if (kind == VM_JVM) {
+		c->file_len = read_counted(c->file, VM_FILE, n->file, n->file_len);
+		c->function_len =
+			read_counted(c->function, VM_FUNCTION, n->function, n->function_len);
+		c->scope_len = end_text(c->scope, VM_SCOPE, 0);
+		return;
+	}
+	c->file_len = read_text(c->file, VM_FILE, n->file);
+	c->scope_len = read_text(c->scope, VM_SCOPE, n->scope);
+	c->function_len = read_text(c->function, VM_FUNCTION, n->function);
+}
+
+/*
+ * While a call is under way its names stay where they are: a return with the names' places
+ * of the newest call is that call's, and its names need not be read again. Ruby
+ * makes some names anew for each probe. 0: not to be known by that.
+ */
+static __always_inline __u64 place_of(const struct names *n, __u32 kind)
+{
+	const __u64 odd = 0x9e3779b97f4a7c15ull;
+	__u64 h = (n->file * odd ^ n->function) * odd;
+
+	if (kind == VM_RUBY)
+		return 0;
+	h ^= h >> 29;
+	return ((h ^ n->scope) * odd) | 1;
 }
 
 /* Not inlined: the loops are verified once. */
@@ -271,21 +301,35 @@ static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const st
 	return w;
 }
 
+/* The newest call is of the function whose names are there. */
+static __always_inline bool top_is_at(struct watch *w, __u64 place)
+{
+	__u32 d = w->depth;
+
+	if (!place || !d || w->deep_open)
+		return false;
+	barrier_var(d);
+	return d <= WATCH_DEPTH && w->open[d].id < VMSPAN_ID_MARKS && w->open[d].aux == place;
+}
+
 SEC("?usdt")
 int vm_call_begin(struct pt_regs *ctx)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct names names;
 	struct watch *w;
 	struct ids ids;
 
+	stay_on_own_stack(ctx, &no_programs);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
 	w = watch_in_turn(t, p, ids, bpf_ktime_get_ns());
-	if (!w || !read_names(ctx, p->kind, &t->call))
+	if (!w || !find_names(ctx, p->kind, &names))
 		return 0;
-	push(w, call_id(ids, &t->call), 0, 0);
+	read_names(&names, p->kind, &t->call);
+	push(w, call_id(ids, &t->call), 0, place_of(&names, p->kind));
 	return 0;
 }
 
@@ -295,27 +339,50 @@ int vm_call_end(struct pt_regs *ctx)
 	__u64 end = bpf_ktime_get_ns();
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct names names;
 	struct watch *w;
 	struct ids ids;
-	__u32 id;
+	__u32 id = 0;
+	bool top;
 
+	stay_on_own_stack(ctx, &no_programs);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
 	w = watch_in_turn(t, p, ids, end);
 	/* Without a call under way it is one from before the trace. */
-	if (!w || !w->depth || !read_names(ctx, p->kind, &t->call))
+	if (!w || !w->depth || !find_names(ctx, p->kind, &names))
 		return 0;
-	id = call_id(ids, &t->call);
+	top = top_is_at(w, place_of(&names, p->kind));
+	if (!top) {
+		read_names(&names, p->kind, &t->call);
+		id = call_id(ids, &t->call);
+		top = is_top(w, id);
+	}
 	if (!t->open) {
-		if (is_top(w, id))
+		if (top)
 			w->depth--;
 		return 0;
 	}
-	if (!is_top(w, id) && !watch_rematch(w, id, end))
+	if (!top && !watch_rematch(w, id, end))
 		return 0;
 	watch_close(w, end, 0, 0);
 	settle(w, end);
+	return 0;
+}
+
+/* ---- The trial ---- */
+
+/* System calls of traced VMs, by number. */
+__u64 call_work[CALLS] = {};
+
+SEC("?tp_btf/sys_enter")
+int BPF_PROG(vm_work, struct pt_regs *regs, long id)
+{
+	struct ids ids = current_ids();
+
+	if (id >= 0 && id < CALLS && bpf_map_lookup_elem(&vm_procs, &ids.tgid))
+		__sync_fetch_and_add(&call_work[id], 1);
 	return 0;
 }
 

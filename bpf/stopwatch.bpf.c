@@ -298,7 +298,7 @@ static __always_inline void event_record(struct watch *w, struct vmspan_turn *e,
 		return;
 	r->h.type = VMSPAN_EVENT;
 	r->h.slots = sizeof(*r) / VMSPAN_SLOT;
-	r->h.depth = e->base;
+	r->h.depth = e->base | VMSPAN_F_COARSE;
 	r->h.id = e->iteration;
 	r->begin = e->begin;
 	r->end = end;

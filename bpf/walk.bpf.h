@@ -17,12 +17,15 @@ struct call_text {
 	char file[VM_FILE + 8], scope[VM_SCOPE + 8], function[VM_FUNCTION + 8];
 };
 
+/* Raised where ends of collections may have been missed. Defined in walk.bpf.c. */
+extern __u16 gc_epoch;
+
 struct vm_thread {
 	__u32 iteration; /* of the open event, or of the last one */
 	__u32 open; /* an event is open */
 	__u16 turn_kind, turn_cpu;
 	__u16 loop, waits; /* enum loop_rank; in such a call */
-	__u16 gc_depth, gc_cpu, preempted, pad;
+	__u16 gc_depth, gc_cpu, preempted, gc_epoch;
 	__u32 misses; /* walks that found no interpreter thread, in a row */
 	__u64 turn_begin, off_before; /* off_before: off_total then */
 	__u64 gc_begin;

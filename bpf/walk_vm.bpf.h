@@ -322,7 +322,7 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 	bool started = false;
 
 	to->count = to->flags = 0;
-	if (t->gc_depth)
+	if (t->gc_depth && t->gc_epoch == gc_epoch)
 		to->flags = SAMPLE_GC;
 	if (p->kind == VM_CPYTHON) {
 		started = py_start(&w, t, task);

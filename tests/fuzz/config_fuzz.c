@@ -6,22 +6,9 @@
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
-const struct command commands[] = {
-	{ "top", NULL, IN_TOP, "", "" },
-	{ "record", NULL, IN_RECORD, "", "" },
-	{ "export", NULL, IN_EXPORT, "", "" },
-	{ 0 },
-};
-
-const struct command *command_find(const char *name)
-{
-	const struct command *c;
-
-	for (c = commands; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
-	return NULL;
-}
+/* Nothing is run here. */
+#define ROW(name, function, ...) { name, NULL, __VA_ARGS__ },
+const struct command commands[] = { COMMANDS(ROW){ 0 } };
 
 static void check_words(const char *s)
 {
@@ -33,9 +20,12 @@ static void check_words(const char *s)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
+	struct table_choice self = { 0 };
 	struct options o = { 0 };
 	struct err e = { 0 };
 	struct out saved;
+	const char *bad;
+	size_t len;
 	char *text;
 	int rc;
 
@@ -47,7 +37,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
-	rc = config_parse(text, "f", &commands[0], &o, &e);
+	rc = config_parse(text, "f", command_find("top"), &o, &e);
 	if (rc && (!e.what[0] || err_status(&e) != EXIT_USAGE))
 		abort();
 	check_words(e.what);
@@ -56,10 +46,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	put_changed(&saved, text, "top", "columns", "self");
 	out_write(&saved, "", 1);
 	o = (struct options){ 0 };
-	/* A file that was good stays so. */
-	if (!rc && !saved.error &&
-	    config_parse((const char *)saved.buf.data, "f", &commands[0], &o, &e))
-		abort();
+	/* A file that was good stays so, and says what was saved: but for a section
+	 * [all] behind that one. */
+	if (!rc && !saved.error) {
+		if (table_choice_parse(&self, "self", &bad, &len) ||
+		    config_parse((const char *)saved.buf.data, "f", command_find("top"), &o, &e))
+			abort();
+		if (!strstr(text, "[all]") && memcmp(&o.screen.columns, &self, sizeof(self)) != 0)
+			abort();
+	}
 	out_close(&saved);
 	free(text);
 	return 0;

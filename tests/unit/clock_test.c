@@ -271,7 +271,7 @@ static void counter_goes_back(void **state)
 		assert_int_equal(t.count, 9);
 		assert_int_equal(t.snap->events.count, 9);
 		assert_int_equal(t.snap->ledger.event_wall_ns, 9 * 4 * MS);
-		assert_int_equal(sim_group(t.snap, "addon:a")->stats.wall_ns, 9 * MS);
+		assert_int_equal(snapshot_group(t.snap, "addon:a")->stats.wall_ns, 9 * MS);
 		/* The one event, or its parts; and two spans and an event each later. */
 		assert_true(t.snap->repairs.discarded_shares + t.snap->repairs.before_attach >=
 			    5 * 3 + 1);

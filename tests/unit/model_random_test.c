@@ -24,6 +24,7 @@ static int check_event(void *ctx, const struct model_event *e)
 		assert_true(sh->wall_ns >= sh->self_ns + sh->gc_ns + sh->blocked_ns);
 		assert_true(sh->wall_ns <= e->ledger.event_wall_ns);
 		assert_true(sh->cpu_ns <= e->cpu_ns);
+		assert_true(sh->cpu_ns <= sh->wall_ns + sh->preempted_ns);
 	}
 	return 0;
 }

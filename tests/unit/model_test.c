@@ -40,7 +40,7 @@ static void bucket_is_strict(void **state)
 	snap = snapshot_take(m);
 	for (i = 0; i < JANK_BUCKETS; i++) {
 		/* All events of longer limits, and of this one the longer. */
-		assert_int_equal(sim_group(snap, "addon:a")->stats.durations[i],
+		assert_int_equal(snapshot_group(snap, "addon:a")->stats.durations[i],
 				 2 * (JANK_BUCKETS - 1 - i) + 1);
 		assert_int_equal(snap->events.durations[i], 2 * (JANK_BUCKETS - 1 - i) + 1);
 	}
@@ -107,11 +107,11 @@ static void cycles_become_time(void **state)
 	assert_int_equal(snap->ledger.event_wall_ns, 1000);
 	assert_int_equal(snap->ledger.self_ns, 1000);
 	/* 333.3 each: the nanosecond left over goes to the first. */
-	assert_int_equal(sim_group(snap, "addon:a")->stats.self_ns, 334);
-	assert_int_equal(sim_group(snap, "addon:b")->stats.self_ns, 333);
-	assert_int_equal(sim_group(snap, "addon:c")->stats.self_ns, 333);
-	assert_int_equal(sim_group(snap, "addon:c")->stats.cpu_ns, 166);
-	assert_int_equal(sim_group(snap, "top:test")->stats.cpu_ns, 500);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.self_ns, 334);
+	assert_int_equal(snapshot_group(snap, "addon:b")->stats.self_ns, 333);
+	assert_int_equal(snapshot_group(snap, "addon:c")->stats.self_ns, 333);
+	assert_int_equal(snapshot_group(snap, "addon:c")->stats.cpu_ns, 166);
+	assert_int_equal(snapshot_group(snap, "top:test")->stats.cpu_ns, 500);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
@@ -138,7 +138,7 @@ static void forged_shares(void **state)
 	assert_int_equal(snap->ledger.lost_ns, 1000);
 	assert_int_equal(ledger_sum(&snap->ledger), 1000);
 	assert_int_equal(snap->events.incomplete, 1);
-	assert_int_equal(sim_group(snap, "addon:a")->stats.wall_ns, 0);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.wall_ns, 0);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
@@ -190,7 +190,7 @@ static void own_groups(void **state)
 		sim_feed(s, m, 100);
 		snap = snapshot_take(m);
 		assert_int_equal(snap->group_count, on ? 4 : 3);
-		assert_int_equal(!!sim_group(snap, "compartment:both"), on);
+		assert_int_equal(!!snapshot_group(snap, "compartment:both"), on);
 		snapshot_free(snap);
 		model_free(m);
 		free(s);
@@ -223,14 +223,14 @@ static void parts_count_once(void **state)
 	}
 	sim_feed(s, m, 100);
 	snap = snapshot_take(m);
-	g = sim_group(snap, "addon:b");
+	g = snapshot_group(snap, "addon:b");
 	assert_non_null(g);
 	assert_int_equal(g->stats.spans, 1);
 	assert_int_equal(g->stats.ticks, 1);
 	assert_int_equal(g->stats.stayed, 1);
 	assert_int_equal(g->stats.events, 3);
 	assert_int_equal(g->stats.wall_ns, 900);
-	assert_int_equal(sim_group(snap, "addon:a")->stats.spans, 3);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.spans, 3);
 	assert_int_equal(snap->spans, 4);
 	assert_int_equal(ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
 	snapshot_free(snap);
@@ -258,9 +258,9 @@ static void renamed_group(void **state)
 	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, 1, VMSPAN_PAGE, "title", NULL, 0);
 	sim_batch(s, m, SIM_PID, 2, 4);
 	snap = snapshot_take(m);
-	assert_null(sim_group(snap, "addon:a"));
-	assert_int_equal(sim_group(snap, "page:title")->stats.wall_ns, 200);
-	assert_string_equal(sim_group(snap, "page:title")->kind, "page");
+	assert_null(snapshot_group(snap, "addon:a"));
+	assert_int_equal(snapshot_group(snap, "page:title")->stats.wall_ns, 200);
+	assert_string_equal(snapshot_group(snap, "page:title")->kind, "page");
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
@@ -291,12 +291,12 @@ static void several_processes(void **state)
 		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 2), 0);
 	snap = snapshot_take(m);
 	assert_int_equal(snap->process_count, 4);
-	g = sim_group(snap, "addon:a");
+	g = snapshot_group(snap, "addon:a");
 	assert_int_equal(g->stats.wall_ns, 400);
 	assert_int_equal(g->children, 4);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(snap->children[g->first_child + i].stats.wall_ns, 100);
-	assert_int_equal(sim_group(snap, "top:child")->children, 3);
+	assert_int_equal(snapshot_group(snap, "top:child")->children, 3);
 	assert_string_equal(snap->processes[2].vm, "sdk");
 	snapshot_free(snap);
 	model_free(m);
@@ -369,9 +369,9 @@ static void snapshots_subtract(void **state)
 	delta = snapshot_delta(now, then);
 	assert_int_equal(then->events.count, 4);
 	assert_int_equal(delta->events.count, 6);
-	assert_int_equal(sim_group(delta, "addon:a")->stats.ticks, 2); /* events 6 and 9 */
-	assert_int_equal(sim_group(delta, "addon:a")->stats.wall_ns, 106 + 109);
-	assert_int_equal(sim_group(delta, "addon:a")->stats.hist.total, 2);
+	assert_int_equal(snapshot_group(delta, "addon:a")->stats.ticks, 2); /* events 6 and 9 */
+	assert_int_equal(snapshot_group(delta, "addon:a")->stats.wall_ns, 106 + 109);
+	assert_int_equal(snapshot_group(delta, "addon:a")->stats.hist.total, 2);
 	assert_int_equal(ledger_sum(&delta->ledger), delta->ledger.event_wall_ns);
 	/* What is packed subtracts the same. */
 	assert_int_equal(snapshot_pack(then, &packed), 0);
@@ -560,7 +560,7 @@ static void ended_processes_fold(void **state)
 	snap = snapshot_take(m);
 	assert_true(snap->process_count <= 4098);
 	assert_int_equal(snap->events.count, 20000);
-	assert_int_equal(sim_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
 	assert_int_equal(ledger_sum(&snap->ledger), 20000 * 1000);
 	snapshot_free(snap);
 	model_free(m);
@@ -619,7 +619,7 @@ static void long_event_is_bounded(void **state)
 	assert_int_equal(snap->spans, 252000);
 	assert_int_equal(snap->events.incomplete, 0);
 	assert_int_equal(ledger_sum(&snap->ledger), t + 100);
-	assert_int_equal(sim_group(snap, "addon:c")->stats.ticks, 84000);
+	assert_int_equal(snapshot_group(snap, "addon:c")->stats.ticks, 84000);
 	assert_int_equal(snap->repairs.discarded_shares, 0);
 	snapshot_free(snap);
 	model_free(m);

@@ -24,7 +24,7 @@ static void turn_in_both(struct sim *s, struct model *m, u64 at)
 static u64 own_ticks(const struct model *m)
 {
 	struct snapshot *snap = snapshot_take(m);
-	const struct snapshot_group *g = sim_group(snap, "compartment:both");
+	const struct snapshot_group *g = snapshot_group(snap, "compartment:both");
 	u64 ticks = g ? g->stats.ticks : 0;
 
 	snapshot_free(snap);

@@ -318,7 +318,7 @@ static inline void compare(unsigned int seed, const struct snapshot *snap, const
 
 		if (g)
 			snprintf(name, sizeof(name), "addon:%c", 'a' + g - 1);
-		sg = sim_group(snap, name);
+		sg = snapshot_group(snap, name);
 		st = sg ? &sg->stats : &none;
 		SAME(name, st->spans, a->spans[g]);
 		SAME("ticks", st->ticks, a->ticks[g]);

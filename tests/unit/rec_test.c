@@ -318,7 +318,7 @@ static void a_damaged_chunk_in_the_middle_is_passed_over(void **state)
 	assert_int_equal(read_copy(f), 0);
 	assert_int_equal(f->read.lost, h.records);
 	assert_int_equal(f->read.records, f->written.records - h.records);
-	assert_non_null(strstr(f->note, "1 chunks are damaged or missing"));
+	assert_non_null(strstr(f->note, "1 chunk is damaged or missing"));
 	assert_true(log_within(&f->read, &f->written));
 	memset(p + at, 0, CHUNK_HEAD);
 	spill(f->copy, p, len);

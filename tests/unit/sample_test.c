@@ -86,13 +86,11 @@ static struct snapshot *finish(struct model *m, struct sim *s)
 
 static const struct group_stats *group(const struct snapshot *s, const char *name)
 {
-	u32 i;
+	const struct snapshot_group *g = snapshot_group(s, name);
 
-	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i].stats;
-	fail_msg("no group %s", name);
-	return NULL;
+	if (!g)
+		fail_msg("no group %s", name);
+	return &g->stats;
 }
 
 /* Rule: a long event is shared by its own samples. */

@@ -40,6 +40,9 @@ struct sim {
 	u16 cpu;
 	u64 off; /* time off the CPU so far */
 	u64 cpu_scale; /* CPU ns an event gets, in percent of its wall */
+	/* What the next batch says, as the SDK counts it for a thread. */
+	u64 seq_first; /* records the thread made before those here */
+	u32 too_deep, unmatched, in_mark;
 	/* Records, each at most 3 slots, and where each begins. */
 	u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
 	u32 at[SIM_RECORDS], slots, records;
@@ -156,10 +159,13 @@ static inline int sim_batch(const struct sim *s, struct model *m, u32 pid, u32 f
 		.tid = s->tid,
 		.registry = SIM_REGISTRY,
 		.thread = s->tid,
-		.seq = from,
+		.seq = s->seq_first + from,
 		.records = to - from,
 		.bytes = (end - begin) * VMSPAN_SLOT,
 		.data = s->data[begin],
+		.too_deep = s->too_deep,
+		.unmatched = s->unmatched,
+		.in_mark = s->in_mark,
 	};
 	return model_item(m, &it);
 }
@@ -203,16 +209,6 @@ static inline void sim_sched_batch(const struct sim *s, struct model *m, u32 fro
 static inline void sim_feed_sched(const struct sim *s, struct model *m)
 {
 	sim_sched_batch(s, m, 0, s->records);
-}
-
-static inline const struct snapshot_group *sim_group(const struct snapshot *s, const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i];
-	return NULL;
 }
 
 /* A model of process "test" that knows compartments 1 ... 9. */

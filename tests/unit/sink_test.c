@@ -152,6 +152,31 @@ static void one_lost_record_makes_every_group_incomplete(void **state)
 	fixture_free(f);
 }
 
+/* Why it was lost is said of every cause there is. */
+static void every_cause_of_loss_has_words(void **state)
+{
+	unsigned int i, k;
+	char needle[64];
+
+	(void)state;
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		struct loss_stats l = { 0 };
+		struct out o;
+
+		l.records[i] = 3;
+		out_open_memory(&o);
+		summary_losses(&o, &l);
+		out_write(&o, "", 1);
+		snprintf(needle, sizeof(needle), " [%s]", loss_name(i));
+		assert_non_null(strstr((const char *)o.buf.data, "3 records lost because the"));
+		assert_non_null(strstr((const char *)o.buf.data, needle));
+		assert_null(strstr((const char *)o.buf.data, "null"));
+		for (k = 0; k < i; k++)
+			assert_string_not_equal(loss_name(i), loss_name(k));
+		out_close(&o);
+	}
+}
+
 /* ---- Rows ---- */
 
 static void every_key_sorts_and_reverses(void **state)
@@ -562,6 +587,7 @@ int main(void)
 		cmocka_unit_test(a_stream_says_the_interval),
 		cmocka_unit_test(hostile_names_stay_inside_their_string),
 		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
+		cmocka_unit_test(every_cause_of_loss_has_words),
 		cmocka_unit_test(every_key_sorts_and_reverses),
 		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),
 		cmocka_unit_test(ten_thousand_groups_are_sorted_and_printed),

@@ -181,7 +181,7 @@ static void test_errors(void **state)
 	static const struct {
 		const char *text, *words;
 	} cases[] = {
-		{ "[profile]\nvm = cobol\n", "x:2: no such VM" },
+		{ "[profile]\nvm = cobol\n", "x:2: not a known VM: " },
 		{ "[profile]\nvm = php\n", "needs name, vm and file" },
 		{ "[profile]\nvm = php\nfile = (\n", "x:3: " },
 		{ HEAD "[groups]\nboss = a b\n", "x:6: no such kind" },

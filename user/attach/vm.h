@@ -26,6 +26,12 @@ int vm_watch_life(struct tracer *t, struct err *err);
  * pays for nothing. 0 or negative errno.
  */
 int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
+/* The timers go, until vm_start() wants them again; true: there were some. */
+bool vm_stop_walks(struct tracer *t);
+/* The scheduler and the loops are not watched either. */
+bool vm_pause(struct tracer *t);
+/* Collections that are under way will have no end. */
+void vm_forget_gc(struct tracer *t);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
 
@@ -49,5 +55,12 @@ struct vm_runs {
 };
 int vm_runs(const struct tracer *t, struct vm_runs *to);
 int vm_count_runs(void); /* a descriptor or negative errno */
+
+/*
+ * A measure of work that needs no probe at a call: the system calls of all traced
+ * VMs, by number. Counted from the first on, until vm_stop(). 0 or negative errno.
+ */
+int vm_count_work(struct tracer *t, struct err *err);
+void vm_work(const struct tracer *t, u64 to[CALLS]);
 
 #endif

@@ -6,6 +6,7 @@
  * it.
  */
 #include "base/spool.h"
+#include "base/array.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -85,15 +86,8 @@ void spool_free(struct spool *s)
 
 s64 spool_stream(struct spool *s)
 {
-	if (s->len == s->cap) {
-		u32 cap = s->cap ? s->cap * 2 : 16;
-		struct stream *p = realloc(s->streams, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->streams = p;
-		s->cap = cap;
-	}
+	if (array_room(s->streams, s->cap, s->len + 1))
+		return -ENOMEM;
 	s->streams[s->len] = (struct stream){ .first = NO_BLOCK, .prev = NO_BLOCK, .at = NO_BLOCK };
 	return s->len++;
 }

@@ -5,6 +5,7 @@
 #include "source/live_trial.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -35,14 +36,27 @@ static void say(const struct call_price *p)
 		p->least ? "less than " : "", bare, rate);
 }
 
-static bool agreed(void)
+/* A signal does not end a read: both are waited for. */
+static bool agreed(struct wake *w)
 {
+	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+			      { .fd = w->epoll, .events = POLLIN } };
 	char answer[16];
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
 	fprintf(stderr, "go on? [y/N] ");
-	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+	while (poll(p, ARRAY_SIZE(p), -1) >= 0 || errno == EINTR) {
+		if (wake_take(w) & WAKE_STOP)
+			break;
+		if (!p[0].revents)
+			continue;
+		if (!fgets(answer, sizeof(answer), stdin))
+			break;
+		return answer[0] == 'y' || answer[0] == 'Y';
+	}
+	fputc('\n', stderr);
+	return false;
 }
 
 static int refuse(struct err *e, const char *why)
@@ -53,10 +67,11 @@ static int refuse(struct err *e, const char *why)
 	return -ECANCELED;
 }
 
-int calls_price(const struct options *o, const struct live_config *config, struct err *e)
+int calls_price(const struct options *o, const struct live_config *config, struct wake *w,
+		struct err *e)
 {
 	struct call_price p;
-	int rc;
+	int rc = -EINTR;
 
 	if (options_sweep(o)) {
 		err_set_status(e, -EINVAL, EXIT_USAGE,
@@ -67,11 +82,19 @@ int calls_price(const struct options *o, const struct live_config *config, struc
 		return o->target.yes ? 0
 				     : refuse(e, "what every call costs a program that has not "
 						 "begun is not known");
-	rc = live_trial(config, &p, e);
+	fprintf(stderr, "exact calls: trying what they cost, for some seconds\n");
+	/* A terminal that changes its size interrupts, too. */
+	while (rc == -EINTR) {
+		rc = live_trial(config, w->epoll, &p, e);
+		if (rc == -EINTR)
+			*e = (struct err){ 0 };
+		if (!e->code && wake_take(w) & WAKE_STOP)
+			return refuse(e, "it was interrupted");
+	}
 	if (rc)
 		return rc;
 	say(&p);
-	if (o->target.yes || (p.bare_ns && times(&p) <= TIMES_FREE) || agreed())
+	if (o->target.yes || (p.bare_ns && times(&p) <= TIMES_FREE) || agreed(w))
 		return 0;
 	return refuse(e, p.bare_ns ? "it would be more than twice as slow"
 				   : "what every call costs is not known");

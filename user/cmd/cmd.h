@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/out.h"
+#include "cmd/commands.h"
 
 struct command {
 	const char *name;
@@ -31,18 +32,12 @@ enum command_bit {
 
 /* Ends with an entry whose name is NULL. In main.c. */
 extern const struct command commands[];
+/* NULL: there is no such command. In options.c. */
 const struct command *command_find(const char *name);
 
-int cmd_record(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_top(int argc, char **argv);
-int cmd_stat(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_watch(int argc, char **argv);
-int cmd_metrics(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_serve(int argc, char **argv);
+#define PROTOTYPE(name, function, ...) int function(int argc, char **argv);
+COMMANDS(PROTOTYPE)
+#undef PROTOTYPE
 
 /* Prints the error and its hint on stderr. Returns the exit status. */
 int say_error(const struct err *e);

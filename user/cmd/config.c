@@ -261,29 +261,44 @@ static bool is_key(const char *line, size_t n, const char *key)
 	return at < n && (line[at] == '=' || line[at] == ':');
 }
 
+/* Goes on with the value of the key before it, as inih reads it. */
+static bool is_more(const char *line, size_t lead, size_t n, bool keyed)
+{
+	return keyed && lead && lead < n && !strchr(";#", line[lead]);
+}
+
 static void put_changed(struct out *to, const char *text, const char *section, const char *key,
 			const char *value)
 {
-	bool inside = false, done = false;
+	/* In the section; the key is written; a key came before; it was ours. */
+	bool inside = false, done = false, keyed = false, ours = false;
 
 	while (*text) {
-		size_t n = strcspn(text, "\n");
+		size_t n = strcspn(text, "\n"), lead = min_u64(strspn(text, " \t\r\v\f"), n);
+		bool more = is_more(text, lead, n, keyed);
 
-		if (text[0] == '[') {
+		if (!more && text[lead] == '[') {
 			if (inside && !done) {
 				out_printf(to, "%s = %s\n", key, value);
 				done = true;
+				/* Indented it would go on with that value. */
+				text += lead;
+				n -= lead;
+				lead = 0;
 			}
-			inside = is_section(text, n, section);
-		}
-		if (inside && is_key(text, n, key)) {
+			inside = is_section(text + lead, n - lead, section);
+			keyed = ours = false;
+		} else if (!more && lead < n && !strchr(";#", text[lead])) {
+			keyed = true;
+			ours = inside && is_key(text + lead, n - lead, key);
 			/* Written where it stood; once more would be a second one. */
-			if (!done)
+			if (ours && !done)
 				out_printf(to, "%s = %s\n", key, value);
-			done = true;
-		} else {
-			out_printf(to, "%.*s\n", (int)n, text);
+			done |= ours;
+			more = ours;
 		}
+		if (!more || !ours)
+			out_printf(to, "%.*s\n", (int)n, text);
 		text += n + (text[n] == '\n');
 	}
 	if (!done)

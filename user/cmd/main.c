@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command table. */
+/* The first word: a command of the table, help, or the version. */
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/generate.h"
@@ -10,40 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct command commands[] = {
-	{ "top", cmd_top, IN_TOP, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
-	  "shows live which group spends the time of each turn" },
-	{ "record", cmd_record, IN_RECORD,
-	  "-p PID[,...]|-c NAME|-a [OPTION...] | [OPTION...] -- CMD...",
-	  "writes a recording, until ^C or until the targets have ended" },
-	{ "report", cmd_report, IN_REPORT, "FILE [FILE] [OPTION...]",
-	  "shows what a recording holds, or how a second one differs" },
-	{ "export", cmd_export, IN_EXPORT, "FILE [-f FORMAT] [OPTION...]",
-	  "writes a recording in the format of another program" },
-	{ "stat", cmd_stat, IN_STAT, "-p PID[,PID...]|-c NAME|-a [OPTION...]",
-	  "prints a line of figures an interval" },
-	{ "watch", cmd_watch, IN_WATCH, "-p PID[,PID...] | FILE [OPTION...]",
-	  "says when a group holds a turn for too long, and why" },
-	{ "export-metrics", cmd_metrics, IN_METRICS, "-p PID[,PID...] [--listen ADDRESS:PORT]",
-	  "serves figures and alerts to Prometheus" },
-	{ "serve", cmd_serve, IN_SERVE, "FILE | -p PID[,PID...] [OPTION...]",
-	  "shows a recording or a live process in a browser" },
-	{ "list", cmd_list, IN_LIST, "[-p PID[,PID...] | FILE] [OPTION...]",
-	  "lists the probes and groups of a process or recording" },
-	{ "doctor", cmd_doctor, IN_DOCTOR, "[-p PID[,PID...]] [OPTION...]",
-	  "says what works here, what does not, and what to do" },
-	{ 0 },
-};
-
-const struct command *command_find(const char *name)
-{
-	const struct command *c;
-
-	for (c = commands; c->name; c++)
-		if (!strcmp(c->name, name))
-			return c;
-	return NULL;
-}
+#define ROW(name, function, ...) { name, function, __VA_ARGS__ },
+const struct command commands[] = { COMMANDS(ROW){ 0 } };
 
 static void put_help(struct out *o)
 {

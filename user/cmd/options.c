@@ -130,6 +130,10 @@ static const struct option_row table[] = {
 	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
 	  "have the CPU",
 	  LIVE, set_flag, AT(target.exact) },
+	{ "without", 0, "LIST",
+	  "parts not to measure: blocking (what --exact records), gc and samples (of stock VMs); "
+	  "in top, keys switch them on",
+	  LIVE, set_without, AT(target.without) },
 	{ "exact-calls", 0, NULL,
 	  "measure every call in a stock VM, by its own probes: exact, and at a price, which a "
 	  "trial second tells first",
@@ -167,6 +171,16 @@ int usage_error(struct err *e, const struct command *c, const char *fmt, ...)
 	err_hint(e, "usage: vmspan %s %s; 'vmspan %s --help' says more", c->name, c->arguments,
 		 c->name);
 	return -EINVAL;
+}
+
+const struct command *command_find(const char *name)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	return NULL;
 }
 
 void options_each(const struct command *c, void (*fn)(void *ctx, const struct option_text *t),

@@ -51,6 +51,9 @@ int output_recording(const char *path, bool *created, struct err *e)
 		err_hint(e, "it is left alone; choose another file with -o, or remove it");
 		return -EEXIST;
 	}
+	/* rec_create() says why it cannot be one. */
+	if (S_ISFIFO(st.st_mode))
+		return 0;
 	fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return cannot_write(e, -errno, path);

@@ -20,7 +20,7 @@ static int open_it(struct session *s, const struct options *o, const struct trac
 		return rc;
 	s->waking = true;
 	if (!c->path && c->live.calls) {
-		rc = calls_price(o, &c->live, e);
+		rc = calls_price(o, &c->live, &s->wake, e);
 		if (rc)
 			return rc;
 	}
@@ -71,7 +71,8 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 			  .no_children = o->target.no_children,
 			  .hz = o->target.hz,
 			  .exact = o->target.exact,
-			  .calls = o->target.calls },
+			  .calls = o->target.calls,
+			  .without = o->target.without },
 		.model = o->model,
 	};
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LINE_MAX_BYTES (256u << 20)
 #define GROUPS_MAX (1u << 18)
@@ -14,9 +15,15 @@
 
 bool snapshot_file_is(const char *path)
 {
-	FILE *f = fopen(path, "re");
-	int c = f ? fgetc(f) : EOF;
+	struct stat st;
+	FILE *f;
+	int c;
 
+	/* Of a pipe nothing may be taken to look at it, and it may have nothing. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	f = fopen(path, "re");
+	c = f ? fgetc(f) : EOF;
 	if (f)
 		fclose(f);
 	return c == '{';

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/clock.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -25,15 +26,8 @@ static int clock_push(struct clock_map *c, struct clock_knot knot)
 		memmove(c->knots, c->knots + CLOCK_KNOTS / 2, CLOCK_KNOTS / 2 * sizeof(knot));
 		c->len = CLOCK_KNOTS / 2;
 	}
-	if (c->len == c->cap) {
-		u32 cap = c->cap ? c->cap * 2 : 16;
-		struct clock_knot *k = realloc(c->knots, cap * sizeof(*k));
-
-		if (!k)
-			return -ENOMEM;
-		c->knots = k;
-		c->cap = cap;
-	}
+	if (array_room(c->knots, c->cap, c->len + 1))
+		return -ENOMEM;
 	c->knots[c->len++] = knot;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/registry.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "model/sched.h"
 #include "model/snapshot.h"
@@ -176,15 +177,8 @@ static u32 proc_row(struct registry_set *s, struct proc *p, u8 kind, const char 
 			p->rows[ROW_MAX - 1].name = (u32)id;
 		return ROW_MAX - 1;
 	}
-	if (p->row_len == p->row_cap) {
-		u32 cap = p->row_cap ? p->row_cap * 2 : 16;
-		struct row *rows = realloc(p->rows, cap * sizeof(*rows));
-
-		if (!rows)
-			return ROW_NONE;
-		p->rows = rows;
-		p->row_cap = cap;
-	}
+	if (array_room(p->rows, p->row_cap, p->row_len + 1))
+		return ROW_NONE;
 	if (map_put(&p->row_of, (u64)id, p->row_len))
 		return ROW_NONE;
 	p->rows[p->row_len] = (struct row){ .name = (u32)id, .kind = kind };
@@ -200,15 +194,8 @@ static struct proc *proc_add(struct registry_set *s, u32 pid, u32 ppid, const ch
 
 	if (!p || name_id < 0 || vm_id < 0)
 		goto fail;
-	if (s->proc_len == s->proc_cap) {
-		u32 cap = s->proc_cap ? s->proc_cap * 2 : 8;
-		struct proc **procs = realloc(s->procs, cap * sizeof(struct proc *));
-
-		if (!procs)
-			goto fail;
-		s->procs = procs;
-		s->proc_cap = cap;
-	}
+	if (array_room(s->procs, s->proc_cap, s->proc_len + 1))
+		goto fail;
 	p->pid = pid;
 	p->ppid = ppid;
 	p->name = (u32)name_id;
@@ -455,15 +442,8 @@ static int define_frame(struct registry_set *s, struct registry *r, const struct
 		return (int)name;
 	if (d->count != 1 || (!at && r->frame_len >= REGISTRY_ID_MAX))
 		return 0;
-	if (index == r->frame_cap) {
-		u32 cap = r->frame_cap ? 2 * r->frame_cap : 64;
-		struct frame_def *f = realloc(r->frames, cap * sizeof(*f));
-
-		if (!f)
-			return -ENOMEM;
-		r->frames = f;
-		r->frame_cap = cap;
-	}
+	if (array_room(r->frames, r->frame_cap, index + 1))
+		return -ENOMEM;
 	if (!at && map_put(&r->frame_of, d->h.id, index))
 		return -ENOMEM;
 	r->frame_len += !at;

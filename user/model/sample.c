@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/sample.h"
+#include "base/array.h"
 #include "model/model_priv.h"
 #include "model/scale.h"
 
@@ -45,15 +46,8 @@ static struct sample_row *row_of(struct samples *s, u32 row)
 
 	if (at)
 		return &s->rows[*at];
-	if (s->row_len == s->row_cap) {
-		u32 cap = s->row_cap ? 2 * s->row_cap : 8;
-		struct sample_row *p = realloc(s->rows, cap * sizeof(*p));
-
-		if (!p)
-			return NULL;
-		s->rows = p;
-		s->row_cap = cap;
-	}
+	if (array_room(s->rows, s->row_cap, s->row_len + 1))
+		return NULL;
 	if (map_put(&s->row_of, row, s->row_len))
 		return NULL;
 	s->rows[s->row_len] = (struct sample_row){ .row = row };
@@ -265,21 +259,15 @@ static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
 static int show_share(struct model *m, const struct stream *st, const struct model_share *share,
 		      u32 row)
 {
-	struct model_share *s = m->shares;
+	struct model_share *s;
 
 	if (!m->observer || !m->observer->event)
 		return 0;
-	if (m->share_len == m->share_cap) {
-		u32 cap = m->share_cap ? 2 * m->share_cap : 16;
-
-		s = realloc(s, cap * sizeof(*s));
-		if (!s)
-			return -ENOMEM;
-		m->shares = s;
-		m->share_cap = cap;
-	}
-	s[m->share_len] = *share;
-	s[m->share_len++].group = registry_name(&m->set, st->proc->rows[row].name);
+	if (array_room(m->shares, m->share_cap, m->share_len + 1))
+		return -ENOMEM;
+	s = &m->shares[m->share_len++];
+	*s = *share;
+	s->group = registry_name(&m->set, st->proc->rows[row].name);
 	return 0;
 }
 
@@ -481,7 +469,9 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 				    .incomplete = incomplete,
 				    .max_ns = x.wall };
 	count_duration(one.durations, x.wall);
-	own = sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits;
+	/* Looks of other times say nothing of one in which nobody looked. */
+	own = part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
+	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits);
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;

@@ -5,6 +5,14 @@
 
 #include "base/types.h"
 
+/* Sums of forged cycles stop at the largest number instead of wrapping, so
+ * that the check against the event's own cycles finds them. */
+static inline void cycles_add(u64 *to, u64 n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
 /* floor(part * amount / total); total > 0, part <= total. */
 u64 scale(u64 part, u64 amount, u64 total);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/sched.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,15 +55,8 @@ int sched_add(struct sched *s, const struct vmspan_span *r)
 		sched_gap(s, s->offs[SCHED_WAITING / 2 - 1].end);
 		sched_drop(s, SCHED_WAITING / 2);
 	}
-	if (s->len == s->cap) {
-		u32 cap = s->cap ? s->cap * 2 : 16;
-		struct off *offs = realloc(s->offs, cap * sizeof(*offs));
-
-		if (!offs)
-			return -ENOMEM;
-		s->offs = offs;
-		s->cap = cap;
-	}
+	if (array_room(s->offs, s->cap, s->len + 1))
+		return -ENOMEM;
 	s->offs[s->len++] = (struct off){ r->begin, r->end, reason, peer };
 	return 0;
 }

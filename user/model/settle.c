@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An event has ended: its sums become time and go into the rows. */
 #include "model/model_priv.h"
+#include "base/array.h"
 #include "model/scale.h"
 
 #include <errno.h>
@@ -104,15 +105,8 @@ static int settle_waits(struct model *m, const struct proc *p, const struct turn
 
 	if (!t->waits.len || s->discarded || !s->own)
 		return 0;
-	if (t->waits.len > m->event_wait_cap) {
-		struct model_wait *w =
-			realloc(m->event_waits, t->waits.len * 2 * sizeof(*m->event_waits));
-
-		if (!w)
-			return -ENOMEM;
-		m->event_waits = w;
-		m->event_wait_cap = t->waits.len * 2;
-	}
+	if (array_room(m->event_waits, m->event_wait_cap, t->waits.len))
+		return -ENOMEM;
 	for (i = 0; i < t->waits.len; i++) {
 		const struct turn_wait *w = &t->waits.at[i];
 		u64 ns = scale(min_u64(w->cycles, s->own), s->ledger.event_wall_ns, s->own);
@@ -136,14 +130,8 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 	const struct proc *p = st->proc;
 	u32 i;
 
-	if (t->share_len > m->share_cap) {
-		struct model_share *s = realloc(m->shares, t->share_len * 2 * sizeof(*s));
-
-		if (!s)
-			return -ENOMEM;
-		m->shares = s;
-		m->share_cap = t->share_len * 2;
-	}
+	if (array_room(m->shares, m->share_cap, t->share_len))
+		return -ENOMEM;
 	for (i = 0; i < t->share_len; i++) {
 		const struct share *sh = &t->shares[i];
 
@@ -190,6 +178,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 
 	if (!model_in_range(m, begin_ns))
 		return 0;
+	t->cpu_coarse = e && (e->h.depth & VMSPAN_F_COARSE);
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
 			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, incomplete, &s);

@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include "base/buf.h"
+#include "model/parts.h"
 #include "model/stats.h"
 
 struct snapshot_process {
@@ -57,6 +58,7 @@ struct snapshot {
 	struct ledger ledger;
 	struct loss_stats losses;
 	struct repair_stats repairs;
+	struct part_off parts[TRACE_PARTS]; /* how long each was switched off */
 	u64 spans, records; /* received */
 	u64 inputs, frames; /* marks received */
 	struct intern *names; /* owns all strings above */
@@ -70,6 +72,8 @@ struct snapshot *snapshot_take(const struct model *m);
  * `then` may be NULL. max_ns is that of `now`. NULL without memory. */
 struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then);
 void snapshot_free(struct snapshot *s);
+/* The group of that name, or NULL. Looks at all of them. */
+const struct snapshot_group *snapshot_group(const struct snapshot *s, const char *name);
 
 /*
  * The same in little memory, for views that keep many moments, without waits:

@@ -29,7 +29,7 @@ static inline int grow(void *array, u32 len, u32 *cap, size_t size)
 	return len < *cap ? 0 : array_double(array, cap, size);
 }
 
-void turn_reset(struct turn *t, u32 iteration, u64 uid)
+void turn_reset(struct turn *t, u32 iteration, u64 uid, u64 hole_cycles)
 {
 	struct turn keep = *t;
 
@@ -38,6 +38,7 @@ void turn_reset(struct turn *t, u32 iteration, u64 uid)
 	*t = (struct turn){
 		.uid = uid,
 		.iteration = iteration,
+		.hole_cycles = hole_cycles,
 		.pend = keep.pend,
 		.pend_cap = keep.pend_cap,
 		.shares = keep.shares,
@@ -68,25 +69,18 @@ void turn_free(struct turn *t)
 	*t = (struct turn){ 0 };
 }
 
-/* Sums of forged cycles stop at the largest number instead of wrapping, so
- * that the check against the event's own cycles finds them. */
-static void add(u64 *to, u64 n)
-{
-	if (__builtin_add_overflow(*to, n, to))
-		*to = UINT64_MAX;
-}
-
 static void inside_add(struct inside *to, const struct inside *in)
 {
-	add(&to->cycles, in->cycles);
+	cycles_add(&to->cycles, in->cycles);
 	/* Most stays have none of the others. */
-	if (!(in->nested | in->blocked | in->gc | in->off))
+	if (!(in->nested | in->blocked | in->gc | in->off | in->room.count))
 		return;
-	add(&to->nested, in->nested);
-	add(&to->blocked, in->blocked);
-	add(&to->gc, in->gc);
-	add(&to->off, in->off);
-	add(&to->preempted, in->preempted);
+	cycles_add(&to->nested, in->nested);
+	cycles_add(&to->blocked, in->blocked);
+	cycles_add(&to->gc, in->gc);
+	cycles_add(&to->off, in->off);
+	cycles_add(&to->preempted, in->preempted);
+	hole_add(&to->room, &in->room);
 }
 
 /*
@@ -101,7 +95,7 @@ static struct inside pend_take(struct turn *t, u16 depth, u64 begin)
 		const struct pend *p = &t->pend[--t->pend_len];
 
 		if (p->end <= begin && p->in.cycles)
-			add(&t->orphans, p->in.cycles);
+			cycles_add(&t->orphans, p->in.cycles);
 		else
 			inside_add(&in, &p->in);
 	}
@@ -246,12 +240,14 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.gc += top->gc;
 		within.cpu += top->cpu;
 		within.preempted += top->preempted;
+		hole_add(&within.room, &top->room);
 	}
 	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
 	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
+	o.room = valid ? in->room : within.room;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 	/* Nothing shallower was closed in between, so the same stays are open
 	 * around both: whoever takes in one will take in the other. */
@@ -261,6 +257,7 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		top->gc += o.gc;
 		top->cpu += o.cpu;
 		top->preempted += o.preempted;
+		hole_add(&top->room, &o.room);
 		top->ticks += o.ticks;
 		top->depth = depth;
 		top->seq = seq;
@@ -286,14 +283,14 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 		off->cycles[i] -= less;
 		total -= less;
 	}
-	add(&t->off, total);
+	cycles_add(&t->off, total);
 	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
 	*self -= total;
-	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
-	add(&t->blocked, waited);
-	add(&in->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
-	add(&in->blocked, waited);
-	add(&in->off, total);
+	cycles_add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&t->blocked, waited);
+	cycles_add(&in->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&in->blocked, waited);
+	cycles_add(&in->off, total);
 }
 
 /* What every stay has: the stays in it, its cycles, its time off the CPU. */
@@ -311,7 +308,8 @@ static int stay_measure(struct turn *t, const struct turn_rules *rules, const st
 	u64 cycles = s->end - s->begin;
 
 	m->in = pend_take(t, depth, s->begin);
-	m->exact = rules->sched && rules->sched->from <= s->begin;
+	m->exact = rules->sched && rules->sched->from <= s->begin &&
+		   !part_lacks(rules->parts, TRACE_BLOCKING, s->begin, s->end);
 	if (rules->sched &&
 	    sched_take(rules->sched, s->begin, s->end, &m->off, m->exact ? &t->waits : NULL))
 		return -ENOMEM;
@@ -323,8 +321,12 @@ static int stay_measure(struct turn *t, const struct turn_rules *rules, const st
 	out->cycles = cycles;
 	out->self = cycles - m->in.cycles;
 	m->in.cycles = cycles;
-	if (m->exact)
+	if (m->exact) {
 		take_off(t, &m->off, &out->self, &m->in);
+	} else if (out->self > t->hole_cycles && s->h.type != VMSPAN_BLOCK) {
+		hole_stay(&t->room, out->self, t->hole_cycles);
+		hole_stay(&m->in.room, out->self, t->hole_cycles);
+	}
 	out->blocked = m->in.blocked;
 	out->gc = m->in.gc;
 	return 0;
@@ -352,22 +354,22 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 							    : SPAN_KEPT;
 	switch (out->fate) {
 	case SPAN_KEPT:
-		add(&tc->self, out->self);
-		add(&t->self, out->self);
+		cycles_add(&tc->self, out->self);
+		cycles_add(&t->self, out->self);
 		for (i = VMSPAN_OFF_PREEMPTED; m.exact && i < VMSPAN_OFF_REASONS; i++)
 			tc->off.cycles[i] += m.off.cycles[i];
 		break;
 	case SPAN_MOVED:
-		add(&t->moved, out->self);
+		cycles_add(&t->moved, out->self);
 		break;
 	case SPAN_STALE:
-		add(&t->stale, out->self);
+		cycles_add(&t->stale, out->self);
 		break;
 	case SPAN_LOST:
-		add(&tc->unsure, out->self);
+		cycles_add(&tc->unsure, out->self);
 		break;
 	case SPAN_BAD:
-		add(&t->lost, out->self);
+		cycles_add(&t->lost, out->self);
 		break;
 	}
 	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
@@ -387,14 +389,14 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 	return pend_leave(t, depth, s->end, &m.in);
 }
 
-/* Nothing lies in the span, nothing happened to it, and another of its depth
- * has closed before it. */
+/* Nothing lies in the span, nothing has happened to it nor can have, and another
+ * of its depth has closed before it. */
 static bool span_plain(const struct turn *t, const struct turn_rules *rules,
 		       const struct vmspan_span *s, u16 depth)
 {
 	return t->pend_len && t->pend[t->pend_len - 1].depth == depth && !rules->sched &&
 	       !(s->h.depth & VMSPAN_F_PART) && s->cpu_begin == s->cpu_end && s->end >= s->begin &&
-	       s->begin > rules->gap_cycles;
+	       s->end - s->begin <= t->hole_cycles && s->begin > rules->gap_cycles;
 }
 
 /* The same as what turn_span() does to all others, for most of them. */
@@ -408,8 +410,8 @@ static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_
 	u32 i;
 
 	*out = (struct stay){ SPAN_KEPT, in.cycles, in.cycles, 0, 0 };
-	add(&tc->self, in.cycles);
-	add(&t->self, in.cycles);
+	cycles_add(&tc->self, in.cycles);
+	cycles_add(&t->self, in.cycles);
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
 
@@ -420,7 +422,7 @@ static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_
 	}
 	p->seq = seq;
 	p->end = t->last_end = s->end;
-	add(&p->in.cycles, in.cycles);
+	cycles_add(&p->in.cycles, in.cycles);
 	return 0;
 }
 
@@ -454,13 +456,13 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	if (out->fate == SPAN_KEPT && s->begin <= rules->gap_cycles)
 		out->fate = SPAN_LOST;
 	if (out->fate == SPAN_BAD) {
-		add(&t->lost, out->self);
+		cycles_add(&t->lost, out->self);
 	} else if (s->h.type == VMSPAN_GC) {
-		add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, out->self);
-		add(&m.in.gc, out->self);
+		cycles_add(out->fate == SPAN_LOST ? &t->unsure_gc : &t->gc, out->self);
+		cycles_add(&m.in.gc, out->self);
 	} else {
-		add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, out->self);
-		add(&m.in.blocked, out->self);
+		cycles_add(out->fate == SPAN_LOST ? &t->unsure_blocked : &t->blocked, out->self);
+		cycles_add(&m.in.blocked, out->self);
 	}
 	return pend_leave(t, depth, s->end, &m.in);
 }
@@ -470,9 +472,9 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	struct inside in = { .cycles = end - begin, .nested = end - begin };
 
 	/* Of its spans nothing may wait here: they are of its own event. */
-	add(&t->nested, in.cycles);
-	add(&t->nested_wall_ns, wall_ns);
-	add(&t->nested_cpu_ns, cpu_ns);
+	cycles_add(&t->nested, in.cycles);
+	cycles_add(&t->nested_wall_ns, wall_ns);
+	cycles_add(&t->nested_cpu_ns, cpu_ns);
 	return pend_leave(t, depth, end, &in);
 }
 
@@ -481,9 +483,9 @@ void turn_off(struct turn *t, const struct off_sum *off)
 	u64 total = off_total(off);
 
 	t->native_off = *off;
-	add(&t->off, total);
-	add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
-	add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&t->off, total);
+	cycles_add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
 }
 
 u64 turn_roots(const struct turn *t)
@@ -492,198 +494,6 @@ u64 turn_roots(const struct turn *t)
 	u32 i;
 
 	for (i = 0; i < t->pend_len; i++)
-		add(&sum, t->pend[i].in.cycles);
+		cycles_add(&sum, t->pend[i].in.cycles);
 	return sum;
-}
-
-/* The parts of the ledger that are not compartments, in this order. */
-enum {
-	PART_GC,
-	PART_BLOCKED,
-	PART_NATIVE,
-	PART_PREEMPTED,
-	PART_MOVED,
-	PART_STALE,
-	PART_LOST,
-	PARTS
-};
-
-/* Now it is known whether records of this event are missing. */
-static void turn_decide(struct turn *t, bool incomplete)
-{
-	u32 i;
-
-	add(incomplete ? &t->lost : &t->gc, t->unsure_gc);
-	add(incomplete ? &t->lost : &t->blocked, t->unsure_blocked);
-	t->unsure_gc = t->unsure_blocked = 0;
-	for (i = 0; i < t->comp_len; i++) {
-		struct turn_comp *tc = &t->comps[i];
-
-		add(incomplete ? &t->lost : &t->self, tc->unsure);
-		if (!incomplete)
-			add(&tc->self, tc->unsure);
-		tc->unsure = 0;
-	}
-}
-
-/* Cycles -> ns for every part. */
-static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, struct ledger *l,
-			  bool *discarded)
-{
-	u32 n = PARTS + t->comp_len, i;
-	unsigned __int128 all = (unsigned __int128)t->self + t->gc + t->blocked + t->preempted +
-				t->moved + t->stale + t->lost;
-	u64 used = (u64)all;
-	u64 *part, *out;
-
-	if (n > t->scratch_cap) {
-		u64 *p = realloc(t->scratch, (size_t)n * 2 * 3 * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		t->scratch = p;
-		t->scratch_cap = n * 2;
-	}
-	part = t->scratch;
-	out = part + t->scratch_cap;
-	*discarded = all > own || t->slept;
-	if (*discarded || !own) {
-		memset(out, 0, n * sizeof(*out));
-		out[*discarded || incomplete ? PART_LOST : PART_NATIVE] = wall;
-	} else {
-		part[PART_GC] = t->gc;
-		part[PART_BLOCKED] = t->blocked;
-		part[PART_NATIVE] = incomplete ? 0 : own - used;
-		part[PART_PREEMPTED] = t->preempted;
-		part[PART_MOVED] = t->moved;
-		part[PART_STALE] = t->stale;
-		part[PART_LOST] = t->lost + (incomplete ? own - used : 0);
-		for (i = 0; i < t->comp_len; i++)
-			part[PARTS + i] = t->comps[i].self;
-		apportion(part, n, own, wall, out, out + t->scratch_cap);
-	}
-	*l = (struct ledger){
-		.gc_ns = out[PART_GC],
-		.blocked_ns = out[PART_BLOCKED],
-		.native_ns = out[PART_NATIVE] + out[PART_PREEMPTED],
-		.preempted_ns = out[PART_PREEMPTED],
-		.moved_ns = out[PART_MOVED],
-		.stale_ns = out[PART_STALE],
-		.lost_ns = out[PART_LOST],
-		.event_wall_ns = wall,
-	};
-	for (i = VMSPAN_OFF_PREEMPTED; t->exact && own && !*discarded && i < VMSPAN_OFF_REASONS;
-	     i++)
-		l->native_off_ns[i] = scale(min_u64(t->native_off.cycles[i], own), wall, own);
-	for (i = 0; i < t->comp_len; i++) {
-		t->comps[i].self_ns = out[PARTS + i];
-		l->self_ns += out[PARTS + i];
-	}
-	return 0;
-}
-
-/* Adds what a compartment was off the CPU to one of its groups. */
-static void share_off(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
-{
-	u32 i;
-
-	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
-		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
-}
-
-/* Adds what each compartment has of its own to its groups. */
-static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
-{
-	u32 i, k;
-
-	for (i = 0; i < t->comp_len; i++) {
-		const struct turn_comp *tc = &t->comps[i];
-
-		for (k = 0; k < tc->share_count; k++) {
-			struct share *sh = &t->shares[tc->shares[k]];
-
-			sh->self_ns += tc->self_ns;
-			if (off)
-				share_off(sh, tc, own, wall);
-		}
-	}
-}
-
-static void share_sum(struct share *sh)
-{
-	u32 i;
-
-	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
-	for (i = 0; i < sh->outer_len; i++) {
-		const struct outer *o = &sh->outer[i];
-
-		sh->charged += o->charged;
-		sh->blocked += o->blocked;
-		sh->gc += o->gc;
-		sh->cpu += o->cpu;
-		sh->preempted += o->preempted;
-		sh->ticks += o->ticks;
-	}
-	sh->spans = sh->stayed + sh->moved + sh->stale;
-}
-
-/* Less than this the two clocks may differ by: their reads, interrupts. */
-#define STOLEN_NS 100000
-
-static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
-{
-	u64 on;
-
-	if (!t->exact || !own || !cpu)
-		return 0;
-	on = wall - scale(min_u64(t->off, own), wall, own);
-	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
-}
-
-int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
-		struct settlement *out)
-{
-	u64 own = cycles - min_u64(cycles, t->nested);
-	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
-	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
-	/* The thread's own clock also counts the way into and out of a switch. */
-	u64 on = own - min_u64(own, t->off), active;
-	u32 i;
-	int rc;
-
-	turn_decide(t, incomplete);
-	active = own - min_u64(own, t->blocked);
-	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
-	if (rc)
-		return rc;
-	out->cpu_ns = cpu;
-	out->own = own;
-	out->stolen_ns = stolen(t, own, wall, cpu);
-	for (i = 0; i < t->share_len; i++) {
-		share_sum(&t->shares[i]);
-		t->shares[i].self_ns = 0;
-		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
-	}
-	shares_self(t, own, wall, t->off && own && !out->discarded);
-	for (i = 0; i < t->share_len; i++) {
-		struct share *sh = &t->shares[i];
-		u64 inside;
-
-		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
-		if (out->discarded || !own)
-			continue;
-		sh->gc_ns = scale(min_u64(sh->gc, own), wall, own);
-		sh->blocked_ns = scale(min_u64(sh->blocked, own), wall, own);
-		sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
-		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
-		/* Rounding may give a part a ns more than the whole has. */
-		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
-		if (t->exact && on)
-			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
-		else if (active)
-			sh->cpu_ns = scale(
-				min_u64(sh->charged - min_u64(sh->charged, sh->blocked), active),
-				cpu, active);
-	}
-	return 0;
 }

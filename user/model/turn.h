@@ -18,7 +18,9 @@
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
 
+#include "model/hole.h"
 #include "model/model.h"
+#include "model/parts.h"
 #include "model/registry.h"
 #include "model/sched.h"
 
@@ -26,6 +28,7 @@
 struct inside {
 	u64 cycles, nested, blocked, gc;
 	u64 off, preempted; /* off the CPU for any reason; by others */
+	struct hole_room room; /* where the scheduler's record does not tell */
 };
 
 struct pend {
@@ -39,6 +42,7 @@ struct pend {
 struct outer {
 	u64 begin, seq;
 	u64 charged, blocked, gc, cpu, preempted, ticks;
+	struct hole_room room;
 	u16 depth;
 };
 
@@ -49,6 +53,7 @@ struct share {
 	u32 outer_len, outer_cap;
 	/* settled: their sum, the sums of outer[] in cycles, and ns */
 	u64 spans, ticks, charged, blocked, gc, cpu, preempted;
+	struct hole_room room;
 	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
 };
@@ -67,7 +72,9 @@ struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
 	bool flawed; /* lacks data for a reason its records do not show */
+	bool cpu_coarse; /* its CPU time is only about right */
 	bool slept; /* the machine did, in it: its cycles are not those of its time */
+	u64 hole_cycles; /* HOLE_NS */
 	u64 closed; /* records taken in */
 	struct pend *pend;
 	u32 pend_len, pend_cap;
@@ -80,6 +87,7 @@ struct turn {
 	u32 share_parked, comp_parked;
 	u64 self, gc, blocked, preempted, moved, stale, lost; /* cycles, exclusive */
 	u64 off; /* cycles off the CPU, whatever they count as */
+	struct hole_room room;
 	struct off_sum native_off; /* of them: in no stay */
 	bool exact; /* all of it is covered by the scheduler's record */
 	/* Of stays that may have been open while records were lost. The event's
@@ -98,6 +106,7 @@ struct turn_rules {
 	enum nested_mode nested;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
 	struct sched *sched; /* the thread's, or NULL */
+	const struct parts *parts;
 	struct row *rows; /* of the process */
 };
 
@@ -112,7 +121,7 @@ struct settlement {
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 
-void turn_reset(struct turn *t, u32 iteration, u64 uid);
+void turn_reset(struct turn *t, u32 iteration, u64 uid, u64 hole_cycles);
 void turn_free(struct turn *t);
 
 /* What became of a stay, in cycles. */
@@ -143,7 +152,7 @@ void turn_off(struct turn *t, const struct off_sum *off);
 /* Cycles of everything taken in at the outermost level. */
 u64 turn_roots(const struct turn *t);
 /*
- * Settles the event, which took `cycles` and `wall_ns`, `cpu_ns` of them on a
+ * turn_settle.c: settles the event, which took `cycles` and `wall_ns`, `cpu_ns` of them on a
  * CPU, nested events included. Fills the ns fields of shares and comps.
  * incomplete: records are missing, so native time is not known.
  */

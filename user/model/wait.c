@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/wait.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +16,8 @@ int waits_add(struct turn_waits *w, const struct peer *p, u64 begin, u64 end)
 {
 	if (w->len == WAITS_TURN)
 		return 0;
-	if (w->len == w->cap) {
-		u32 cap = w->cap ? w->cap * 2 : 8;
-		struct turn_wait *at = realloc(w->at, cap * sizeof(*at));
-
-		if (!at)
-			return -ENOMEM;
-		w->at = at;
-		w->cap = cap;
-	}
+	if (array_room(w->at, w->cap, w->len + 1))
+		return -ENOMEM;
 	w->at[w->len++] = (struct turn_wait){ *p, WAIT_OPEN, begin, end - begin, 1 };
 	w->open++;
 	return 0;
@@ -96,15 +90,8 @@ struct wait_row *wait_row_of(struct wait_rows *w, const struct wait_row *key)
 		if (key->peer_pid)
 			return wait_row_of(w, &others);
 	}
-	if (w->len == w->cap) {
-		u32 cap = w->cap ? w->cap * 2 : 16;
-		struct wait_row *rows = realloc(w->rows, cap * sizeof(*rows));
-
-		if (!rows)
-			return NULL;
-		w->rows = rows;
-		w->cap = cap;
-	}
+	if (array_room(w->rows, w->cap, w->len + 1))
+		return NULL;
 	if (map_put(&w->at, hash, w->len))
 		return NULL;
 	w->rows[w->len] = *key;

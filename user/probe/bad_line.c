@@ -16,6 +16,12 @@ int bad_line(struct bad_line *b, const char *word, const char *why)
 	return 0;
 }
 
+int bad_line_section(struct bad_line *b, const char *section)
+{
+	b->section |= !b->why[0] && *section;
+	return bad_line(b, section, *section ? "no such section" : "a value before any section");
+}
+
 int bad_line_text(struct bad_line *b, char *to, size_t cap, const char *value)
 {
 	if (!*value)
@@ -37,11 +43,21 @@ int bad_line_yes(struct bad_line *b, bool *to, const char *value)
 int bad_line_show(const struct bad_line *b, const char *text, const char *where, int line,
 		  struct err *err)
 {
-	const char *s = text, *why = b->why, *e, *at;
-	int i, n, column = 0;
+	const char *s = text, *header = NULL, *why = b->why, *e, *at;
+	int i, n, column = 0, header_line = 0;
 
-	for (i = 1; i < line && (e = strchr(s, '\n')); i++)
+	for (i = 1; i < line && (e = strchr(s, '\n')); i++) {
+		if (*s == '[') {
+			header = s;
+			header_line = i;
+		}
 		s = e + 1;
+	}
+	/* inih complains of the line below a section that is bad. */
+	if (header && b->section) {
+		s = header;
+		line = header_line;
+	}
 	n = (int)strcspn(s, "\n");
 	at = b->word[0] ? strstr(s, b->word) : NULL;
 	/* A line inih cannot read is not handed on, so the complaint at hand may

@@ -14,11 +14,14 @@
 struct bad_line {
 	char why[160]; /* "": nothing so far */
 	char word[64];
+	bool section; /* it is the section's name that is bad */
 };
 
 /* inih goes on after an error and names the first bad line: so the first
  * complaint is kept. Always 0. */
 int bad_line(struct bad_line *b, const char *word, const char *why);
+/* The same of a section's name. */
+int bad_line_section(struct bad_line *b, const char *section);
 /* Copies a value that may be set once to `to`, of `cap` bytes. */
 int bad_line_text(struct bad_line *b, char *to, size_t cap, const char *value);
 /* "yes" or "no". */

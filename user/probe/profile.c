@@ -67,7 +67,7 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 						     value);
 		return bad_line(&c->bad, key, "no such role in [probes]");
 	}
-	return bad_line(&c->bad, section, "no such section");
+	return bad_line_section(&c->bad, section);
 }
 
 int profile_parse(const char *text, const char *where, struct profile *p, struct err *err)

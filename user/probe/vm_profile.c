@@ -114,8 +114,8 @@ static int take_profile(struct parse *c, const char *key, const char *value)
 	if (!strcmp(key, "vm")) {
 		kind = find(kinds, VM_KINDS, value);
 		p->kind = kind < 0 ? VM_NONE : (enum vm_kind)kind;
-		return kind >= 0 ||
-		       bad_line(&c->bad, value, "no such VM: cpython, php, ruby, jvm, postgres");
+		return kind >= 0 || bad_line(&c->bad, value,
+					     "not a known VM: cpython, php, ruby, jvm, postgres");
 	}
 	return bad_line(&c->bad, key, "no such key in [profile]");
 }
@@ -245,7 +245,7 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return take_rule(c, key, value, section[0] == 'g');
 	if (!strncmp(section, "layout ", 7))
 		return take_layout(c, section + 7, key, value);
-	return bad_line(&c->bad, section, "no such section");
+	return bad_line_section(&c->bad, section);
 }
 
 /* The offsets a VM's layout must have. */

@@ -402,11 +402,13 @@ static void note_write(struct rec_reader *r)
 		note_add(r, "%" PRIu64 " bytes behind the last whole chunk were not read",
 			 r->tail_bytes);
 	if (r->bad_chunks)
-		note_add(r, "%" PRIu64 " chunks are damaged or missing", r->bad_chunks);
+		note_add(r, "%" PRIu64 " chunk%s damaged or missing", r->bad_chunks,
+			 r->bad_chunks == 1 ? " is" : "s are");
 	if (r->bad_bytes)
 		note_add(r, "%" PRIu64 " bytes between chunks made no sense", r->bad_bytes);
 	if (r->lost_records)
-		note_add(r, "%" PRIu64 " records are missing for that", r->lost_records);
+		note_add(r, "%" PRIu64 " record%s missing for that", r->lost_records,
+			 r->lost_records == 1 ? " is" : "s are");
 	if (r->unknown)
 		note_add(r, "%" PRIu64 " items of a later version of the format were skipped",
 			 r->unknown);

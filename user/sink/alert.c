@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/alert.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "sink/alert_proc.h"
 #include "sink/sink.h"
@@ -341,15 +342,8 @@ static void fill(const struct alerts *a, struct alert *x, const struct model_eve
 
 static int queue_push(struct alerts *a, struct watched *w)
 {
-	if (a->queue_len == a->queue_cap) {
-		u32 cap = a->queue_cap ? 2 * a->queue_cap : 16;
-		struct watched **q = realloc(a->queue, cap * sizeof(struct watched *));
-
-		if (!q)
-			return -ENOMEM;
-		a->queue = q;
-		a->queue_cap = cap;
-	}
+	if (array_room(a->queue, a->queue_cap, a->queue_len + 1))
+		return -ENOMEM;
 	a->queue[a->queue_len++] = w;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/alert_tree.h"
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -255,15 +256,8 @@ static void note_cpu(struct tree *t, u16 cpu)
 
 static int wait_push(struct forest *f, u16 depth, struct tree_node *n)
 {
-	if (f->len == f->cap) {
-		u32 cap = f->cap ? 2 * f->cap : 16;
-		struct waiting *w = realloc(f->wait, cap * sizeof(*w));
-
-		if (!w)
-			return -ENOMEM;
-		f->wait = w;
-		f->cap = cap;
-	}
+	if (array_room(f->wait, f->cap, f->len + 1))
+		return -ENOMEM;
 	f->wait[f->len++] = (struct waiting){ depth, n };
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/chrome.h"
+#include "base/array.h"
 #include "base/map.h"
 #include "sink/complete.h"
 #include "sink/figures.h"
@@ -104,22 +105,6 @@ static void put_metadata(struct chrome *c, const char *what, u32 pid, u32 track,
 	json_end_object(j);
 }
 
-/* Room for one more entry of an array that doubles. */
-static int grow(void *array, u32 len, u32 *cap, size_t size)
-{
-	void **at = array, *p;
-	u32 want = *cap ? *cap * 2 : 16;
-
-	if (len < *cap)
-		return 0;
-	p = realloc(*at, want * size);
-	if (!p)
-		return -ENOMEM;
-	*at = p;
-	*cap = want;
-	return 0;
-}
-
 static int set_name(char **at, const char *name)
 {
 	char *copy;
@@ -141,7 +126,7 @@ static int name_process(struct chrome *c, u32 pid, const char *name)
 
 	if (known)
 		return set_name(&c->process[*known].name, name);
-	if (grow(&c->process, c->process_count, &c->process_cap, sizeof(*p)) ||
+	if (array_room(c->process, c->process_cap, c->process_count + 1) ||
 	    map_put(&c->processes, pid, c->process_count))
 		return -ENOMEM;
 	p = &c->process[c->process_count++];
@@ -153,7 +138,7 @@ static int new_thread(struct chrome *c, const struct model_thread *t, u64 *index
 {
 	u64 key, track = t->tid;
 
-	if (grow(&c->thread, c->thread_count, &c->thread_cap, sizeof(*c->thread)))
+	if (array_room(c->thread, c->thread_cap, c->thread_count + 1))
 		return -ENOMEM;
 	for (;; track += TRACK_STEP) {
 		key = (u64)t->pid << 32 | (u32)track;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/collapsed.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "sink/samples.h"
 
@@ -59,16 +60,9 @@ static u32 find_node(struct collapsed *c, u32 parent, u32 name)
 		return (u32)*known;
 	if (c->count == NODES_MAX)
 		return parent;
-	if (c->count == c->cap) {
-		u32 cap = c->cap ? c->cap * 2 : 64;
-		struct node *p = realloc(c->nodes, cap * sizeof(*p));
-
-		if (!p) {
-			c->rc = -ENOMEM;
-			return parent;
-		}
-		c->nodes = p;
-		c->cap = cap;
+	if (array_room(c->nodes, c->cap, c->count + 1)) {
+		c->rc = -ENOMEM;
+		return parent;
 	}
 	if (map_put(&c->node_of, key, c->count)) {
 		c->rc = -ENOMEM;

@@ -97,14 +97,34 @@ static void judge(struct compare_row *r)
 		r->change = CHANGE_FASTER;
 }
 
-static const struct snapshot_group *find_group(const struct snapshot *s, const char *name)
+static int by_name(const void *a, const void *b)
 {
+	const struct snapshot_group *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+/* By name, to be searched: a recording may have a quarter of a million groups.
+ * Owned by the caller; NULL without memory. */
+static const struct snapshot_group **sorted_groups(const struct snapshot *s)
+{
+	const struct snapshot_group **sorted = calloc(s->group_count + 1, sizeof(*sorted));
 	u32 i;
 
+	if (!sorted)
+		return NULL;
 	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i];
-	return NULL;
+		sorted[i] = &s->groups[i];
+	qsort(sorted, s->group_count, sizeof(*sorted), by_name);
+	return sorted;
+}
+
+static const struct group_stats *stats_of(const struct snapshot_group **sorted, u32 n,
+					  const struct snapshot_group *like)
+{
+	const struct snapshot_group **at = bsearch(&like, sorted, n, sizeof(*sorted), by_name);
+
+	return at ? &(*at)->stats : NULL;
 }
 
 /* What the mean has grown by; the order within a kind of change. */
@@ -128,29 +148,33 @@ struct compare_row *compare_rows(const struct snapshot *a, const struct snapshot
 				 const struct view *v, u32 *n)
 {
 	struct compare_row *rows = calloc(a->group_count + b->group_count + 1, sizeof(*rows));
+	const struct snapshot_group **in_a = sorted_groups(a), **in_b = sorted_groups(b);
+	const struct snapshot_group *g;
 	u32 i;
 
 	*n = 0;
-	for (i = 0; rows && i < a->group_count; i++) {
-		const struct snapshot_group *g = &a->groups[i], *other = find_group(b, g->name);
-
+	if (!rows || !in_a || !in_b) {
+		free(rows);
+		rows = NULL;
+		goto out;
+	}
+	for (g = a->groups; g < a->groups + a->group_count; g++)
 		if (group_matches(g->name, v->glob))
-			rows[(*n)++] = (struct compare_row){ .name = g->name,
-							     .a = &g->stats,
-							     .b = other ? &other->stats : NULL };
-	}
-	for (i = 0; rows && i < b->group_count; i++) {
-		const struct snapshot_group *g = &b->groups[i];
-
-		if (group_matches(g->name, v->glob) && !find_group(a, g->name))
+			rows[(*n)++] =
+				(struct compare_row){ .name = g->name,
+						      .a = &g->stats,
+						      .b = stats_of(in_b, b->group_count, g) };
+	for (g = b->groups; g < b->groups + b->group_count; g++)
+		if (group_matches(g->name, v->glob) && !stats_of(in_a, a->group_count, g))
 			rows[(*n)++] = (struct compare_row){ .name = g->name, .b = &g->stats };
-	}
-	for (i = 0; rows && i < *n; i++)
+	for (i = 0; i < *n; i++)
 		judge(&rows[i]);
-	if (rows)
-		qsort(rows, *n, sizeof(*rows), compare_order);
+	qsort(rows, *n, sizeof(*rows), compare_order);
 	if (v->limit && v->limit < *n)
 		*n = v->limit;
+out:
+	free(in_a);
+	free(in_b);
 	return rows;
 }
 

@@ -4,6 +4,7 @@
  * when it closes: it takes the deeper trees of its event that still wait.
  */
 #include "sink/explain_priv.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -136,16 +137,9 @@ static int leave(struct pending *p, struct node *n, u32 iteration, u16 depth)
 			return 0;
 		}
 	}
-	if (p->len == p->cap) {
-		u32 cap = p->cap ? p->cap * 2 : 16;
-
-		r = realloc(p->roots, cap * sizeof(*r));
-		if (!r) {
-			node_free(n);
-			return -ENOMEM;
-		}
-		p->roots = r;
-		p->cap = cap;
+	if (array_room(p->roots, p->cap, p->len + 1)) {
+		node_free(n);
+		return -ENOMEM;
 	}
 	p->roots[p->len++] = (struct root){ n, iteration, depth };
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/flows.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,15 +40,8 @@ static int find_side(struct flows *f, u32 pid, struct flow_side **side)
 	}
 	if (f->count == FLOW_PROCESSES)
 		return 0;
-	if (f->count == f->cap) {
-		u32 cap = f->cap ? f->cap * 2 : 4;
-		struct flow_side *p = realloc(f->sides, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		f->sides = p;
-		f->cap = cap;
-	}
+	if (array_room(f->sides, f->cap, f->count + 1))
+		return -ENOMEM;
 	if (map_put(&f->side_of, pid, f->count))
 		return -ENOMEM;
 	*side = &f->sides[f->count++];

@@ -5,6 +5,7 @@
  * group, until a span closes that began before it.
  */
 #include "sink/html_int.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,15 +24,8 @@ int html_edges_add(struct html_edges *e, u32 from, u32 to, u64 calls, u64 ns)
 		at = map_get(&e->index, (u64)from << 32 | to);
 	}
 	if (!at) {
-		if (e->len == e->cap) {
-			u32 cap = e->cap ? e->cap * 2 : 64;
-			struct html_edge *p = realloc(e->edge, cap * sizeof(*p));
-
-			if (!p)
-				return -ENOMEM;
-			e->edge = p;
-			e->cap = cap;
-		}
+		if (array_room(e->edge, e->cap, e->len + 1))
+			return -ENOMEM;
 		if (map_put(&e->index, (u64)from << 32 | to, e->len))
 			return -ENOMEM;
 		e->edge[e->len++] = (struct html_edge){ from, to, calls, ns };
@@ -89,15 +83,8 @@ static int leave(struct html_thread *t, const struct html_pending *n)
 			last->group = NAME_OTHER;
 		return 0;
 	}
-	if (t->pending_len == t->pending_cap) {
-		u32 cap = t->pending_cap ? t->pending_cap * 2 : 32;
-		struct html_pending *p = realloc(t->pending, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		t->pending = p;
-		t->pending_cap = cap;
-	}
+	if (array_room(t->pending, t->pending_cap, t->pending_len + 1))
+		return -ENOMEM;
 	t->pending[t->pending_len++] = *n;
 	return 0;
 }

@@ -5,6 +5,7 @@
  * has gone sets a floor: everything longer is there.
  */
 #include "sink/html_int.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,16 +78,9 @@ int html_events_add(struct html_events *l, struct html_event *e)
 		l->dropped++;
 		return 0;
 	}
-	if (l->len == l->cap) {
-		u32 cap = l->cap ? l->cap * 2 : 256;
-		struct html_event *p = realloc(l->event, cap * sizeof(*p));
-
-		if (!p) {
-			free(e->nodes);
-			return -ENOMEM;
-		}
-		l->event = p;
-		l->cap = cap;
+	if (array_room(l->event, l->cap, l->len + 1)) {
+		free(e->nodes);
+		return -ENOMEM;
 	}
 	l->event[l->len++] = *e;
 	l->nodes += e->node_len;

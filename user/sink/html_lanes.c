@@ -4,6 +4,7 @@
  * outgrown the buckets, so memory stays the same whatever its length.
  */
 #include "sink/html_int.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,18 +73,8 @@ static void halve(struct html_lanes *l)
 
 static int reach(struct html_lane *lane, u32 len)
 {
-	if (len > lane->cap) {
-		u32 cap = lane->cap ? lane->cap : 64;
-		struct html_bucket *p;
-
-		while (cap < len)
-			cap *= 2;
-		p = realloc(lane->bucket, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		lane->bucket = p;
-		lane->cap = cap;
-	}
+	if (array_room(lane->bucket, lane->cap, len))
+		return -ENOMEM;
 	if (len > lane->len) {
 		memset(lane->bucket + lane->len, 0, (len - lane->len) * sizeof(*lane->bucket));
 		lane->len = len;

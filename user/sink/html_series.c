@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Heap sizes and other values over time, and the collections. */
 #include "sink/html_int.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -61,15 +62,8 @@ int html_heap_point(struct html_heap *h, u32 pid, u32 label, u64 time_ns, s64 va
 	}
 	if (s->len == HTML_POINTS_MAX)
 		thin(s);
-	if (s->len == s->cap) {
-		u32 cap = s->cap ? s->cap * 2 : 64;
-		struct html_point *p = realloc(s->point, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->point = p;
-		s->cap = cap;
-	}
+	if (array_room(s->point, s->cap, s->len + 1))
+		return -ENOMEM;
 	s->point[s->len++] = (struct html_point){ time_ns, value };
 	return 0;
 }
@@ -110,15 +104,8 @@ int html_heap_gc(struct html_heap *h, const struct html_gc *gc)
 		h->gc_dropped += h->gc_len - HTML_GCS_MAX;
 		h->gc_len = HTML_GCS_MAX;
 	}
-	if (h->gc_len == h->gc_cap) {
-		u32 cap = h->gc_cap ? h->gc_cap * 2 : 64;
-		struct html_gc *p = realloc(h->gc, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		h->gc = p;
-		h->gc_cap = cap;
-	}
+	if (array_room(h->gc, h->gc_cap, h->gc_len + 1))
+		return -ENOMEM;
 	h->gc[h->gc_len++] = *gc;
 	return 0;
 }

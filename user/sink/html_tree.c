@@ -5,6 +5,7 @@
  * stays is still a tree.
  */
 #include "sink/html_int.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -58,15 +59,8 @@ int html_tree_span(struct html_page *p, struct html_thread *t, const struct html
 		t->pruned++;
 		return 0;
 	}
-	if (t->node_len == t->node_cap) {
-		u32 cap = t->node_cap ? t->node_cap * 2 : 64;
-		struct html_node *nodes = realloc(t->nodes, cap * sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		t->nodes = nodes;
-		t->node_cap = cap;
-	}
+	if (array_room(t->nodes, t->node_cap, t->node_len + 1))
+		return -ENOMEM;
 	t->nodes[t->node_len++] = *n;
 	p->nodes_open++;
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/listen.h"
+#include "base/array.h"
 #include "sink/alert.h"
 #include "sink/sink.h"
 
@@ -75,9 +76,8 @@ static bool same(const struct listener *a, const char *glob, const struct alert_
 int listen_add(struct listeners *l, const char *glob, const struct alert_observer *o, void *ctx,
 	       u64 *id)
 {
-	struct listener *list;
 	char *copy = NULL;
-	u32 i, cap = l->cap ? 2 * l->cap : 8;
+	u32 i;
 
 	if (glob && glob_check(glob))
 		return -EINVAL;
@@ -89,14 +89,9 @@ int listen_add(struct listeners *l, const char *glob, const struct alert_observe
 		if (!copy)
 			return -ENOMEM;
 	}
-	if (l->len == l->cap) {
-		list = realloc(l->list, cap * sizeof(*list));
-		if (!list) {
-			free(copy);
-			return -ENOMEM;
-		}
-		l->list = list;
-		l->cap = cap;
+	if (array_room(l->list, l->cap, l->len + 1)) {
+		free(copy);
+		return -ENOMEM;
 	}
 	l->list[l->len++] =
 		(struct listener){ .id = ++l->id_last, .glob = copy, .ops = o, .ctx = ctx };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/nesting.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +15,6 @@
 
 static int make_room(struct nesting *n)
 {
-	struct nesting_root *roots;
-	size_t cap;
-
 	if (n->count < n->cap)
 		return 0;
 	if (n->count == ROOTS_MAX) {
@@ -24,13 +22,7 @@ static int make_room(struct nesting *n)
 		n->count = ROOTS_MAX / 2;
 		return 0;
 	}
-	cap = n->cap ? n->cap * 2 : 64;
-	roots = realloc(n->roots, cap * sizeof(*roots));
-	if (!roots)
-		return -ENOMEM;
-	n->roots = roots;
-	n->cap = cap;
-	return 0;
+	return array_room(n->roots, n->cap, n->count + 1);
 }
 
 int nesting_add(struct nesting *n, u64 *begin, u64 end)

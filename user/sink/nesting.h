@@ -14,7 +14,7 @@ struct nesting {
 	struct nesting_root {
 		u64 begin, end;
 	} * roots; /* owned */
-	size_t count, cap;
+	u32 count, cap;
 	u64 last_end;
 };
 

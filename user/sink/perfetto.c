@@ -5,6 +5,7 @@
  * so the trace is put aside first.
  */
 #include "base/text.h"
+#include "base/array.h"
 #include "sink/perfetto_names.h"
 #include "sink/perfetto_priv.h"
 
@@ -417,15 +418,8 @@ static int found_flow(void *ctx, const struct flow_end *call, const struct flow_
 		p->flows_over++;
 		return 0;
 	}
-	if (p->flow_count + 2 > p->flow_cap) {
-		u32 cap = p->flow_cap ? p->flow_cap * 2 : 64;
-		struct flow *f = realloc(p->flows, cap * sizeof(*f));
-
-		if (!f)
-			return -ENOMEM;
-		p->flows = f;
-		p->flow_cap = cap;
-	}
+	if (array_room(p->flows, p->flow_cap, p->flow_count + 2))
+		return -ENOMEM;
 	add_flow(p, call, call->event ? SLICE_EVENT : SLICE_BLOCK, id);
 	add_flow(p, event, SLICE_EVENT, id);
 	return 0;

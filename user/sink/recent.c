@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/recent.h"
+#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -179,21 +180,14 @@ unsigned int recent_worst(const struct recent *r, const char *group,
 static struct recent_thread *thread_of(struct recent *r, const struct model_thread *t)
 {
 	u64 *at = map_get(&r->thread_of, t->id);
-	struct recent_thread *n, **grown;
+	struct recent_thread *n;
 
 	if (at)
 		return r->threads[*at - 1];
 	if (r->thread_count == THREADS_MAX)
 		return NULL;
-	if (r->thread_count == r->thread_cap) {
-		u32 cap = r->thread_cap ? 2 * r->thread_cap : 16;
-
-		grown = realloc(r->threads, cap * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		r->threads = grown;
-		r->thread_cap = cap;
-	}
+	if (array_room(r->threads, r->thread_cap, r->thread_count + 1))
+		return NULL;
 	n = calloc(1, sizeof(*n));
 	if (!n || map_put(&r->thread_of, t->id, r->thread_count + 1)) {
 		free(n);
@@ -314,20 +308,11 @@ static const char *span_group(const struct model_span *s)
 
 static void add_pending(struct thread_spans *t, const struct model_span *s)
 {
-	struct pending *grown;
-
 	/* Siblings without end: those beyond are left out of the calls. */
 	if (t->count == PENDING_MAX)
 		return;
-	if (t->count == t->cap) {
-		u32 cap = t->cap ? 2 * t->cap : 16;
-
-		grown = realloc(t->list, cap * sizeof(*grown));
-		if (!grown)
-			return;
-		t->list = grown;
-		t->cap = cap;
-	}
+	if (array_room(t->list, t->cap, t->count + 1))
+		return;
 	t->list[t->count++] = (struct pending){ span_group(s), s->end_ns - s->begin_ns, s->depth };
 }
 

@@ -63,8 +63,13 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 	out_printf(l, "; %s span%s;", count_text(count, s->spans), plural(s->spans));
 	out_puts(l, " ");
 	summary_complete(l, s);
+	/* A missing end is no loss that could be counted. */
+	if (src->note && snapshot_complete(s))
+		out_puts(l, ", as far as the recording could be read");
 	page_line(p, snapshot_complete(s) ? NULL : SGR_RED);
 
+	if (summary_parts(l, s))
+		page_line(p, SGR_YELLOW);
 	if (src->note) {
 		out_printf(l, "note: %s", name_text(name, sizeof(name), src->note));
 		page_line(p, SGR_YELLOW);

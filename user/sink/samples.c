@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/samples.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static int find_frame(struct slices *s, const char *name, const char *group, u8 
 	*index = known ? (u32)*known : n->frame_count;
 	if (known)
 		return 0;
-	rc = slices_grow(&n->frames, n->frame_count, &n->frame_cap, sizeof(f));
+	rc = array_room(n->frames, n->frame_cap, n->frame_count + 1);
 	if (!rc)
 		rc = map_put(&n->frame_of, key, n->frame_count);
 	if (!rc)
@@ -97,7 +98,7 @@ static int push(struct samples *n, u32 *stack, u32 frame)
 	/* The outermost frames are few: some stack there is in any case. */
 	if (n->stack_count >= SAMPLES_STACKS_MAX && *stack)
 		return 0;
-	rc = slices_grow(&n->stacks, n->stack_count, &n->stack_cap, sizeof(*n->stacks));
+	rc = array_room(n->stacks, n->stack_cap, n->stack_count + 1);
 	if (!rc)
 		rc = map_put(&n->stack_of, key, n->stack_count);
 	if (rc)
@@ -136,7 +137,7 @@ static int find_stream(struct slices *s, u32 thread, struct samples_stream **to)
 		*to = &n->streams[*known];
 		return 0;
 	}
-	rc = slices_grow(&n->streams, n->stream_count, &n->stream_cap, sizeof(*n->streams));
+	rc = array_room(n->streams, n->stream_cap, n->stream_count + 1);
 	if (!rc)
 		rc = map_put(&n->stream_of, thread, n->stream_count);
 	stream = rc ? rc : spool_stream(s->spool);

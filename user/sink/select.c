@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/select.h"
+#include "base/array.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -126,15 +127,8 @@ static int search_cut(struct select *s, const struct model_event *e)
 
 	if (!(begin < c->from_ns && end >= c->from_ns) && !(begin < c->to_ns && end >= c->to_ns))
 		return 0;
-	if (s->cut_count == s->cut_cap) {
-		u32 cap = s->cut_cap ? s->cut_cap * 2 : 16;
-		struct cut_event *p = realloc(s->cuts, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->cuts = p;
-		s->cut_cap = cap;
-	}
+	if (array_room(s->cuts, s->cut_cap, s->cut_count + 1))
+		return -ENOMEM;
 	s->cuts[s->cut_count] = (struct cut_event){ e->thread->id, e->begin_ns, e->end_ns,
 						    in_range(s, e->begin_ns) };
 	return map_put(&s->cut_of, key, s->cut_count++);
@@ -215,15 +209,8 @@ static int search_event(void *ctx, const struct model_event *e)
 		}
 		return 0;
 	}
-	if (s->slow_count == s->slow_cap) {
-		u32 cap = s->slow_cap ? s->slow_cap * 2 : 64;
-		struct slow_event *p = realloc(s->slow, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->slow = p;
-		s->slow_cap = cap;
-	}
+	if (array_room(s->slow, s->slow_cap, s->slow_count + 1))
+		return -ENOMEM;
 	s->slow[s->slow_count++] = slow;
 	sift_up(s->slow, s->slow_count - 1);
 	return 0;
@@ -270,14 +257,8 @@ static int narrow_waits(struct select *s, struct model_event *e)
 {
 	u32 i, n = 0;
 
-	if (e->wait_count > s->wait_cap) {
-		struct model_wait *p = realloc(s->waits, e->wait_count * 2 * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->waits = p;
-		s->wait_cap = e->wait_count * 2;
-	}
+	if (array_room(s->waits, s->wait_cap, e->wait_count))
+		return -ENOMEM;
 	for (i = 0; i < e->wait_count; i++)
 		if (wants_group(s, e->waits[i].group))
 			s->waits[n++] = e->waits[i];
@@ -291,14 +272,8 @@ static int narrow(struct select *s, struct model_event *e)
 {
 	u32 i, n = 0;
 
-	if (e->share_count > s->share_cap) {
-		struct model_share *p = realloc(s->shares, e->share_count * 2 * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->shares = p;
-		s->share_cap = e->share_count * 2;
-	}
+	if (array_room(s->shares, s->share_cap, e->share_count))
+		return -ENOMEM;
 	for (i = 0; i < e->share_count; i++)
 		if (wants_group(s, e->shares[i].group))
 			s->shares[n++] = e->shares[i];

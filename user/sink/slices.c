@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/slices.h"
+#include "base/array.h"
 #include "sink/samples.h"
 
 #include <errno.h>
@@ -96,21 +97,6 @@ int slices_put_name(struct slices *s, const char *text, u32 *id)
 	return 0;
 }
 
-int slices_grow(void *array, u32 len, u32 *cap, size_t size)
-{
-	void **at = array, *p;
-	u32 want = *cap ? *cap * 2 : 8;
-
-	if (len < *cap)
-		return 0;
-	p = realloc(*at, want * size);
-	if (!p)
-		return -ENOMEM;
-	*at = p;
-	*cap = want;
-	return 0;
-}
-
 static int find_process(struct slices *s, u32 pid, const char *name, u32 *index)
 {
 	u64 *known = map_get(&s->process_of, pid);
@@ -118,7 +104,7 @@ static int find_process(struct slices *s, u32 pid, const char *name, u32 *index)
 	int rc;
 
 	if (!known) {
-		rc = slices_grow(&s->processes, s->process_count, &s->process_cap, sizeof(*p));
+		rc = array_room(s->processes, s->process_cap, s->process_count + 1);
 		if (!rc)
 			rc = map_put(&s->process_of, pid, s->process_count);
 		if (rc)
@@ -147,7 +133,7 @@ int slices_thread(struct slices *s, const struct model_thread *t, u32 *index)
 	if (!rc)
 		rc = slices_put_name(s, t->name, &th.name);
 	if (!rc)
-		rc = slices_grow(&s->threads, s->thread_count, &s->thread_cap, sizeof(th));
+		rc = array_room(s->threads, s->thread_cap, s->thread_count + 1);
 	if (rc)
 		return rc;
 	stream = spool_stream(s->spool);
@@ -198,7 +184,7 @@ static int put_sample(struct slices *s, const struct model_thread *t, const char
 	key = (u64)fresh.thread << 32 | fresh.name | (heap ? HEAP_COUNTER : 0);
 	known = map_get(&s->counter_of, key);
 	if (!known) {
-		rc = slices_grow(&s->counters, s->counter_count, &s->counter_cap, sizeof(fresh));
+		rc = array_room(s->counters, s->counter_cap, s->counter_count + 1);
 		if (!rc)
 			rc = map_put(&s->counter_of, key, s->counter_count);
 		stream = rc ? rc : spool_stream(s->spool);

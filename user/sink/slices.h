@@ -115,8 +115,6 @@ int slices_put_name(struct slices *s, const char *text, u32 *id); /* NULL: "" */
 /* Index of a thread, which gets a place on first sight. */
 int slices_thread(struct slices *s, const struct model_thread *t, u32 *index);
 u64 slices_time(const struct slices *s, u64 ns); /* -> ns since the start of the trace */
-/* Room for one more entry of an array that doubles. */
-int slices_grow(void *array, u32 len, u32 *cap, size_t size);
 
 /* "addon" of "addon:tracker"; "span" when it has none. cap >= 16. */
 const char *group_kind(const char *group, char kind[16]);

@@ -8,6 +8,7 @@
  * order. Those go to a stream of their own, which is read backwards again.
  */
 #include "sink/slices.h"
+#include "base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -138,15 +139,8 @@ static int walk_back(void *ctx, const void *record, size_t size)
 		w->s->cut++;
 		return 0;
 	}
-	if (w->depth == w->cap) {
-		u32 cap = w->cap ? w->cap * 2 : 64;
-		struct open *p = realloc(w->open, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		w->open = p;
-		w->cap = cap;
-	}
+	if (array_room(w->open, w->cap, w->depth + 1))
+		return -ENOMEM;
 	w->open[w->depth++] = (struct open){ s, size };
 	return put_edge(w, &s, offsetof(struct slice, span), false);
 }

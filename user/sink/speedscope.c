@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/speedscope.h"
+#include "base/array.h"
 #include "sink/samples.h"
 
 #include <errno.h>
@@ -38,15 +39,8 @@ static int find_frame(struct speedscope *x, struct frame f, u32 *index)
 		*index = (u32)*known;
 		return 0;
 	}
-	if (x->frame_count == x->frame_cap) {
-		u32 cap = x->frame_cap ? x->frame_cap * 2 : 64;
-		struct frame *p = realloc(x->frames, cap * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		x->frames = p;
-		x->frame_cap = cap;
-	}
+	if (array_room(x->frames, x->frame_cap, x->frame_count + 1))
+		return -ENOMEM;
 	if (map_put(&x->frame_of, key, x->frame_count))
 		return -ENOMEM;
 	*index = x->frame_count;

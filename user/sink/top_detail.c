@@ -28,6 +28,8 @@ const struct top_help top_help_keys[] = {
 	{ "C F2", "choose the columns, and keep them for the next time" },
 	{ "o", "measure each compartment of the selected group by itself, or stop" },
 	{ "R", "start or stop a recording of the same processes" },
+	{ "P", "stop measuring, or go on; then nothing of it is in the way" },
+	{ "B G S", "stop or start measuring waits (--exact), collections, stacks" },
 	{ "h ? F1", "this help" },
 	{ "q F10", "quit" },
 	{ NULL, NULL },
@@ -101,16 +103,6 @@ void put_columns(struct composer *c, unsigned int height)
 }
 
 /* ---- One group ---- */
-
-static const struct snapshot_group *find_group(const struct snapshot *s, const char *name)
-{
-	u32 i;
-
-	for (i = 0; i < s->group_count; i++)
-		if (!strcmp(s->groups[i].name, name))
-			return &s->groups[i];
-	return NULL;
-}
 
 static void put_figures(struct composer *c, const struct group_stats *s)
 {
@@ -343,7 +335,7 @@ static void put_worst(struct composer *c, const char *group)
 
 void put_detail(struct composer *c, unsigned int height)
 {
-	const struct snapshot_group *g = find_group(c->s, c->st->detail);
+	const struct snapshot_group *g = snapshot_group(c->s, c->st->detail);
 	struct recent_edge callers[RECENT_EDGES], callees[RECENT_EDGES];
 	static const struct hist empty;
 	struct side left = { 0 }, right = { 0 };

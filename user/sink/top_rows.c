@@ -102,22 +102,26 @@ static int make_room(struct top_rows *r, size_t rows, size_t sums)
 	return r->list && r->sums && r->names ? 0 : -ENOMEM;
 }
 
-/* A row for each group that is worth one. */
+/* A group's row; NULL when it is not worth one. */
+static struct top_row *add_group(struct top_rows *r, const struct composer *c,
+				 const struct snapshot_group *g)
+{
+	struct top_row *row;
+
+	if (!worth(c, g, &g->stats))
+		return NULL;
+	row = add_row(r, c, row_id(SPACE_GROUP, 0, g->id), g->name, &g->stats);
+	row->group = g->name;
+	row->item.history = g->id;
+	return row;
+}
+
 static void add_groups(struct top_rows *r, const struct composer *c)
 {
-	const struct snapshot *s = c->s;
 	u32 i;
 
-	for (i = 0; i < s->group_count; i++) {
-		const struct snapshot_group *g = &s->groups[i];
-		struct top_row *row;
-
-		if (!worth(c, g, &g->stats))
-			continue;
-		row = add_row(r, c, row_id(SPACE_GROUP, 0, g->id), g->name, &g->stats);
-		row->group = g->name;
-		row->item.history = g->id;
-	}
+	for (i = 0; i < c->s->group_count; i++)
+		add_group(r, c, &c->s->groups[i]);
 }
 
 static int flat(struct top_rows *r, const struct composer *c)
@@ -344,15 +348,12 @@ static int by_kind(struct top_rows *r, const struct composer *c)
 	}
 	for (i = 0; i < s->group_count; i++) {
 		const struct snapshot_group *g = &s->groups[i];
-		struct top_row *row;
+		struct top_row *row = add_group(r, c, g);
 
-		if (!worth(c, g, &g->stats))
+		if (!row)
 			continue;
-		row = add_row(r, c, row_id(SPACE_GROUP, 0, g->id), g->name, &g->stats);
 		row->parent = rank[kind_index(kinds, &n, ARRAY_SIZE(kinds), g->kind)];
 		row->depth = row->item.depth = 1;
-		row->item.history = g->id;
-		row->group = g->name;
 	}
 	free(rank);
 	sort_rows(r, c);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/verdict.h"
+#include "base/array.h"
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -79,15 +80,8 @@ static struct known *make_room(struct verdicts *v)
 		free(oldest->name);
 		return oldest;
 	}
-	if (v->len == v->cap) {
-		u32 cap = v->cap ? 2 * v->cap : 16;
-		struct known *k = realloc(v->known, cap * sizeof(*k));
-
-		if (!k)
-			return NULL;
-		v->known = k;
-		v->cap = cap;
-	}
+	if (array_room(v->known, v->cap, v->len + 1))
+		return NULL;
 	return &v->known[v->len++];
 }
 
@@ -258,14 +252,8 @@ int verdicts_batch(struct verdicts *v, const struct alert_batch *b, const struct
 	u32 i, janky = count_janky(v, b);
 	int rc;
 
-	if (b->count > v->out_cap) {
-		struct verdict *o = realloc(v->out, b->count * sizeof(*o));
-
-		if (!o)
-			return -ENOMEM;
-		v->out = o;
-		v->out_cap = b->count;
-	}
+	if (array_room(v->out, v->out_cap, b->count))
+		return -ENOMEM;
 	for (i = 0; i < b->count; i++) {
 		v->out[i] = (struct verdict){ .alert = b->alerts[i]->id,
 					      .pressure = c->pressure,

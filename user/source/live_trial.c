@@ -4,20 +4,19 @@
 #include "attach/trap.h"
 #include "attach/vm.h"
 #include "source/live_int.h"
+#include "source/trial.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define HALF_NS (400 * NSEC_PER_MSEC)
-#define FULL_NS (600 * NSEC_PER_MSEC)
-
-/* Between two looks. */
-struct used {
-	u64 wall, cpu; /* ns; cpu: of all targets */
-	struct vm_runs runs;
-};
+/* With nothing armed, with half, with all. */
+_Static_assert(TRIAL_WORKS == CALLS, "every system call that is counted");
+#define NONE_NS (300 * NSEC_PER_MSEC)
+#define HALF_NS (300 * NSEC_PER_MSEC)
+#define ALL_NS (400 * NSEC_PER_MSEC)
 
 static u64 cpu_of(u32 pid)
 {
@@ -29,23 +28,36 @@ static u64 cpu_of(u32 pid)
 	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
 }
 
-static int look(const struct live *l, struct used *u, struct err *err)
+static int look(const struct live *l, struct trial_part *p, struct err *err)
 {
 	u64 key, value;
+	struct vm_runs runs;
 	size_t at = 0;
 	int r;
 
-	*u = (struct used){ .wall = clock_mono_ns() };
+	*p = (struct trial_part){ .wall_ns = clock_mono_ns() };
+	vm_work(l->t, p->work);
 	while (map_next(&l->processes, &at, &key, &value))
-		u->cpu += cpu_of((u32)key);
-	r = vm_runs(l->t, &u->runs);
-	return r ? err_set(err, r, "reading how often the programs ran: %s", strerror(-r)) : 0;
+		p->cpu_ns += cpu_of((u32)key);
+	r = vm_runs(l->t, &runs);
+	if (r)
+		return err_set(err, r, "reading how often the programs ran: %s", strerror(-r));
+	p->calls = runs.ends;
+	p->end_ns = runs.end_ns;
+	return 0;
 }
 
 /* A process that ended takes its time with it. */
-static u64 less(u64 a, u64 b)
+static void subtract(struct trial_part *p, const struct trial_part *first)
 {
-	return a - min_u64(a, b);
+	u32 i;
+
+	p->wall_ns -= first->wall_ns;
+	p->cpu_ns -= min_u64(p->cpu_ns, first->cpu_ns);
+	p->calls -= first->calls;
+	p->end_ns -= first->end_ns;
+	for (i = 0; i < TRIAL_WORKS; i++)
+		p->work[i] -= first->work[i];
 }
 
 static int ignore(void *ctx, const struct item *it)
@@ -55,88 +67,76 @@ static int ignore(void *ctx, const struct item *it)
 	return 0;
 }
 
-/* Runs for `ns`; *u: what that used. */
-static int run(struct source *s, u64 ns, struct used *u, struct err *err)
+static bool stopped(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Runs for `ns`; *p: what that used. */
+static int run(struct source *s, u64 ns, int stop_fd, struct trial_part *p, struct err *err)
 {
 	const struct live *l = (const struct live *)s;
-	struct used first, last;
+	struct trial_part first;
 	u64 now, end;
 	int r = look(l, &first, err);
 
-	end = first.wall + ns;
-	for (now = first.wall; !r && now < end; now = clock_mono_ns()) {
-		r = source_poll(s, (int)((end - now) / NSEC_PER_MSEC) + 1, -1, ignore, NULL, err);
+	end = first.wall_ns + ns;
+	for (now = first.wall_ns; !r && now < end; now = clock_mono_ns()) {
+		r = source_poll(s, (int)((end - now) / NSEC_PER_MSEC) + 1, stop_fd, ignore, NULL,
+				err);
 		if (!r)
 			return err_set(err, -ESRCH, "the program ended in the trial second");
+		if (r > 0 && stopped(stop_fd))
+			return err_set(err, -EINTR, "interrupted");
 		r = r < 0 ? r : 0;
 	}
 	if (!r)
-		r = look(l, &last, err);
-	if (r)
-		return r;
-	*u = (struct used){
-		.wall = last.wall - first.wall,
-		.cpu = less(last.cpu, first.cpu),
-		.runs = { last.runs.begins - first.runs.begins, last.runs.ends - first.runs.ends,
-			  last.runs.begin_ns - first.runs.begin_ns,
-			  last.runs.end_ns - first.runs.end_ns },
-	};
-	return 0;
+		r = look(l, p, err);
+	if (!r)
+		subtract(p, &first);
+	return r;
 }
 
 /* One part of the trial. trap_ns: NULL when it is known. */
-static int part(const struct live_config *config, u64 ns, struct used *u, u64 *trap_ns,
-		struct err *err)
+static int part(struct live_config *config, enum live_trial_part what, u64 ns, int stop_fd,
+		struct trial_part *p, u64 *trap_ns, struct err *err)
 {
-	struct source *s = live_open(config, err);
+	struct source *s;
 	int r;
 
+	config->trial = what;
+	s = live_open(config, err);
 	if (!s)
 		return err->code ? err->code : -EIO;
-	r = trap_ns ? trap_cost(((const struct live *)s)->t, trap_ns, err) : 0;
+	r = vm_count_work(((const struct live *)s)->t, err);
+	if (!r && trap_ns)
+		r = trap_cost(((const struct live *)s)->t, trap_ns, err);
 	if (!r)
-		r = run(s, ns, u, err);
+		r = run(s, ns, stop_fd, p, err);
 	source_free(s);
 	return r;
 }
 
-/* Less than this many calls tell of nothing. */
-#define CALLS_MIN 100
-
-static void work_out(const struct used *half, const struct used *full, struct call_price *to)
+int live_trial(const struct live_config *config, int stop_fd, struct call_price *to,
+	       struct err *err)
 {
-	u64 with, trap;
-
-	to->calls = full->runs.ends;
-	to->wall_ns = full->wall;
-	if (full->runs.ends < CALLS_MIN || half->runs.ends < CALLS_MIN)
-		return;
-	to->traced_ns = full->cpu / full->runs.ends;
-	with = half->cpu / half->runs.ends;
-	trap = to->trap_ns + half->runs.end_ns / half->runs.ends;
-	to->bare_ns = less(with, trap);
-	/* A trap differs by some percent from program to program. */
-	to->least = to->bare_ns < with / 10;
-	if (to->least)
-		to->bare_ns = max_u64(with / 10, 1);
-}
-
-int live_trial(const struct live_config *config, struct call_price *to, struct err *err)
-{
+	struct trial_part none = { 0 }, half = { 0 }, all = { 0 };
 	struct live_config c = *config;
-	struct used half = { 0 }, full = { 0 };
 	int fd = vm_count_runs(), r;
+	u64 trap_ns = 0;
 
 	*to = (struct call_price){ 0 };
 	if (fd < 0)
 		return err_set(err, fd, "measuring what programs cost: %s", strerror(-fd));
-	c.returns_only = true;
-	r = part(&c, HALF_NS, &half, &to->trap_ns, err);
-	c.returns_only = false;
+	r = part(&c, TRIAL_NONE, NONE_NS, stop_fd, &none, &trap_ns, err);
 	if (!r)
-		r = part(&c, FULL_NS, &full, NULL, err);
+		r = part(&c, TRIAL_RETURNS, HALF_NS, stop_fd, &half, NULL, err);
+	if (!r)
+		r = part(&c, TRIAL_ALL, ALL_NS, stop_fd, &all, NULL, err);
 	close(fd);
 	if (!r)
-		work_out(&half, &full, to);
+		trial_price(&none, &half, &all, trap_ns, to);
 	return r;
 }

@@ -8,17 +8,17 @@
 struct call_price {
 	u64 calls, wall_ns; /* in the part with all probes */
 	u64 traced_ns; /* CPU time of the targets a call, measured */
-	u64 bare_ns; /* the same without the trace, worked out; 0: too little to tell */
-	u64 trap_ns; /* one trap, on ourselves */
+	u64 bare_ns; /* the same without the trace; 0: too little to tell */
 	bool least; /* bare_ns is less than can be told: this is its upper bound */
 };
 
 /*
- * Traces the targets of `config` (calls: set) for a part of a second with half
- * of the probes, then for the rest with all. How much less half costs is known:
- * one trap and the programs' time, which the kernel measures. So what a call
- * takes without any is known too, although nobody saw one. 0 or negative errno.
+ * Traces the targets of `config` (calls: set) without a probe at their calls, then with
+ * half of them, then with all, for a part of a second each. What a call takes without
+ * any is had in one of two ways (trial.h). -EINTR when stop_fd can be read; 0 or another
+ * negative errno.
  */
-int live_trial(const struct live_config *config, struct call_price *to, struct err *err);
+int live_trial(const struct live_config *config, int stop_fd, struct call_price *to,
+	       struct err *err);
 
 #endif

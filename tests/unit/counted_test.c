@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is lost, discarded or in doubt is counted by its cause, and marks the
+ * events that it may have touched (user/model/LEDGER.md). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "sim.h"
+
+struct rig {
+	struct model *m;
+	struct sim *s;
+	struct snapshot *snap; /* by rig_look() */
+};
+
+static void rig_open(struct rig *r)
+{
+	*r = (struct rig){ .m = model_make(&(struct model_config){ 0 }), .s = sim_new(1) };
+}
+
+/* The figures after all that was made so far, of which [from, to) is new. */
+static const struct snapshot *rig_look(struct rig *r, u32 from, u32 to)
+{
+	if (from < to)
+		assert_int_equal(sim_batch(r->s, r->m, SIM_PID, from, to), 0);
+	snapshot_free(r->snap);
+	r->snap = snapshot_take(r->m);
+	assert_non_null(r->snap);
+	assert_int_equal(ledger_sum(&r->snap->ledger), r->snap->ledger.event_wall_ns);
+	return r->snap;
+}
+
+static void rig_close(struct rig *r)
+{
+	snapshot_free(r->snap);
+	model_free(r->m);
+	free(r->s);
+}
+
+static const struct group_stats *stats(const struct snapshot *s, const char *group)
+{
+	const struct snapshot_group *g = snapshot_group(s, group);
+
+	assert_non_null(g);
+	return &g->stats;
+}
+
+/* An event of `ns` from t on, with a span of the compartment in all of it. */
+static void plain_event(struct sim *s, u64 t, u64 ns, u32 id)
+{
+	sim_event(s, t);
+	sim_enter(s, t, id, VMSPAN_SPAN);
+	sim_leave(s, t + ns);
+	sim_event_end(s, t + ns);
+}
+
+static void the_longest_event_stays_the_longest(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	plain_event(r.s, 1000, 700, 1);
+	plain_event(r.s, 2000, 300, 1);
+	snap = rig_look(&r, 0, 4);
+	assert_int_equal(snap->events.max_ns, 700);
+	assert_int_equal(stats(snap, "addon:a")->max_ns, 700);
+	rig_close(&r);
+}
+
+/* An event that lacks records is marked, in its groups too, and only there. */
+static void a_gap_marks_event_and_groups(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	plain_event(r.s, 1000, 500, 1);
+	sim_event(r.s, 2000);
+	sim_enter(r.s, 2000, 1, VMSPAN_SPAN); /* lost: record 2 */
+	sim_leave(r.s, 2100);
+	sim_enter(r.s, 2200, 2, VMSPAN_SPAN);
+	sim_leave(r.s, 2300);
+	sim_event_end(r.s, 2500);
+	rig_look(&r, 0, 2);
+	rig_look(&r, 3, 5);
+	assert_int_equal(model_finish(r.m), 0);
+	snap = rig_look(&r, 0, 0);
+	assert_int_equal(snap->losses.records[LOSS_SEQUENCE_GAP], 1);
+	assert_int_equal(snap->events.incomplete, 1);
+	assert_int_equal(stats(snap, "addon:a")->incomplete, 0);
+	assert_int_equal(stats(snap, "addon:b")->incomplete, 1);
+	rig_close(&r);
+}
+
+/* A collection or a call that may lie across the gap is in doubt as a span is:
+ * what is missing may have been inside it. */
+static void a_gap_puts_waiting_in_doubt(void **state)
+{
+	static const u8 types[] = { VMSPAN_GC, VMSPAN_BLOCK };
+	const struct snapshot *snap;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		rig_open(&r);
+		plain_event(r.s, 100, 100, 2);
+		rig_look(&r, 0, 2);
+		sim_event(r.s, 1000);
+		sim_enter(r.s, 1000, 0, types[i]);
+		sim_enter(r.s, 1100, 1, VMSPAN_SPAN); /* lost: record 2 */
+		sim_leave(r.s, 1200);
+		sim_enter(r.s, 1300, 1, VMSPAN_SPAN);
+		sim_leave(r.s, 1400);
+		sim_leave(r.s, 1600);
+		sim_event_end(r.s, 2000);
+		rig_look(&r, 3, 6);
+		assert_int_equal(model_finish(r.m), 0);
+		snap = rig_look(&r, 0, 0);
+		assert_int_equal(snap->events.incomplete, 1);
+		assert_int_equal(snap->ledger.gc_ns + snap->ledger.blocked_ns, 0);
+		assert_int_equal(snap->ledger.lost_ns, 1000);
+		rig_close(&r);
+	}
+}
+
+/* An event that began before the first batch seen of its thread lacks what was
+ * in the batches before. */
+static void an_event_from_before_the_first_batch_lacks_data(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.s->seq_first = 50;
+	sim_event(r.s, 1000);
+	r.s->turn[0].first -= 3; /* three records of it are in a batch before */
+	sim_enter(r.s, 1100, 1, VMSPAN_SPAN);
+	sim_leave(r.s, 1200);
+	sim_event_end(r.s, 2000);
+	plain_event(r.s, 3000, 10, 1);
+	snap = rig_look(&r, 0, 4);
+	assert_int_equal(snap->events.count, 2);
+	assert_int_equal(snap->events.incomplete, 1);
+	assert_int_equal(snap->losses.records[LOSS_SEQUENCE_GAP], 0);
+	rig_close(&r);
+}
+
+/* An event that was open when the trace began is dropped and counted. */
+static void an_event_from_before_the_trace_is_no_event(void **state)
+{
+	struct item clock = { .type = ITEM_CLOCK, .clock = { 5000, 5000, 1 } };
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	model_free(r.m);
+	r.m = model_new(&(struct model_config){ 0 });
+	assert_int_equal(model_item(r.m, &clock), 0);
+	plain_event(r.s, 4000, 2000, 1);
+	plain_event(r.s, 7000, 100, 1);
+	snap = rig_look(&r, 0, 4);
+	assert_int_equal(snap->repairs.before_attach, 2); /* the span and the event */
+	assert_int_equal(snap->events.count, 1);
+	assert_int_equal(snap->ledger.event_wall_ns, 100);
+	rig_close(&r);
+}
+
+/* What the SDK had to drop is a loss by its cause; too deep or inside of a
+ * mark, it makes the event incomplete, and the events around it. */
+static void what_the_sdk_dropped_is_a_loss(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	plain_event(r.s, 1000, 100, 1);
+	rig_look(&r, 0, 2);
+	r.s->unmatched = 3;
+	plain_event(r.s, 2000, 100, 1);
+	snap = rig_look(&r, 2, 4);
+	assert_int_equal(snap->losses.records[LOSS_UNMATCHED], 3);
+	assert_int_equal(snap->events.incomplete, 0);
+	r.s->too_deep = 5;
+	plain_event(r.s, 3000, 100, 1);
+	snap = rig_look(&r, 4, 6);
+	assert_int_equal(snap->losses.records[LOSS_TRUNCATED], 5);
+	assert_int_equal(snap->events.incomplete, 1);
+	r.s->in_mark = 7;
+	sim_event(r.s, 4000);
+	sim_enter(r.s, 4000, 1, VMSPAN_SPAN);
+	plain_event(r.s, 4100, 100, 2); /* runs inside of the other one */
+	sim_leave(r.s, 4300);
+	sim_event_end(r.s, 4300);
+	plain_event(r.s, 5000, 100, 1);
+	snap = rig_look(&r, 6, 12);
+	assert_int_equal(snap->losses.records[LOSS_TRUNCATED], 5 + 7);
+	/* The two that may have lost something; none of those after. */
+	assert_int_equal(snap->events.incomplete, 1 + 2);
+	assert_int_equal(snap->events.count, 6);
+	rig_close(&r);
+}
+
+/* A thread that somebody else traced before comes with that trace's losses. */
+static void losses_of_a_trace_before_are_not_ours(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.s->seq_first = 1000;
+	r.s->too_deep = 5;
+	r.s->unmatched = 3;
+	r.s->in_mark = 2;
+	plain_event(r.s, 1000, 100, 1);
+	snap = rig_look(&r, 0, 2);
+	assert_int_equal(snap->losses.records[LOSS_TRUNCATED], 0);
+	assert_int_equal(snap->losses.records[LOSS_UNMATCHED], 0);
+	assert_int_equal(snap->events.incomplete, 0);
+	rig_close(&r);
+}
+
+/* A stay cannot be shorter than those inside it: it is discarded, theirs
+ * stand, and the event's own time is kept. */
+static void a_stay_shorter_than_what_is_in_it_is_discarded(void **state)
+{
+	const struct snapshot *snap;
+	struct vmspan_span *around;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	sim_event(r.s, 1000);
+	sim_enter(r.s, 1100, 1, VMSPAN_SPAN);
+	sim_enter(r.s, 1200, 2, VMSPAN_SPAN);
+	sim_leave(r.s, 1700);
+	sim_leave(r.s, 1800);
+	sim_event_end(r.s, 2000);
+	around = (void *)r.s->data[r.s->at[1]];
+	around->end = 1150;
+	snap = rig_look(&r, 0, 3);
+	assert_int_equal(snap->repairs.discarded_shares, 1);
+	assert_int_equal(snap->ledger.event_wall_ns, 1000);
+	assert_int_equal(stats(snap, "addon:b")->self_ns, 500);
+	assert_int_equal(stats(snap, "addon:a")->self_ns, 0);
+	rig_close(&r);
+}
+
+/* A stay that ended the moment another one began is not in it. */
+static void what_ended_when_it_began_is_not_in_it(void **state)
+{
+	const struct snapshot *snap;
+	struct vmspan_span *s;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	sim_event(r.s, 1000);
+	sim_enter(r.s, 1100, 2, VMSPAN_SPAN);
+	sim_leave(r.s, 1200);
+	s = (void *)r.s->data[r.s->at[0]];
+	s->h.depth = 1; /* the stay around it was never closed */
+	sim_enter(r.s, 1200, 1, VMSPAN_SPAN);
+	sim_leave(r.s, 1300);
+	sim_event_end(r.s, 2000);
+	snap = rig_look(&r, 0, 3);
+	assert_int_equal(stats(snap, "addon:a")->self_ns, 100);
+	assert_int_equal(stats(snap, "addon:a")->wall_ns, 100);
+	assert_int_equal(stats(snap, "addon:b")->self_ns, 100);
+	rig_close(&r);
+}
+
+/* A heap that is larger after the collection has freed nothing; one that goes
+ * on in the next event is one. */
+static void collections_are_counted_once_and_free_what_they_free(void **state)
+{
+	static const struct {
+		u64 before, after;
+		u16 part;
+	} gcs[] = { { 5000, 2000, 0 }, { 1000, 4000, 0 }, { 3000, 2000, VMSPAN_F_PART } };
+	const struct snapshot *snap;
+	struct vmspan_gc *gc;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	for (i = 0; i < ARRAY_SIZE(gcs); i++) {
+		sim_event(r.s, 1000 * (i + 1));
+		sim_enter(r.s, 1000 * (i + 1), 0, VMSPAN_GC);
+		gc = (void *)r.s->data[r.s->slots];
+		sim_leave(r.s, 1000 * (i + 1) + 100);
+		gc->bytes_before = gcs[i].before;
+		gc->bytes_after = gcs[i].after;
+		gc->h.depth |= gcs[i].part;
+		sim_event_end(r.s, 1000 * (i + 1) + 200);
+	}
+	snap = rig_look(&r, 0, 2 * i);
+	assert_int_equal(snap->gc.count, 2);
+	assert_int_equal(snap->gc.total_ns, 300);
+	assert_int_equal(snap->gc.freed_bytes, 3000 + 1000);
+	assert_int_equal(snap->ledger.gc_ns, 300);
+	rig_close(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_longest_event_stays_the_longest),
+		cmocka_unit_test(a_gap_marks_event_and_groups),
+		cmocka_unit_test(a_gap_puts_waiting_in_doubt),
+		cmocka_unit_test(an_event_from_before_the_first_batch_lacks_data),
+		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),
+		cmocka_unit_test(what_the_sdk_dropped_is_a_loss),
+		cmocka_unit_test(losses_of_a_trace_before_are_not_ours),
+		cmocka_unit_test(a_stay_shorter_than_what_is_in_it_is_discarded),
+		cmocka_unit_test(what_ended_when_it_began_is_not_in_it),
+		cmocka_unit_test(collections_are_counted_once_and_free_what_they_free),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Time without a CPU in the default mode: which stays it is taken from. Random
+ * events whose thread loses its CPU in known stays, for a millisecond or more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "model/hole.h"
+#include "sim.h"
+
+#define GROUPS 4 /* compartment g is of group g alone; 0: native */
+#define STAYS 12
+
+struct work {
+	u32 comp[STAYS];
+	u64 ran[STAYS], off[STAYS]; /* ns */
+	u32 len;
+};
+
+static u64 upto(u64 n)
+{
+	return (u64)random() % n;
+}
+
+/* Which stay runs at a random moment of the thread's CPU time. */
+static u32 running(const struct work *w)
+{
+	u64 all = 0, at;
+	u32 i;
+
+	for (i = 0; i < w->len; i++)
+		all += w->ran[i];
+	at = upto(all);
+	for (i = 0; at >= w->ran[i]; i++)
+		at -= w->ran[i];
+	return i;
+}
+
+/* Stays of up to `longest` ns, and `holes` of 1 ms or more in some of them. */
+static struct work work_make(u64 longest, u32 holes)
+{
+	struct work w = { .len = 2 + (u32)upto(STAYS - 1) };
+	u32 i;
+
+	for (i = 0; i < w.len; i++) {
+		w.comp[i] = (u32)upto(GROUPS + 1);
+		w.ran[i] = 1000 + upto(longest);
+	}
+	while (holes--)
+		w.off[running(&w)] += HOLE_NS + upto(4 * HOLE_NS);
+	return w;
+}
+
+/* What the model says of the event, by group; [0] is the event's own. */
+static void answer(const struct work *w, u16 flags, struct group_stats *out)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u64 now = 2000;
+	u32 i;
+
+	sim_event(s, now);
+	for (i = 0; i < w->len; i++) {
+		if (w->comp[i])
+			sim_enter(s, now, w->comp[i], VMSPAN_SPAN);
+		now += w->ran[i] + w->off[i];
+		s->off += w->off[i];
+		if (w->comp[i])
+			sim_leave(s, now);
+	}
+	sim_event_end(s, now);
+	((struct vmspan_head *)s->data[s->at[s->records - 1]])->depth |= flags;
+	sim_feed(s, m, 3);
+	snap = snapshot_take(m);
+	assert_non_null(snap);
+	assert_int_equal(ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
+	memset(out, 0, (GROUPS + 1) * sizeof(*out));
+	out[0].wall_ns = snap->events.wall_ns;
+	out[0].cpu_ns = snap->events.cpu_ns;
+	for (i = 1; i <= GROUPS; i++) {
+		const char name[] = { 'a', 'd', 'd', 'o', 'n', ':', (char)('a' + i - 1), 0 };
+		const struct snapshot_group *g = snapshot_group(snap, name);
+
+		if (g)
+			out[i] = g->stats;
+	}
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+}
+
+static u64 truth(const struct work *w, u32 g)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < w->len; i++)
+		sum += w->comp[i] == g ? w->ran[i] : 0;
+	return sum;
+}
+
+static u64 apart(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The largest error of a group: the model's, and if time were shared by length. */
+static void errors(const struct work *w, const struct group_stats *st, u64 *have, u64 *by_length)
+{
+	u32 g;
+
+	*have = *by_length = 0;
+	for (g = 1; g <= GROUPS; g++) {
+		u64 want = truth(w, g);
+		u64 even = scale(st[g].wall_ns, st[0].cpu_ns, st[0].wall_ns);
+
+		*have = max_u64(*have, apart(st[g].cpu_ns, want));
+		*by_length = max_u64(*by_length, apart(even, want));
+	}
+}
+
+/* Nobody has more than passed in it; all together not more than the thread. */
+static void bounds(const struct group_stats *st)
+{
+	u64 sum = 0;
+	u32 g;
+
+	for (g = 1; g <= GROUPS; g++) {
+		assert_true(st[g].cpu_ns <= st[g].wall_ns);
+		assert_true(st[g].self_ns == st[g].wall_ns);
+		sum += st[g].cpu_ns;
+	}
+	assert_true(sum <= st[0].cpu_ns);
+	assert_true(st[0].cpu_ns - sum <= st[0].wall_ns - st[1].wall_ns - st[2].wall_ns -
+						  st[3].wall_ns - st[4].wall_ns + GROUPS);
+}
+
+/* Native time is one of the stays: what is in it, however many pieces it has. */
+static bool native_is_short(const struct work *w)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < w->len; i++)
+		sum += w->comp[i] ? 0 : w->ran[i] + w->off[i];
+	return sum <= HOLE_NS;
+}
+
+/* Where only one stay is long enough, and the others are what they were: exact. */
+static void one_hole_in_short_stays_is_found(void **state)
+{
+	struct group_stats st[GROUPS + 1];
+	u32 n, seen = 0;
+
+	(void)state;
+	srandom(1);
+	for (n = 0; n < 2000; n++) {
+		struct work w = work_make(HOLE_NS / 2, 1);
+		u64 have, by_length;
+
+		answer(&w, 0, st);
+		bounds(st);
+		if (!native_is_short(&w))
+			continue;
+		seen++;
+		errors(&w, st, &have, &by_length);
+		/* A ns of rounding. */
+		assert_true(have <= 1);
+	}
+	assert_true(seen > 1000);
+}
+
+/* Longer stays, more holes: less wrong than sharing by length, on the whole and in
+ * every mixture of the two. */
+static void better_than_by_length(void **state)
+{
+	static const u64 longest[] = { HOLE_NS / 4, HOLE_NS, 3 * HOLE_NS, 20 * HOLE_NS };
+	struct group_stats st[GROUPS + 1];
+	u32 i, holes, n;
+
+	(void)state;
+	srandom(2);
+	for (i = 0; i < ARRAY_SIZE(longest); i++)
+		for (holes = 1; holes <= 6; holes++) {
+			u64 sum = 0, sum_by_length = 0;
+
+			for (n = 0; n < 500; n++) {
+				struct work w = work_make(longest[i], holes);
+				u64 have, by_length;
+
+				answer(&w, 0, st);
+				bounds(st);
+				errors(&w, st, &have, &by_length);
+				sum += have;
+				sum_by_length += by_length;
+			}
+			if (sum > sum_by_length)
+				fail_msg("%u holes in stays of up to %" PRIu64 ": off by %" PRIu64
+					 ", by length %" PRIu64,
+					 holes, longest[i], sum, sum_by_length);
+		}
+}
+
+/* No hole, one below a millisecond, a CPU time that is a tick old: by length. */
+static void little_is_shared_by_length(void **state)
+{
+	struct group_stats st[GROUPS + 1];
+	u32 n, g;
+
+	(void)state;
+	srandom(3);
+	for (n = 0; n < 1500; n++) {
+		struct work w = work_make(5 * HOLE_NS, n % 3 == 2);
+
+		if (n % 3 == 1)
+			w.off[upto(w.len)] = upto(HOLE_NS);
+		answer(&w, n % 3 == 2 ? VMSPAN_F_COARSE : 0, st);
+		bounds(st);
+		for (g = 1; g <= GROUPS; g++)
+			assert_int_equal(st[g].cpu_ns,
+					 scale(st[g].wall_ns, st[0].cpu_ns, st[0].wall_ns));
+	}
+}
+
+#define US 1000ull
+
+/* A call charges who calls and who is called; an announced wait has no CPU to lose;
+ * a stay that is discarded for having moved may have had the hole all the same. */
+static void stays_in_stays(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+
+	(void)state;
+	sim_event(s, 1000 * US);
+	sim_enter(s, 1000 * US, 1, VMSPAN_SPAN);
+	sim_enter(s, 1200 * US, 0, VMSPAN_BLOCK);
+	sim_leave(s, 6200 * US);
+	sim_enter(s, 6200 * US, 2, VMSPAN_SPAN);
+	sim_leave(s, 8600 * US); /* 2 ms of them without a CPU */
+	sim_enter(s, 8600 * US, 3, VMSPAN_SPAN);
+	sim_leave(s, 8700 * US);
+	sim_leave(s, 8800 * US);
+	sim_enter(s, 8800 * US, 2, VMSPAN_SPAN);
+	sim_leave(s, 9000 * US);
+	s->off = 7000 * US;
+	sim_event_end(s, 9300 * US);
+	sim_event(s, 10000 * US);
+	sim_enter(s, 10000 * US, 4, VMSPAN_SPAN);
+	s->cpu = 1;
+	sim_leave(s, 13500 * US); /* 3 ms */
+	sim_enter(s, 13500 * US, 5, VMSPAN_SPAN);
+	sim_leave(s, 14000 * US);
+	s->off += 3000 * US;
+	sim_event_end(s, 14000 * US);
+	sim_feed(s, m, 100);
+	snap = snapshot_take(m);
+	assert_int_equal(snapshot_group(snap, "addon:a")->stats.cpu_ns, 800 * US);
+	assert_int_equal(snapshot_group(snap, "addon:b")->stats.cpu_ns, 600 * US);
+	assert_int_equal(snapshot_group(snap, "addon:c")->stats.cpu_ns, 100 * US);
+	assert_int_equal(snapshot_group(snap, "addon:d")->stats.cpu_ns, 0);
+	assert_int_equal(snapshot_group(snap, "addon:e")->stats.cpu_ns, 500 * US);
+	assert_int_equal(snapshot_group(snap, "top:test")->stats.cpu_ns, (1000 + 500) * US);
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+}
+
+/* The arithmetic itself: whatever is asked for, a stay never lacks more than it had,
+ * one too short for it nothing, and together they lack what was missing. */
+static void parts_add_up(void **state)
+{
+	u32 n, i;
+
+	(void)state;
+	srandom(4);
+	for (n = 0; n < 20000; n++) {
+		u64 hole_cycles = 1 + upto(1000), stay[STAYS], sum = 0, all;
+		u32 len = 1 + (u32)upto(STAYS);
+		struct hole_room room = { 0 };
+		struct hole h;
+
+		for (i = 0; i < len; i++) {
+			stay[i] = upto(4000);
+			hole_stay(&room, stay[i], hole_cycles);
+			sum += stay[i] > hole_cycles ? stay[i] : 0;
+		}
+		all = upto(sum + 1000);
+		h = hole_find(all, &room, hole_cycles);
+		if (all < hole_cycles || all > sum) {
+			assert_int_equal(h.all, 0);
+			continue;
+		}
+		assert_int_equal(h.all, all);
+		for (i = 0, sum = 0; i < len; i++) {
+			struct hole_room own = { 0 };
+			u64 lacks;
+
+			hole_stay(&own, stay[i], hole_cycles);
+			lacks = hole_of(&h, &own);
+			assert_true(lacks <= stay[i] && (own.count || !lacks));
+			sum += lacks;
+		}
+		/* Each part is rounded up, at most by one in each of its two terms. */
+		assert_true(sum >= all && sum <= all + 2 * room.count);
+		assert_int_equal(hole_of(&h, &room), all);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_hole_in_short_stays_is_found),
+		cmocka_unit_test(better_than_by_length),
+		cmocka_unit_test(little_is_shared_by_length),
+		cmocka_unit_test(stays_in_stays),
+		cmocka_unit_test(parts_add_up),
+	};
+
+	return cmocka_run_group_tests_name("hole", tests, NULL, NULL);
+}

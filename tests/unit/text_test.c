@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text of the target is made safe; numbers are rounded as people read them. */
+#include "base/array.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define BAD "\xef\xbf\xbd"
+
+static void cleaned(const char *from, const char *to)
+{
+	char text[64];
+
+	assert_string_equal(text_clean(text, sizeof(text), from, strlen(from)), to);
+}
+
+/* What moves a cursor, turns text around or breaks lines does none of it. */
+static void controls_are_replaced(void **state)
+{
+	static const char *const unsafe[] = {
+		"\x01",         "\x1b",         "\n",           "\x7f",
+		"\xc2\x80",     "\xc2\x9b", /* CSI in one */
+		"\xc2\x9f",     "\xd8\x9c",     "\xe2\x80\x8e", "\xe2\x80\x8f",
+		"\xe2\x80\xa8", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6",
+		"\xe2\x81\xa7", "\xe2\x81\xa9", "\xef\xbb\xbf",
+	};
+	/* Their neighbours are letters like others. */
+	static const char *const safe[] = {
+		" ",
+		"~",
+		"\xc2\xa0",
+		"\xd8\x9b",
+		"\xd8\x9d",
+		"\xe2\x80\x8d",
+		"\xe2\x80\x90",
+		"\xe2\x80\xa7",
+		"\xe2\x80\xaf",
+		"\xe2\x81\xa5",
+		"\xe2\x81\xaa",
+		"\xef\xbb\xbe",
+		"\xf0\x9f\x90\x8c",
+	};
+	char text[16], want[16];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(unsafe); i++) {
+		snprintf(text, sizeof(text), "a%sb", unsafe[i]);
+		cleaned(text, "a" BAD "b");
+	}
+	for (i = 0; i < ARRAY_SIZE(safe); i++) {
+		snprintf(want, sizeof(want), "a%sb", safe[i]);
+		cleaned(want, want);
+	}
+}
+
+/* A byte that is not UTF-8 is one bad character; what follows stands. */
+static void invalid_utf8_is_replaced(void **state)
+{
+	(void)state;
+	cleaned("a\xff"
+		"b",
+		"a" BAD "b");
+	cleaned("\x80", BAD);
+	cleaned("\xc0\x80", BAD BAD); /* zero, in two bytes */
+	cleaned("\xc1\xbf", BAD BAD);
+	cleaned("\xe0\x9f\xbf", BAD BAD BAD); /* shorter in two */
+	cleaned("\xf0\x8f\xbf\xbf", BAD BAD BAD BAD);
+	cleaned("\xed\xa0\x80", BAD BAD BAD); /* half of a pair */
+	cleaned("\xf4\x90\x80\x80", BAD BAD BAD BAD); /* beyond the last */
+	cleaned("\xf8\x88\x80\x80\x80", BAD BAD BAD BAD BAD);
+	cleaned("\xe2\x82", BAD BAD); /* cut */
+	cleaned("\xc3(", BAD "(");
+	assert_int_equal(text_utf8_len("\xc3\xa9", 2), 2);
+	assert_int_equal(text_utf8_len("\xc3\xa9", 1), 0);
+	assert_int_equal(text_utf8_len("\xf0\x9f\x90\x8c", 4), 4);
+	assert_int_equal(text_utf8_len("\xf4\x8f\xbf\xbf", 4), 4);
+}
+
+static void text_is_cut_at_a_character(void **state)
+{
+	char text[5];
+
+	(void)state;
+	assert_string_equal(text_clean(text, sizeof(text), "abcdef", 6), "abcd");
+	assert_string_equal(text_clean(text, sizeof(text), "abc\xc3\xa9", 5), "abc");
+	assert_string_equal(text_clean(text, sizeof(text), "a\xff\xff", 3), "a" BAD);
+	assert_string_equal(text_clean(text, sizeof(text), "ab\xff", 3), "ab");
+}
+
+/* Every byte there is, alone: what JSON forbids, what ends a string, what opens
+ * a tag in a page, and DEL are escaped; half a character is replaced. */
+static void json_holds_any_byte(void **state)
+{
+	unsigned int c;
+
+	(void)state;
+	for (c = 0; c < 256; c++) {
+		const char text[1] = { (char)c };
+		char want[16];
+		struct json j;
+		struct out o;
+
+		out_open_memory(&o);
+		json_open(&j, &o);
+		json_bytes(&j, text, 1);
+		if (c < 0x20 || c == 0x7f || c == '<')
+			snprintf(want, sizeof(want), "\"\\u%04x\"", c);
+		else if (c == '"' || c == '\\')
+			snprintf(want, sizeof(want), "\"\\%c\"", c);
+		else if (c >= 0x80)
+			snprintf(want, sizeof(want), "\"" BAD "\"");
+		else
+			snprintf(want, sizeof(want), "\"%c\"", c);
+		assert_int_equal(o.buf.len, strlen(want));
+		assert_memory_equal(o.buf.data, want, strlen(want));
+		out_close(&o);
+	}
+}
+
+/* Three digits, and never "1000 us" or "10.00 ms". */
+static void times_have_three_digits(void **state)
+{
+	static const struct {
+		u64 ns;
+		const char *text;
+	} rows[] = {
+		{ 0, "0 ns" },
+		{ 999, "999 ns" },
+		{ 1000, "1.00 us" },
+		{ 9994, "9.99 us" },
+		{ 9995, "10.0 us" },
+		{ 99949, "99.9 us" },
+		{ 99950, "100 us" },
+		{ 999499, "999 us" },
+		{ 1000000, "1.00 ms" },
+		{ NSEC_PER_SEC, "1.00 s" },
+		{ 100 * NSEC_PER_SEC, "100 s" },
+		{ 3600 * NSEC_PER_SEC - 1, "3600 s" },
+		{ 3600 * NSEC_PER_SEC, "1h00m" },
+		{ 7380 * NSEC_PER_SEC, "2h03m" },
+	};
+	char text[TEXT_NS_MAX];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(text_ns(text, rows[i].ns), rows[i].text);
+	assert_true(strlen(text_ns(text, UINT64_MAX)) < sizeof(text));
+}
+
+static void arrays_double_and_fail_whole(void **state)
+{
+	u64 *list = NULL, *before;
+	u32 cap = 0, i, moves = 0, last = 0;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		assert_int_equal(array_room(list, cap, i + 1), 0);
+		assert_true(cap > i);
+		moves += cap != last;
+		last = cap;
+		list[i] = i;
+	}
+	assert_true(moves <= 8);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(list[i], i);
+	assert_int_equal(array_room(list, cap, 5000), 0);
+	assert_true(cap >= 5000);
+	/* Too many: all is as it was. */
+	before = list;
+	last = cap;
+	assert_int_equal(array_room(list, cap, UINT32_MAX), -ENOMEM);
+	assert_ptr_equal(list, before);
+	assert_int_equal(cap, last);
+	free(list);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(controls_are_replaced),
+		cmocka_unit_test(invalid_utf8_is_replaced),
+		cmocka_unit_test(text_is_cut_at_a_character),
+		cmocka_unit_test(json_holds_any_byte),
+		cmocka_unit_test(times_have_three_digits),
+		cmocka_unit_test(arrays_double_and_fail_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

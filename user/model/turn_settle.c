@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An event's sums of cycles become time. */
+#include "model/hole.h"
+#include "model/scale.h"
+#include "model/turn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The parts of the ledger that are not compartments, in this order. */
+enum {
+	PART_GC,
+	PART_BLOCKED,
+	PART_NATIVE,
+	PART_PREEMPTED,
+	PART_MOVED,
+	PART_STALE,
+	PART_LOST,
+	PARTS
+};
+
+/* Now it is known whether records of this event are missing. */
+static void turn_decide(struct turn *t, bool incomplete)
+{
+	u32 i;
+
+	cycles_add(incomplete ? &t->lost : &t->gc, t->unsure_gc);
+	cycles_add(incomplete ? &t->lost : &t->blocked, t->unsure_blocked);
+	t->unsure_gc = t->unsure_blocked = 0;
+	for (i = 0; i < t->comp_len; i++) {
+		struct turn_comp *tc = &t->comps[i];
+
+		cycles_add(incomplete ? &t->lost : &t->self, tc->unsure);
+		if (!incomplete)
+			cycles_add(&tc->self, tc->unsure);
+		tc->unsure = 0;
+	}
+}
+
+/* Cycles -> ns for every part. */
+static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, struct ledger *l,
+			  bool *discarded)
+{
+	u32 n = PARTS + t->comp_len, i;
+	unsigned __int128 all = (unsigned __int128)t->self + t->gc + t->blocked + t->preempted +
+				t->moved + t->stale + t->lost;
+	u64 used = (u64)all;
+	u64 *part, *out;
+
+	if (n > t->scratch_cap) {
+		u64 *p = realloc(t->scratch, (size_t)n * 2 * 3 * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		t->scratch = p;
+		t->scratch_cap = n * 2;
+	}
+	part = t->scratch;
+	out = part + t->scratch_cap;
+	*discarded = all > own || t->slept;
+	if (*discarded || !own) {
+		memset(out, 0, n * sizeof(*out));
+		out[*discarded || incomplete ? PART_LOST : PART_NATIVE] = wall;
+	} else {
+		part[PART_GC] = t->gc;
+		part[PART_BLOCKED] = t->blocked;
+		part[PART_NATIVE] = incomplete ? 0 : own - used;
+		part[PART_PREEMPTED] = t->preempted;
+		part[PART_MOVED] = t->moved;
+		part[PART_STALE] = t->stale;
+		part[PART_LOST] = t->lost + (incomplete ? own - used : 0);
+		for (i = 0; i < t->comp_len; i++)
+			part[PARTS + i] = t->comps[i].self;
+		apportion(part, n, own, wall, out, out + t->scratch_cap);
+	}
+	*l = (struct ledger){
+		.gc_ns = out[PART_GC],
+		.blocked_ns = out[PART_BLOCKED],
+		.native_ns = out[PART_NATIVE] + out[PART_PREEMPTED],
+		.preempted_ns = out[PART_PREEMPTED],
+		.moved_ns = out[PART_MOVED],
+		.stale_ns = out[PART_STALE],
+		.lost_ns = out[PART_LOST],
+		.event_wall_ns = wall,
+	};
+	for (i = VMSPAN_OFF_PREEMPTED; t->exact && own && !*discarded && i < VMSPAN_OFF_REASONS;
+	     i++)
+		l->native_off_ns[i] = scale(min_u64(t->native_off.cycles[i], own), wall, own);
+	for (i = 0; i < t->comp_len; i++) {
+		t->comps[i].self_ns = out[PARTS + i];
+		l->self_ns += out[PARTS + i];
+	}
+	return 0;
+}
+
+/* Adds what a compartment was off the CPU to one of its groups. */
+static void share_off(struct share *sh, const struct turn_comp *tc, u64 own, u64 wall)
+{
+	u32 i;
+
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
+}
+
+/* Adds what each compartment has of its own to its groups. */
+static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
+{
+	u32 i, k;
+
+	for (i = 0; i < t->comp_len; i++) {
+		const struct turn_comp *tc = &t->comps[i];
+
+		for (k = 0; k < tc->share_count; k++) {
+			struct share *sh = &t->shares[tc->shares[k]];
+
+			sh->self_ns += tc->self_ns;
+			if (off)
+				share_off(sh, tc, own, wall);
+		}
+	}
+}
+
+static void share_sum(struct share *sh)
+{
+	u32 i;
+
+	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
+	sh->room = (struct hole_room){ 0 };
+	for (i = 0; i < sh->outer_len; i++) {
+		const struct outer *o = &sh->outer[i];
+
+		sh->charged += o->charged;
+		sh->blocked += o->blocked;
+		sh->gc += o->gc;
+		sh->cpu += o->cpu;
+		sh->preempted += o->preempted;
+		hole_add(&sh->room, &o->room);
+		sh->ticks += o->ticks;
+	}
+	sh->spans = sh->stayed + sh->moved + sh->stale;
+}
+
+/* Less than this the two clocks may differ by: their reads, interrupts. */
+#define STOLEN_NS 100000
+
+static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
+{
+	u64 on;
+
+	if (!t->exact || !own || !cpu)
+		return 0;
+	on = wall - scale(min_u64(t->off, own), wall, own);
+	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
+}
+
+/* Where the event had no CPU, if no scheduler's record says it. */
+static struct hole hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
+{
+	struct hole_room room = t->room;
+	u64 known, used;
+
+	if (t->exact || t->off || t->cpu_coarse || !wall || !cpu)
+		return (struct hole){ 0 };
+	known = t->blocked + (own - scale(wall - cpu, own, wall));
+	used = t->self + t->gc + t->blocked + t->moved + t->stale + t->lost;
+	/* What was in no stay is one more. */
+	hole_stay(&room, own - min_u64(own, used), t->hole_cycles);
+	return hole_find(own - min_u64(own, known), &room, t->hole_cycles);
+}
+
+/* A group's part of the event's CPU time, `on` cycles of the thread's. */
+static u64 share_cpu(const struct share *sh, const struct hole *hole, u64 on, u64 cpu)
+{
+	u64 busy = sh->charged - min_u64(sh->charged, sh->blocked);
+
+	if (hole->all)
+		busy -= min_u64(busy, hole_of(hole, &sh->room));
+	return on ? scale(min_u64(busy, on), cpu, on) : 0;
+}
+
+int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
+		struct settlement *out)
+{
+	u64 own = cycles - min_u64(cycles, t->nested);
+	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
+	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
+	/* The thread's own clock also counts the way into and out of a switch. */
+	u64 on = own - min_u64(own, t->off), active;
+	struct hole hole;
+	u32 i;
+	int rc;
+
+	turn_decide(t, incomplete);
+	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
+	if (rc)
+		return rc;
+	hole = out->discarded ? (struct hole){ 0 } : hole_in(t, own, wall, cpu);
+	active = own - min_u64(own, t->blocked) - hole.all;
+	out->cpu_ns = cpu;
+	out->own = own;
+	out->stolen_ns = stolen(t, own, wall, cpu);
+	for (i = 0; i < t->share_len; i++) {
+		share_sum(&t->shares[i]);
+		t->shares[i].self_ns = 0;
+		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
+	}
+	shares_self(t, own, wall, t->off && own && !out->discarded);
+	for (i = 0; i < t->share_len; i++) {
+		struct share *sh = &t->shares[i];
+		u64 inside;
+
+		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+		if (out->discarded || !own)
+			continue;
+		sh->gc_ns = scale(min_u64(sh->gc, own), wall, own);
+		sh->blocked_ns = scale(min_u64(sh->blocked, own), wall, own);
+		sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
+		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
+		/* Rounding may give a part a ns more than the whole has. */
+		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
+		if (t->exact && on)
+			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
+		else
+			sh->cpu_ns = share_cpu(sh, &hole, active, cpu);
+		/* A call that is announced as blocking may have used the CPU. */
+		sh->cpu_ns = min_u64(sh->cpu_ns, sh->wall_ns + sh->preempted_ns);
+	}
+	return 0;
+}
