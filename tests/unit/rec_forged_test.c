@@ -22,7 +22,7 @@ static void encode(struct content *c, const struct item *it)
 
 	*c = (struct content){ .codec = codec_new() };
 	assert_non_null(c->codec);
-	assert_int_equal(codec_begin(c->codec, &c->bytes, &none, 1), 0);
+	assert_int_equal(codec_begin(c->codec, &c->bytes, &none, 1, 1), 0);
 	c->at = c->bytes.len + 2; /* tag and length */
 	assert_int_equal(codec_put(c->codec, &c->bytes, it), 0);
 }
@@ -64,6 +64,23 @@ static void a_name_with_a_zero_byte_is_none(void **state)
 	encode(&c, &it);
 	name = memmem(c.bytes.data, c.bytes.len, "abcd", 4);
 	name[1] = 0;
+	assert_true(is_bad(&c, &loss));
+}
+
+/* Times are divided by it. */
+static void a_counter_does_not_stand_still(void **state)
+{
+	struct item it = thread_item(1, 1, "t", true);
+	struct item_loss loss;
+	struct content c;
+
+	(void)state;
+	encode(&c, &it);
+	assert_int_equal(c.bytes.data[c.at - 3], 1); /* before tag and length */
+	c.bytes.data[c.at - 3] = 26;
+	assert_false(is_bad(&c, &loss));
+	encode(&c, &it);
+	c.bytes.data[c.at - 3] = 0;
 	assert_true(is_bad(&c, &loss));
 }
 
@@ -288,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_name_with_a_zero_byte_is_none),
+		TEST(a_counter_does_not_stand_still),
 		TEST(a_thread_has_ended_or_not),
 		TEST(definitions_are_checked_as_those_of_a_target),
 		TEST(a_loss_of_an_unknown_cause_is_one),

@@ -359,6 +359,7 @@ static void fill_info(struct live *l)
 	struct utsname u;
 
 	i->cycles_hz = clock_hz(i->clock);
+	i->cycles_step = clock_step(i->clock);
 	clock_read(i->clock, &l->first);
 	i->start_mono_ns = l->first.mono_ns;
 	i->start_real_ns = l->first.real_ns;
