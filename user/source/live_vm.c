@@ -135,6 +135,19 @@ static bool serves(u32 pid, const struct vm_target *v)
 	return false;
 }
 
+/* Whose silence would tell of something. A script's one request began before anybody
+ * looked. */
+static u32 watched(const struct live *l, bool service)
+{
+	u32 roles = ~0u;
+
+	if (!service)
+		roles &= ~(1u << VM_REQUEST_BEGIN);
+	if (!l->calls)
+		roles &= ~(1u << VM_CALL_BEGIN);
+	return roles;
+}
+
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
@@ -178,8 +191,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
 		l->s.info.sampled |= walks;
-		/* A script's one request began before anybody looked. */
-		live_watch_start(p, &v, service ? ~0u : ~(1u << VM_REQUEST_BEGIN));
+		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;
 	}
 	vm_target_free(&v);
