@@ -10,7 +10,7 @@
  * Optional ("?"): loaded for exact mode.
  */
 #include "bpf/clock.bpf.h"
-#include "bpf/sched.bpf.h"
+#include "bpf/peer.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -18,33 +18,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define STATE_INTERRUPTIBLE 1
 #define STATE_UNINTERRUPTIBLE 2
 
-/* Of task_struct.flags: a thread of the kernel's own. */
-#define FLAG_KTHREAD 0x00200000
-
 #ifdef __TARGET_ARCH_x86
 #define CALL_FUTEX 202
 #else
 #define CALL_FUTEX 98
 #endif
-
-/*
- * What interrupts this CPU now: enum interrupt. Whoever runs then has nothing to
- * do with what the interrupt wakes. The kernel's own count of this is a symbol
- * that not every kernel lets programs find. Set and cleared, not counted: one
- * that is missed does no lasting harm.
- */
-enum interrupt {
-	INTERRUPT_HARD = 1,
-	INTERRUPT_SOFT = 2,
-	INTERRUPT_TIMER = 4
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} interrupts SEC(".maps");
 
 static __always_inline int interrupt(__u32 what, bool begins)
 {
@@ -53,13 +31,6 @@ static __always_inline int interrupt(__u32 what, bool begins)
 	if (now)
 		*now = begins ? *now | what : *now & ~what;
 	return 0;
-}
-
-static __always_inline bool interrupted(void)
-{
-	__u32 key = 0, *now = bpf_map_lookup_elem(&interrupts, &key);
-
-	return !now || *now;
 }
 
 #define INTERRUPT(name, what, begins)           \
@@ -71,9 +42,18 @@ static __always_inline bool interrupted(void)
 INTERRUPT(irq_handler_entry, INTERRUPT_HARD, true)
 INTERRUPT(irq_handler_exit, INTERRUPT_HARD, false)
 INTERRUPT(softirq_entry, INTERRUPT_SOFT, true)
-INTERRUPT(softirq_exit, INTERRUPT_SOFT, false)
 INTERRUPT(hrtimer_expire_entry, INTERRUPT_TIMER, true)
 INTERRUPT(hrtimer_expire_exit, INTERRUPT_TIMER, false)
+
+SEC("?tp_btf/softirq_exit")
+int softirq_exit(void *ctx)
+{
+	struct flights *f = flights_here();
+
+	if (f)
+		f->now.pid = 0;
+	return interrupt(INTERRUPT_SOFT, false);
+}
 
 /* Before 5.14 (2f064a59a11f) the field was called `state`. */
 struct task_struct___old {
@@ -209,53 +189,34 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 }
 
 /*
- * The compartment the running thread is in, of the stack that the SDK keeps in
- * the target's memory. What it says there is its own affair: it may give itself
- * another of its names, and nobody else's.
- */
-static __always_inline __u32 compartment_of(const struct sched *s)
-{
-	const struct vmspan_thread *t;
-	__u32 depth, id, i;
-
-	if (!s->batch)
-		return 0;
-	t = (const void *)(s->batch - __builtin_offsetof(struct vmspan_thread, batch));
-	if (bpf_probe_read_user(&depth, sizeof(depth), &t->depth))
-		return 0;
-	/* The innermost may be a collection or an announced call. */
-	for (i = 0; i < 3; i++, depth--) {
-		if (!depth || depth > VMSPAN_DEPTH_MAX ||
-		    bpf_probe_read_user(&id, sizeof(id), &t->open[depth].id))
-			return 0;
-		if (id < VMSPAN_ID_MARKS)
-			return id;
-	}
-	return 0;
-}
-
-/*
- * The running thread is about to wake p: what p waited for came from it. Not in
- * an interrupt, which strikes whoever runs, and not if it is the kernel's own.
+ * Somebody is about to wake p: what p waited for came from there. Not from the
+ * running thread in an interrupt, which strikes whoever runs: but one that delivers
+ * a packet may know who has sent it.
  */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *p)
 {
-	struct sched *s = bpf_task_storage_get(&scheds, p, 0, 0), *w;
-	struct task_struct *by;
+	struct sched *s = bpf_task_storage_get(&scheds, p, 0, 0);
+	__u32 in = interrupted();
+	struct flights *f;
+	struct peer by;
 
 	if (!s || !s->off)
 		return 0;
-	by = bpf_get_current_task_btf();
-	if (interrupted() || (BPF_CORE_READ(by, flags) & FLAG_KTHREAD))
+	if (!in) {
+		__builtin_memset(&by, 0, sizeof(by));
+		peer_current(&by);
+		if (!by.pid)
+			return 0;
+		s->waker = by.pid;
+		s->wake = by.wake;
 		return 0;
-	s->waker = current_ids().tgid;
-	s->wake.h.type = VMSPAN_WAKE;
-	s->wake.h.slots = 1;
-	w = bpf_task_storage_get(&scheds, by, 0, 0);
-	s->wake.h.id = w ? compartment_of(w) : 0;
-	s->wake.registry = w ? w->registry : 0;
-	BPF_CORE_READ_INTO(&s->wake.comm, by, group_leader, comm);
+	}
+	f = in == INTERRUPT_SOFT ? flights_here() : NULL;
+	if (!f || !f->now.pid)
+		return 0;
+	s->waker = f->now.pid;
+	s->wake = f->now.wake;
 	return 0;
 }
 

@@ -20,6 +20,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
+__u16 gc_epoch = 0;
+
 /* ---- Stacks ---- */
 
 static __always_inline void sample_emit(const struct stack *s, struct ids ids, __u32 iteration,
@@ -191,6 +193,19 @@ static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids 
 	return thread_of(ids, p);
 }
 
+/* The end of a turn that a probe began; one begun otherwise goes on. */
+static __always_inline int turn_end(struct pt_regs *ctx, __u16 kind)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	if (t && t->open && t->turn_kind == kind)
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* PHP: request__startup(file, uri, method). */
 SEC("?usdt")
 int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
@@ -225,14 +240,7 @@ int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
 SEC("?usdt")
 int vm_req_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	if (t && t->open && t->turn_kind == TURN_REQUEST)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-	return 0;
+	return turn_end(ctx, TURN_REQUEST);
 }
 
 /*
@@ -292,14 +300,7 @@ int vm_stall_begin(struct pt_regs *ctx)
 SEC("?usdt")
 int vm_stall_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	if (t && t->open && t->turn_kind == TURN_SAFEPOINT)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-	return 0;
+	return turn_end(ctx, TURN_SAFEPOINT);
 }
 
 SEC("?usdt")
@@ -311,6 +312,10 @@ int vm_gc_begin(struct pt_regs *ctx)
 	struct ids ids;
 
 	t = probed(ctx, &ids, &p);
+	if (t && t->gc_epoch != gc_epoch) {
+		t->gc_epoch = gc_epoch;
+		t->gc_depth = 0;
+	}
 	if (!t || t->gc_depth++)
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
@@ -331,7 +336,7 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 
 	t = probed(ctx, &ids, &p);
 	/* One that began before the trace. */
-	if (!t || !t->gc_depth || --t->gc_depth)
+	if (!t || t->gc_epoch != gc_epoch || !t->gc_depth || --t->gc_depth)
 		return 0;
 	w = calls_of(bpf_get_current_task_btf());
 	if (w && is_top(w, VMSPAN_ID_GC)) {

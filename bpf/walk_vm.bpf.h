@@ -304,6 +304,8 @@ static __always_inline bool rb_start(struct walk *w)
 	return w->at && w->at >= base && w->at < w->end;
 }
 
+#include "bpf/walk_jvm.bpf.h"
+
 /* ---- All ---- */
 
 /* Frames stepped over, those of native functions included. */
@@ -320,7 +322,7 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 	bool started = false;
 
 	to->count = to->flags = 0;
-	if (t->gc_depth)
+	if (t->gc_depth && t->gc_epoch == gc_epoch)
 		to->flags = SAMPLE_GC;
 	if (p->kind == VM_CPYTHON) {
 		started = py_start(&w, t, task);
@@ -334,11 +336,19 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		started = rb_start(&w);
 		if (started)
 			bpf_loop(STEPS, rb_step, &w, 0);
+	} else if (p->kind == VM_JVM) {
+		started = jvm_start(&w, task);
+		if (started)
+			bpf_loop(STEPS, jvm_step, &w, 0);
+		if (w.outside && jvm_left(&w, t, task))
+			bpf_loop(STEPS, jvm_step, &w, 0);
 	}
 	count(COUNT_WALKS, 1);
 	if (!to->count)
 		count(COUNT_WALK_EMPTY, 1);
-	if (to->flags & SAMPLE_FAULT)
+	/* In a JVM some instructions leave no way further out: cut, as the mark says. Without
+	 * any frame the time is nobody's. */
+	if (to->flags & SAMPLE_FAULT && (p->kind != VM_JVM || !to->count))
 		count(COUNT_WALK_FAULTS, 1);
 }
 

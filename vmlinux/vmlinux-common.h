@@ -128,6 +128,14 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct net_device {
+	unsigned int flags;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+};
+
 struct linux_binprm;
 struct cgroup;
 struct seq_file;

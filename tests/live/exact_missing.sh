@@ -79,6 +79,13 @@ else
 	not_ok "no counter events" "did not run"
 	cat "$T/record.err"
 fi
+sed 's/btf_trace_net_dev_queue/btf_trace_net_dev_quoue/g' /sys/kernel/btf/vmlinux >"$T/btf"
+if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
+	all_there "no tracepoint of packets"
+else
+	not_ok "no tracepoint of packets" "did not run"
+	cat "$T/record.err"
+fi
 sed 's/btf_trace_hrtimer_expire_entry/btf_trace_hrtimer_expire_antry/g' /sys/kernel/btf/vmlinux >"$T/btf"
 if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
 	all_there "no tracepoint of timers"

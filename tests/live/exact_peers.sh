@@ -38,7 +38,7 @@ part() { # JQ-CONDITION
 		(map(select($1) | .ns) | add // 0) * 100 / (map(.ns) | add // 1) | floor" "$T/report.json"
 }
 
-for how in pipe socket futex; do
+for how in pipe socket tcp udp futex; do
 	if ! run $how both; then
 		not_ok "$how" "did not run"
 		tail -n 5 "$T"/*.err
@@ -77,6 +77,37 @@ if run pipe page; then
 else
 	not_ok "untraced peer" "did not run"
 fi
+
+# Packets of others fly while a target waits for timers only: they have not ended that.
+rm -f "$T/go"
+mkfifo "$T/go"
+"$PAIR" udp 1000000 0 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
+pair_pid=$!
+lib_pids+=("$pair_pid")
+exec 7>"$T/go"
+wait_line pair '^ready ' >/dev/null && echo >&7
+rm -f "$T/burn.go"
+mkfifo "$T/burn.go"
+"$B/vm/burn" blocked 60 <"$T/burn.go" >"$T/burn.out" 2>"$T/burn.err" &
+burn_pid=$!
+lib_pids+=("$burn_pid")
+exec 8>"$T/burn.go"
+wait_line burn '^ready ' >/dev/null
+start record "$VMSPAN" record --exact -p "$burn_pid" -o "$T/rec.vmspan"
+if wait_line record '^recording ' err >/dev/null && echo >&8 && wait_line burn '^[{]' >/dev/null; then
+	finish record INT
+	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "packets of others: it waited" "$T/report.json" \
+		'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= 60 * 2000000' true
+	json_eq "packets of others: for nobody" "$T/report.json" '.waits' '[]'
+else
+	not_ok "packets of others" "did not run"
+fi
+exec 8>&-
+finish burn
+kill "$pair_pid"
+exec 7>&-
+finish pair
 
 # An alert says it in its sentence.
 rm -f "$T/go"

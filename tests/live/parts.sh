@@ -47,7 +47,7 @@ watching alone --no-children
 eq "without children nobody looks at forks" "$(programs alone)" "${have/life_fork /}"
 finish alone INT
 watching exact --exact
-for p in sched_switch sched_waking sched_born; do
+for p in sched_switch sched_waking sched_born net_dev_queue netif_receive_skb; do
 	check "--exact: $p" grep -qw "$p" <(programs exact)
 done
 eq "--exact: nothing of stock VMs, no conventional probes" \

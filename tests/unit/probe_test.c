@@ -14,6 +14,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,67 @@ static void own_maps_have_the_program_and_open_it(void **state)
 	assert_int_equal(maps_read(4194305, &m), -ESRCH);
 }
 
+/* Only where code may run can a probe be: files mapped to be read are passed
+ * over, as the heap is. */
+static void maps_that_run_nothing_are_passed_over(void **state)
+{
+	char exe[4096];
+	struct maps m;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int fd;
+	void *p;
+	u32 i;
+
+	(void)state;
+	assert_true(n > 0);
+	exe[n] = 0;
+	fd = open(exe, O_RDONLY);
+	assert_true(fd >= 0);
+	p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(maps_read((u32)getpid(), &m), 0);
+	assert_true(m.count > 0);
+	for (i = 0; i < m.count; i++) {
+		assert_int_equal(m.entries[i].path[0], '/');
+		assert_false(m.entries[i].start <= (uintptr_t)p && m.entries[i].end > (uintptr_t)p);
+	}
+	maps_free(&m);
+	munmap(p, 4096);
+	close(fd);
+}
+
+#if defined(__x86_64__)
+static void the_instruction_at_a_site_is_told(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t len;
+		enum site_kind kind;
+	} sites[] = {
+		{ "\x90", 1, SITE_NOP },
+		{ "\x0f\x1f\x44\x00\x00\xc3", 6, SITE_NOP5 },
+		{ "\x0f\x1f\x44\x00\x01\xc3", 6, SITE_OTHER },
+		{ "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 10, SITE_NOP10 },
+		{ "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x01", 10, SITE_OTHER },
+		{ "\xcc", 1, SITE_OTHER },
+		{ "", 0, SITE_NONE },
+	};
+	char path[] = "/tmp/vmspan-site-XXXXXX";
+	int fd = mkstemp(path);
+	size_t i;
+
+	(void)state;
+	assert_true(fd >= 0);
+	unlink(path);
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, sites[i].bytes, sites[i].len, 7), sites[i].len);
+		assert_int_equal(site_kind_at(fd, 7), sites[i].kind);
+	}
+	close(fd);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +391,10 @@ int main(void)
 		cmocka_unit_test(the_built_in_profiles_parse),
 		cmocka_unit_test(a_bad_profile_is_shown_with_a_caret),
 		cmocka_unit_test(own_maps_have_the_program_and_open_it),
+		cmocka_unit_test(maps_that_run_nothing_are_passed_over),
+#if defined(__x86_64__)
+		cmocka_unit_test(the_instruction_at_a_site_is_told),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

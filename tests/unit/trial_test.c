@@ -29,15 +29,15 @@ static struct trial_part calling(u64 ns, u64 cpu_ns)
 
 /* Three parts of a call that takes `bare` ns, and `off` more with half of the probes
  * than the trap and the program are known to take. */
-struct parts {
+struct shares {
 	struct trial_part none, half, all;
 };
 
-static struct parts parts(u64 bare, u64 off)
+static struct shares parts(u64 bare, u64 off)
 {
 	const u64 half = bare + TRAP + PROGRAM;
 
-	return (struct parts){
+	return (struct shares){
 		.none = calling(bare, 300000000),
 		.half = calling(half + off, 300000000),
 		.all = calling(2 * half + off, 400000000),
@@ -45,7 +45,7 @@ static struct parts parts(u64 bare, u64 off)
 }
 
 /* One system call in so many calls. */
-static void with_work(struct parts *p, u32 number, u64 calls)
+static void with_work(struct shares *p, u32 number, u64 calls)
 {
 	p->none.work[number] = p->none.calls / calls;
 	p->half.work[number] = p->half.calls / calls;
@@ -53,14 +53,14 @@ static void with_work(struct parts *p, u32 number, u64 calls)
 }
 
 /* One in so many ns, whatever is done. */
-static void with_clock(struct parts *p, u32 number, u64 ns)
+static void with_clock(struct shares *p, u32 number, u64 ns)
 {
 	p->none.work[number] = p->none.wall_ns / ns;
 	p->half.work[number] = p->half.wall_ns / ns;
 	p->all.work[number] = p->all.wall_ns / ns;
 }
 
-static struct call_price price(struct parts *p)
+static struct call_price price(struct shares *p)
 {
 	struct call_price to;
 
@@ -73,7 +73,7 @@ static struct call_price price(struct parts *p)
 /* A trap that costs a tenth more in this program than elsewhere would double a short call. */
 static void work_tells_short_calls(void **state)
 {
-	struct parts p = parts(50, 60);
+	struct shares p = parts(50, 60);
 	struct call_price to;
 
 	(void)state;
@@ -88,7 +88,7 @@ static void work_tells_short_calls(void **state)
 /* What goes by the clock says nothing of work, however much there is of it. */
 static void the_clock_is_no_work(void **state)
 {
-	struct parts p = parts(50, 60), both = parts(50, 60);
+	struct shares p = parts(50, 60), both = parts(50, 60);
 	struct call_price to;
 
 	(void)state;
@@ -107,7 +107,7 @@ static void the_clock_is_no_work(void **state)
 /* Without system calls: long calls by what half of the probes costs, short ones as a bound. */
 static void no_work_no_short_calls(void **state)
 {
-	struct parts p = parts(5000, 0), tiny = parts(40, 0);
+	struct shares p = parts(5000, 0), tiny = parts(40, 0);
 	struct call_price to = price(&p);
 
 	(void)state;
@@ -126,7 +126,7 @@ static void no_work_no_short_calls(void **state)
 /* System calls that went with the calls when those were traced, and not before. */
 static void ways_that_contradict(void **state)
 {
-	struct parts p = parts(5000, 0);
+	struct shares p = parts(5000, 0);
 	struct call_price to;
 
 	(void)state;
@@ -139,7 +139,7 @@ static void ways_that_contradict(void **state)
 /* Of a few nothing is said. */
 static void too_few(void **state)
 {
-	struct parts p = parts(50, 0);
+	struct shares p = parts(50, 0);
 	struct call_price to;
 
 	(void)state;
@@ -154,7 +154,7 @@ static void too_few(void **state)
 	to = price(&p);
 	assert_true(to.least);
 	/* Nothing at all. */
-	p = (struct parts){ 0 };
+	p = (struct shares){ 0 };
 	to = price(&p);
 	assert_int_equal(to.bare_ns, 0);
 }

@@ -6,13 +6,15 @@
  *
  *   pair HOW ROUNDS WORK_US [apart]
  *
- * HOW they tell each other: pipe, socket (a socketpair), futex (in shared
- * memory). Each works WORK_US a turn. apart: on CPUs of the kernel's choice.
+ * HOW they tell each other: pipe, socket (a socketpair), tcp (a connection over
+ * the loopback device), udp (the same), futex (in shared memory). Each works WORK_US a turn. apart: on CPUs of the kernel's choice.
  * Prints `ready PAGE-PID ADDON-PID`, then for each line `took NS SWITCHES`.
  */
 #include "user/sdk/vmspan.h"
 
 #include <linux/futex.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +127,30 @@ static void page_rounds(struct side *s, vmspan_u32 comp, unsigned int rounds)
 	fflush(stdout);
 }
 
+/* Two ends of TCP or UDP on this machine. */
+static int loopback(int type, int ends[2])
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int server = socket(AF_INET, type, 0), one = 1;
+
+	ends[0] = socket(AF_INET, type, 0);
+	if (server < 0 || ends[0] < 0 || bind(server, (void *)&at, len) ||
+	    getsockname(server, (void *)&at, &len) || (type == SOCK_STREAM && listen(server, 1)) ||
+	    connect(ends[0], (void *)&at, len))
+		return -1;
+	if (type == SOCK_DGRAM) {
+		ends[1] = server;
+		return getsockname(ends[0], (void *)&at, &len) || connect(server, (void *)&at, len);
+	}
+	ends[1] = accept(server, NULL, NULL);
+	close(server);
+	setsockopt(ends[0], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(ends[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	return ends[1] < 0 ? -1 : 0;
+}
+
 static int connect_sides(const char *how, struct side *page, struct side *other)
 {
 	int there[2], back[2];
@@ -139,8 +165,10 @@ static int connect_sides(const char *how, struct side *page, struct side *other)
 		page->tell = other->hear = shared + 64;
 		return 0;
 	}
-	if (!strcmp(how, "socket")) {
-		if (socketpair(AF_UNIX, SOCK_STREAM, 0, there))
+	if (strcmp(how, "pipe")) {
+		if (!strcmp(how, "socket") ? socketpair(AF_UNIX, SOCK_STREAM, 0, there)
+		    : !strcmp(how, "tcp")  ? loopback(SOCK_STREAM, there)
+					   : loopback(SOCK_DGRAM, there))
 			return -1;
 		page->in = page->out = there[0];
 		other->in = other->out = there[1];

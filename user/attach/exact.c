@@ -83,3 +83,9 @@ bool exact_has_peers(void)
 	return has_tracepoint("sched_waking") && has_tracepoint("irq_handler_entry") &&
 	       has_tracepoint("softirq_entry") && has_tracepoint("hrtimer_expire_entry");
 }
+
+bool exact_has_senders(void)
+{
+	return exact_has_peers() && has_tracepoint("net_dev_queue") &&
+	       has_tracepoint("netif_receive_skb");
+}

@@ -9,5 +9,7 @@
 bool exact_possible(struct err *why);
 /* Can wake-ups be told from interrupts, so that peers can be named? */
 bool exact_has_peers(void);
+/* And can the senders of packets on this machine? */
+bool exact_has_senders(void);
 
 #endif

@@ -106,6 +106,11 @@ static void configure_direct(struct tracer *t)
 	X(hrtimer_expire_exit)  \
 	X(sched_waking)
 
+/* Whose packets are delivered. */
+#define NET_PROGRAMS(X)  \
+	X(net_dev_queue) \
+	X(netif_receive_skb)
+
 #define SCHED_PROGRAMS(X) \
 	X(sched_switch)   \
 	X(sched_born)
@@ -119,6 +124,9 @@ static void configure_exact(struct tracer *t)
 	SCHED_PROGRAMS(LOAD)
 	if (exact_has_peers()) {
 		PEER_PROGRAMS(LOAD)
+	}
+	if (exact_has_senders()) {
+		NET_PROGRAMS(LOAD)
 	}
 #undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
@@ -186,7 +194,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 		configure_exact(t);
 	else if (!r)
 		r = bpf_map__set_autocreate(t->skel->maps.scheds, false) ||
-		    bpf_map__set_autocreate(t->skel->maps.interrupts, false);
+		    bpf_map__set_autocreate(t->skel->maps.interrupts, false) ||
+		    bpf_map__set_autocreate(t->skel->maps.flights, false);
 	if (!r && (config->direct || config->exact))
 		r = configure_clock(t);
 	if (!r && !config->vm_hz)
@@ -347,6 +356,17 @@ static int for_each_task(struct bpf_program *p)
 	bpf_link__destroy(t->skel->links.name); \
 	t->skel->links.name = NULL;
 
+bool tracer_leave_sched(struct tracer *t)
+{
+	bool had = t->sched_on;
+
+	SCHED_PROGRAMS(DETACH)
+	PEER_PROGRAMS(DETACH)
+	NET_PROGRAMS(DETACH)
+	t->sched_on = false;
+	return had;
+}
+
 /* Threads born meanwhile have their storage from sched_born: so that first. */
 void tracer_watch_sched(struct tracer *t)
 {
@@ -356,12 +376,16 @@ void tracer_watch_sched(struct tracer *t)
 
 	if (!t->exact)
 		return;
+	t->sched_on = true;
 #define ATTACH(name) \
 	if (!r)      \
 		r = attach(s->progs.name, &s->links.name, what, &t->no_exact);
 	SCHED_PROGRAMS(ATTACH)
 	if (exact_has_peers()) {
 		PEER_PROGRAMS(ATTACH)
+	}
+	if (exact_has_senders()) {
+		NET_PROGRAMS(ATTACH)
 	}
 #undef ATTACH
 	if (!r) {
@@ -371,8 +395,7 @@ void tracer_watch_sched(struct tracer *t)
 	}
 	if (!r)
 		return;
-	SCHED_PROGRAMS(DETACH)
-	PEER_PROGRAMS(DETACH)
+	tracer_leave_sched(t);
 	t->exact = false;
 }
 

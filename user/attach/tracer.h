@@ -47,6 +47,9 @@ const struct err *tracer_no_exact(const struct tracer *t);
  * on without: tracer_no_exact().
  */
 void tracer_watch_sched(struct tracer *t);
+/* The same programs go, until they are wanted again; true: they were there. What
+ * they know of a thread stays: an interval over the time between is one too long. */
+bool tracer_leave_sched(struct tracer *t);
 /* Attaches the programs that watch forks, execs and exits. */
 int tracer_watch_life(struct tracer *t, struct err *err);
 /* The ring buffer's map. */

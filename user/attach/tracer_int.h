@@ -18,9 +18,13 @@ struct tracer {
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
 	bool has_multi; /* the kernel has uprobe_multi links: armed_multi is loaded */
 	bool multi; /* the carrier is loaded for one; perf events are not permitted */
-	struct bpf_link **vm_links; /* owned; see vm.c */
-	u32 vm_count;
+	/* See vm.c: births and ends; scheduler and loops; timers. */
+	struct vm_links {
+		struct bpf_link **links; /* owned */
+		u32 count;
+	} vm_life, vm_run, vm_ticks;
 	bool vm_running, vm_loops, vm_walks; /* what vm_start() has started */
+	bool sched_on; /* the scheduler is being recorded */
 };
 
 #endif

@@ -84,26 +84,26 @@ int vm_configure(struct tracer *t, u32 hz, bool calls)
 	return calls ? 0 : bpf_map__set_autocreate(t->skel->maps.call_ids, false);
 }
 
-static int keep(struct tracer *t, struct bpf_link *link)
+static int keep(struct vm_links *to, struct bpf_link *link)
 {
-	struct bpf_link **grown = realloc(t->vm_links, (t->vm_count + 1) * sizeof(*grown));
+	struct bpf_link **grown = realloc(to->links, (to->count + 1) * sizeof(*grown));
 
 	if (!grown) {
 		bpf_link__destroy(link);
 		return -ENOMEM;
 	}
-	t->vm_links = grown;
-	t->vm_links[t->vm_count++] = link;
+	to->links = grown;
+	to->links[to->count++] = link;
 	return 0;
 }
 
-static int attach_one(struct tracer *t, struct bpf_program *p, const char *what, struct err *err)
+static int attach_one(struct vm_links *to, struct bpf_program *p, const char *what, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach(p);
 
 	if (!link)
 		return kernel_error(err, -errno, what);
-	return keep(t, link);
+	return keep(to, link);
 }
 
 /* A CPU that is not there has no timer. */
@@ -131,18 +131,18 @@ static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
 		return kernel_error(err, r, "starting a timer for looks at stacks");
 	}
 	/* The link owns the event now. */
-	return keep(t, link);
+	return keep(&t->vm_ticks, link);
 }
 
 int vm_watch_life(struct tracer *t, struct err *err)
 {
 	const struct vmspan_bpf *s = t->skel;
-	int r = attach_one(t, s->progs.vm_exit, "watching processes end", err);
+	int r = attach_one(&t->vm_life, s->progs.vm_exit, "watching processes end", err);
 
 	if (!r)
-		r = attach_one(t, s->progs.vm_exec, "watching processes start", err);
+		r = attach_one(&t->vm_life, s->progs.vm_exec, "watching processes start", err);
 	if (!r && t->children)
-		r = attach_one(t, s->progs.vm_fork, "watching processes start", err);
+		r = attach_one(&t->vm_life, s->progs.vm_fork, "watching processes start", err);
 	return r;
 }
 
@@ -161,13 +161,14 @@ int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
 	int r = 0;
 
 	if (!t->vm_running)
-		r = attach_one(t, s->progs.walk_switch, "watching the scheduler", err);
+		r = attach_one(&t->vm_run, s->progs.walk_switch, "watching the scheduler", err);
 	t->vm_running |= !r;
 	if (!r && loops && !t->vm_loops) {
 		/* The end of a wait first: the program at its begin sets it up. */
-		r = attach_one(t, s->progs.loop_goes_on, "watching event loops", err);
+		r = attach_one(&t->vm_run, s->progs.loop_goes_on, "watching event loops", err);
 		if (!r)
-			r = attach_one(t, s->progs.loop_waits, "watching event loops", err);
+			r = attach_one(&t->vm_run, s->progs.loop_waits, "watching event loops",
+				       err);
 		t->vm_loops = !r;
 	}
 	if (!r && walk && !t->vm_walks) {
@@ -177,12 +178,42 @@ int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
 	return r;
 }
 
+static void let_go(struct vm_links *of)
+{
+	while (of->count)
+		bpf_link__destroy(of->links[--of->count]);
+	free(of->links);
+	of->links = NULL;
+}
+
+bool vm_stop_walks(struct tracer *t)
+{
+	bool had = t->vm_walks;
+
+	let_go(&t->vm_ticks);
+	t->vm_walks = false;
+	return had;
+}
+
+bool vm_pause(struct tracer *t)
+{
+	bool had = t->vm_running;
+
+	vm_stop_walks(t);
+	let_go(&t->vm_run);
+	t->vm_running = t->vm_loops = false;
+	return had;
+}
+
+void vm_forget_gc(struct tracer *t)
+{
+	t->skel->bss->gc_epoch++;
+}
+
 void vm_stop(struct tracer *t)
 {
-	while (t->vm_count)
-		bpf_link__destroy(t->vm_links[--t->vm_count]);
-	free(t->vm_links);
-	t->vm_links = NULL;
+	vm_pause(t);
+	let_go(&t->vm_life);
 }
 
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)
@@ -292,7 +323,7 @@ int vm_runs(const struct tracer *t, struct vm_runs *to)
 
 int vm_count_work(struct tracer *t, struct err *err)
 {
-	return attach_one(t, t->skel->progs.vm_work, "counting system calls", err);
+	return attach_one(&t->vm_run, t->skel->progs.vm_work, "counting system calls", err);
 }
 
 void vm_work(const struct tracer *t, u64 to[CALLS])

@@ -26,6 +26,12 @@ int vm_watch_life(struct tracer *t, struct err *err);
  * pays for nothing. 0 or negative errno.
  */
 int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
+/* The timers go, until vm_start() wants them again; true: there were some. */
+bool vm_stop_walks(struct tracer *t);
+/* The scheduler and the loops are not watched either. */
+bool vm_pause(struct tracer *t);
+/* Collections that are under way will have no end. */
+void vm_forget_gc(struct tracer *t);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
 

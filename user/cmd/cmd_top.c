@@ -39,6 +39,7 @@ struct top_run {
 	u64 elapsed_ns, window_ns; /* window_ns: it was cut to this */
 	struct top_running running[RUNNING_MAX];
 	u32 running_count;
+	u32 parts_off; /* bits by enum model_part: that a key has let go of */
 	char focus[sizeof(((struct top_state *)0)->detail)];
 	bool ended;
 };
@@ -235,6 +236,57 @@ static int toggle_own(struct top_run *r)
 	return rc;
 }
 
+/* Each key is one user, who comes or goes. */
+static void switch_parts(struct top_run *r)
+{
+	static const char *const what[TRACE_PARTS] = {
+		[TRACE_TURNS] = "turns",
+		[TRACE_BLOCKING] = "what keeps threads off the CPU",
+		[TRACE_GC] = "collections",
+		[TRACE_SAMPLES] = "stacks",
+	};
+	static const char *const lack[TRACE_PARTS] = {
+		[TRACE_BLOCKING] = "what keeps threads off the CPU takes --exact",
+		[TRACE_GC] = "collections come with the turns here: they cost nothing apart",
+		[TRACE_SAMPLES] = "nothing is sampled here",
+	};
+	struct source *s = r->session.source;
+	struct top_state *st = &r->state;
+	int i;
+
+	for (i = 0; i < TRACE_PARTS; i++) {
+		if (!(st->parts & 1u << i))
+			continue;
+		if (!live_part_has(s, (enum model_part)i)) {
+			snprintf(st->notice, sizeof(st->notice), "%s", lack[i] ? lack[i] : what[i]);
+		} else if (r->parts_off & 1u << i) {
+			r->parts_off &= ~(1u << i);
+			live_part_get(s, (enum model_part)i);
+			snprintf(st->notice, sizeof(st->notice), "measuring %s again", what[i]);
+		} else {
+			r->parts_off |= 1u << i;
+			live_part_put(s, (enum model_part)i);
+			snprintf(st->notice, sizeof(st->notice),
+				 "%s: not measured until the same key", what[i]);
+		}
+	}
+	st->parts = 0;
+}
+
+static void parts_failed(struct top_run *r)
+{
+	const struct err *e;
+	int i;
+
+	for (i = 0; i < TRACE_PARTS; i++) {
+		e = live_part_failed(r->session.source, (enum model_part)i);
+		if (!e || r->parts_off & 1u << i)
+			continue;
+		r->parts_off |= 1u << i;
+		snprintf(r->state.notice, sizeof(r->state.notice), "not measured: %.140s", e->what);
+	}
+}
+
 static void save_columns(struct top_run *r)
 {
 	struct top_state *st = &r->state;
@@ -282,6 +334,8 @@ static int handle_input(void *ctx, unsigned int bits, struct err *e)
 		rc = toggle_own(r);
 	if (rc)
 		return rc;
+	if (st->parts)
+		switch_parts(r);
 	if (st->record)
 		toggle_recording(r);
 	if (st->save)
@@ -321,6 +375,7 @@ static int show_screen(void *ctx, const struct live_frame *f, struct err *e)
 	r->ended = f->ended;
 	if (show)
 		look_at_running(r);
+	parts_failed(r);
 	recorder_ended(&r->recorder, r->state.notice, sizeof(r->state.notice));
 	rc = take_frame(r, f->own, show);
 	if (!rc)
@@ -452,6 +507,7 @@ int cmd_top(int argc, char **argv)
 	if (!o.target.buffer_bytes)
 		o.target.buffer_bytes = TOP_RING_BYTES;
 	r->options = &o;
+	r->parts_off = o.target.without;
 	r->state.view = o.view;
 	r->state.columns = o.screen.columns;
 	r->state.window_ns = o.screen.window_ns;

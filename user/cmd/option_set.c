@@ -2,6 +2,7 @@
 #include "cmd/option_set.h"
 #include "cmd/options.h"
 #include "base/text.h"
+#include "model/parts.h"
 #include "probe/vm.h"
 #include "sink/words.h"
 
@@ -272,6 +273,31 @@ int add_condition(void *at, const struct option_row *row, const char *arg, struc
 	if (o->conditions.count == OPTION_CONDITIONS_MAX)
 		return bad_value(e, row, arg, "one of at most 16 conditions");
 	o->conditions.text[o->conditions.count++] = arg;
+	return 0;
+}
+
+int set_without(void *at, const struct option_row *row, const char *arg, struct err *e)
+{
+	const char *p = arg;
+	u32 parts = 0;
+	size_t len;
+	int i;
+
+	for (;; p += len + 1) {
+		len = strcspn(p, ",");
+		for (i = TRACE_BLOCKING; i < TRACE_PARTS; i++)
+			if (strlen(part_names[i]) == len && !strncmp(part_names[i], p, len))
+				break;
+		if (i == TRACE_PARTS) {
+			bad_value(e, row, arg, "a list of parts");
+			err_hint(e, "parts: blocking, gc, samples");
+			return -EINVAL;
+		}
+		parts |= 1u << i;
+		if (!p[len])
+			break;
+	}
+	*(u32 *)at = parts;
 	return 0;
 }
 

@@ -39,6 +39,7 @@ int set_nested(void *at, const struct option_row *row, const char *arg, struct e
 int set_columns(void *at, const struct option_row *row, const char *arg, struct err *e);
 int set_threshold(void *at, const struct option_row *row, const char *arg, struct err *e);
 int add_condition(void *at, const struct option_row *row, const char *arg, struct err *e);
+int set_without(void *at, const struct option_row *row, const char *arg, struct err *e);
 int add_own(void *at, const struct option_row *row, const char *arg, struct err *e);
 
 #endif

@@ -130,6 +130,10 @@ static const struct option_row table[] = {
 	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
 	  "have the CPU",
 	  LIVE, set_flag, AT(target.exact) },
+	{ "without", 0, "LIST",
+	  "parts not to measure: blocking (what --exact records), gc and samples (of stock VMs); "
+	  "in top, keys switch them on",
+	  LIVE, set_without, AT(target.without) },
 	{ "exact-calls", 0, NULL,
 	  "measure every call in a stock VM, by its own probes: exact, and at a price, which a "
 	  "trial second tells first",

@@ -30,6 +30,7 @@ struct options {
 		u32 hz; /* looks a second at stacks; 0: default */
 		bool exact;
 		bool calls, yes;
+		u32 without; /* --without: bits by enum model_part */
 	} target;
 	struct model_config model;
 	struct {

@@ -71,7 +71,8 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 			  .no_children = o->target.no_children,
 			  .hz = o->target.hz,
 			  .exact = o->target.exact,
-			  .calls = o->target.calls },
+			  .calls = o->target.calls,
+			  .without = o->target.without },
 		.model = o->model,
 	};
 

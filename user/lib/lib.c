@@ -28,7 +28,8 @@ static struct libvmspan *open_it(const char *path, const struct libvmspan_option
 			  .pid_count = o.pid_count,
 			  .ring_bytes = o.ring_bytes,
 			  .no_children = o.no_children,
-			  .exact = o.exact },
+			  .exact = o.exact,
+			  .without = o.without },
 		.model = { .nested = o.suspend ? NESTED_SUSPEND : NESTED_DROP,
 			   .own_groups = o.own_groups },
 		.alerts = true,
@@ -93,6 +94,23 @@ struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *n
 int libvmspan_own(struct libvmspan *t, const char *glob, int on)
 {
 	return glob_check(glob) ? -EINVAL : model_own(t->model, glob, on);
+}
+
+int libvmspan_part(struct libvmspan *t, unsigned int parts, int on)
+{
+	int i, rc = 0;
+
+	if (parts >> TRACE_PARTS)
+		return -EINVAL;
+	for (i = 0; t->live && i < TRACE_PARTS; i++) {
+		if (!(parts & 1u << i))
+			continue;
+		if (on)
+			live_part_get(t->source, (enum model_part)i);
+		else if (live_part_put(t->source, (enum model_part)i))
+			rc = -ENOENT;
+	}
+	return rc;
 }
 
 void libvmspan_snapshot_free(struct libvmspan_snapshot *s)

@@ -37,7 +37,7 @@ struct libvmspan_options {
 	uint32_t own_groups; /* 1: measure every compartment's own group too */
 	uint32_t suspend; /* 1: a nested loop pauses the stopwatches around it */
 	uint32_t exact; /* 1: with the scheduler's record */
-	uint32_t reserved; /* 0 */
+	uint32_t without; /* LIBVMSPAN_TURNS ...: not measured until libvmspan_part() asks */
 };
 
 #define LIBVMSPAN_OPTIONS_INIT                                              \
@@ -106,6 +106,24 @@ void libvmspan_snapshot_free(struct libvmspan_snapshot *s);
  * -ENOENT: nobody has asked for it.
  */
 int libvmspan_own(struct libvmspan *t, const char *glob, int on);
+
+/*
+ * Parts of a live trace, by need. Opening it asks once for each that `without`
+ * leaves in. What nobody asks for is not there: its BPF programs are detached at the
+ * next poll, and attached again at the one after somebody has asked. Without turns
+ * nothing is measured. Events of a time in which a part was away count as incomplete;
+ * the report (libvmspan_json()) says which, and for how long.
+ */
+enum {
+	LIBVMSPAN_TURNS = 1, /* events and spans */
+	LIBVMSPAN_BLOCKING = 2, /* what keeps threads off the CPU: `exact`; blocking calls
+				 * of programs traced by a trap a mark */
+	LIBVMSPAN_GC = 4, /* collections, where they have probes of their own */
+	LIBVMSPAN_SAMPLES = 8, /* looks at the stacks of stock VMs */
+};
+/* on: asks for some of them; else lets go of them. Counted. -ENOENT: nobody has asked
+ * for one of these; the others are let go all the same. */
+int libvmspan_part(struct libvmspan *t, unsigned int parts, int on);
 
 /* ---- Alerts ---- */
 

@@ -66,6 +66,8 @@ struct item_defs {
  * was lost before its end, whether the numbers show it or not.
  */
 #define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */
+/* That of definitions and streams that the tracer makes. */
+#define ITEM_TRACER_REGISTRY 2
 
 /*
  * Records of one thread; (pid, registry, thread) names the thread's stream.

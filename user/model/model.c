@@ -176,10 +176,11 @@ static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc 
 		g->freed_bytes += gc->bytes_before - gc->bytes_after;
 }
 
-/* Is all that the scheduler did to the thread since then known? */
-static bool covered(const struct stream *st, u64 begin)
+/* Is all that the scheduler did to the thread meanwhile known? */
+static bool covered(const struct model *m, const struct stream *st, u64 begin, u64 end)
 {
-	return st->sched && st->sched->from <= begin;
+	return st->sched && st->sched->from <= begin &&
+	       !part_lacks(&m->parts, TRACE_BLOCKING, begin, end);
 }
 
 /* A span, a collection or a blocking call. */
@@ -210,7 +211,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 							      : turn_enter(m, st, s->iteration);
 	if (!t)
 		return -ENOMEM;
-	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, st->proc->rows };
+	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, &m->parts,
+				     st->proc->rows };
 	if (span) {
 		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);
@@ -231,8 +233,10 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
 		return rc;
 	/* The root of what ran outside any event: an event of its own. */
-	t->exact = covered(st, s->begin);
-	rc = model_settle(m, st, t, NULL, stay.fate == SPAN_LOST || (m->config.exact && !t->exact));
+	t->exact = covered(m, st, s->begin, s->end);
+	rc = model_settle(m, st, t, NULL,
+			  stay.fate == SPAN_LOST || (m->config.exact && !t->exact) ||
+				  parts_lack(&m->parts, s->begin, s->end));
 	if (st->sched)
 		sched_forget(st->sched, s->end);
 	turn_done(m, st, t);
@@ -255,13 +259,14 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 }
 
 /* What of the event's off-CPU time no stay in it has taken is native. */
-static int take_native_off(struct stream *st, struct turn *t, const struct vmspan_event *e)
+static int take_native_off(const struct model *m, struct stream *st, struct turn *t,
+			   const struct vmspan_event *e)
 {
 	struct off_sum off;
 
 	if (!st->sched)
 		return 0;
-	t->exact = covered(st, e->begin);
+	t->exact = covered(m, st, e->begin, e->end);
 	if (sched_take(st->sched, e->begin, e->end, &off, t->exact ? &t->waits : NULL))
 		return -ENOMEM;
 	waits_own(&t->waits, 0, WAIT_NATIVE);
@@ -290,9 +295,9 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		return 0;
 	}
 	t = turn_of(m, st, e->h.id);
-	if (!t || take_native_off(st, t, e))
+	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
-	whole = whole && (t->exact || !m->config.exact);
+	whole = whole && (t->exact || !m->config.exact) && !parts_lack(&m->parts, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole || st->flawed);
 	else
@@ -477,12 +482,17 @@ static int item_defs(struct model *m, const struct item_defs *d)
 	struct registry *r = p ? registry_at(&m->set, p, d->registry) : NULL;
 	const u8 *at = d->data, *end = at + d->bytes;
 	int rc = 0;
+	u64 on;
 
 	while (r && !rc && at < end) {
 		const struct vmspan_def *def = (const void *)at;
 
 		at += (size_t)def->h.slots * VMSPAN_SLOT;
-		rc = registry_define(&m->set, p, r, def);
+		if (def->h.type != VMSPAN_DEF_PART)
+			rc = registry_define(&m->set, p, r, def);
+		else if (d->registry == ITEM_TRACER_REGISTRY &&
+			 parts_take(&m->parts, def, &m->clock, &on) == TRACE_TURNS)
+			m->attach_cycles = max_u64(m->attach_cycles, on);
 	}
 	return rc;
 }

@@ -4,14 +4,17 @@
 #define MODEL_PRIV_H
 
 #include "model/clock.h"
+#include "model/parts.h"
 #include "model/stream.h"
 
 struct model {
 	struct model_config config;
 	struct registry_set set;
 	struct clock_map clock;
+	struct parts parts; /* what was not measured, and when */
 	bool clock_seen;
-	u64 attach_cycles; /* of the first clock item: spans are not older */
+	u64 attach_cycles; /* of the first clock item, or of when turns were switched on
+			    * again: spans are not older */
 	u64 begin_ns, end_ns; /* of the first and the last clock item */
 	u64 hole_cycles; /* HOLE_NS */
 	u64 uid; /* of the last turn */

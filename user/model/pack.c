@@ -53,6 +53,8 @@ int snapshot_pack(const struct snapshot *s, struct buf *to)
 	put_words(to, &s->ledger, WORDS_OF(s->ledger));
 	put_words(to, &s->losses, WORDS_OF(s->losses));
 	put_words(to, &s->repairs, WORDS_OF(s->repairs));
+	for (i = 0; i < TRACE_PARTS; i++)
+		put_words(to, &s->parts[i].ns, 1);
 	put_words(to, &s->spans, 1);
 	put_words(to, &s->records, 1);
 	put_words(to, &s->inputs, 1);
@@ -196,6 +198,8 @@ int snapshot_since(struct snapshot *s, const struct buf *packed)
 	get_words(&u, &then.ledger, WORDS_OF(then.ledger));
 	get_words(&u, &then.losses, WORDS_OF(then.losses));
 	get_words(&u, &then.repairs, WORDS_OF(then.repairs));
+	for (i = 0; i < TRACE_PARTS; i++)
+		get_words(&u, &then.parts[i].ns, 1);
 	get_words(&u, &then.spans, 1);
 	get_words(&u, &then.records, 1);
 	get_words(&u, &then.inputs, 1);

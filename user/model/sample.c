@@ -469,7 +469,9 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 				    .incomplete = incomplete,
 				    .max_ns = x.wall };
 	count_duration(one.durations, x.wall);
-	own = sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits;
+	/* Looks of other times say nothing of one in which nobody looked. */
+	own = part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
+	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits);
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;

@@ -205,6 +205,7 @@ struct snapshot *snapshot_take(const struct model *m)
 	struct snapshot *s = calloc(1, sizeof(*s));
 	struct map group_of = { 0 };
 	u64 known, *gap;
+	u32 i;
 
 	if (!s)
 		return NULL;
@@ -217,6 +218,8 @@ struct snapshot *snapshot_take(const struct model *m)
 	gap = &s->losses.records[LOSS_SEQUENCE_GAP];
 	*gap += m->missing - min_u64(m->missing, known);
 	s->repairs = m->repairs;
+	for (i = 0; i < TRACE_PARTS; i++)
+		s->parts[i] = part_off(&m->parts, (enum model_part)i, &m->clock, m->end_ns);
 	s->spans = m->spans;
 	s->records = m->records;
 	s->inputs = m->inputs;
@@ -261,6 +264,8 @@ void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 		d->losses.records[i] -= min_u64(then->losses.records[i], d->losses.records[i]);
 		d->losses.batches[i] -= min_u64(then->losses.batches[i], d->losses.batches[i]);
 	}
+	for (i = 0; i < TRACE_PARTS; i++)
+		d->parts[i].ns -= min_u64(then->parts[i].ns, d->parts[i].ns);
 	d->repairs.repaired -= then->repairs.repaired;
 	d->repairs.before_attach -= then->repairs.before_attach;
 	d->repairs.stolen_ns -= then->repairs.stolen_ns;

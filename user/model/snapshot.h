@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include "base/buf.h"
+#include "model/parts.h"
 #include "model/stats.h"
 
 struct snapshot_process {
@@ -57,6 +58,7 @@ struct snapshot {
 	struct ledger ledger;
 	struct loss_stats losses;
 	struct repair_stats repairs;
+	struct part_off parts[TRACE_PARTS]; /* how long each was switched off */
 	u64 spans, records; /* received */
 	u64 inputs, frames; /* marks received */
 	struct intern *names; /* owns all strings above */

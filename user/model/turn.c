@@ -308,7 +308,8 @@ static int stay_measure(struct turn *t, const struct turn_rules *rules, const st
 	u64 cycles = s->end - s->begin;
 
 	m->in = pend_take(t, depth, s->begin);
-	m->exact = rules->sched && rules->sched->from <= s->begin;
+	m->exact = rules->sched && rules->sched->from <= s->begin &&
+		   !part_lacks(rules->parts, TRACE_BLOCKING, s->begin, s->end);
 	if (rules->sched &&
 	    sched_take(rules->sched, s->begin, s->end, &m->off, m->exact ? &t->waits : NULL))
 		return -ENOMEM;

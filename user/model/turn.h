@@ -20,6 +20,7 @@
 
 #include "model/hole.h"
 #include "model/model.h"
+#include "model/parts.h"
 #include "model/registry.h"
 #include "model/sched.h"
 
@@ -105,6 +106,7 @@ struct turn_rules {
 	enum nested_mode nested;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
 	struct sched *sched; /* the thread's, or NULL */
+	const struct parts *parts;
 	struct row *rows; /* of the process */
 };
 

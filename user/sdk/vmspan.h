@@ -80,7 +80,8 @@ enum vmspan_type {
 	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
 	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
 	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_LAST = VMSPAN_DEF_NOTE,
+	VMSPAN_DEF_PART = 21, /* struct vmspan_def; made by the tracer */
+	VMSPAN_DEF_LAST = VMSPAN_DEF_PART,
 };
 
 /*
@@ -205,7 +206,8 @@ struct vmspan_sample {
  * `kind`, flags. Compartment: `count` group ids, then the name. Frame: the id of
  * its compartment in the place of a group's, flags, then the name. Note: odd ids say what
  * is not as it should be with the process, the even ones behind them what to do; an
- * empty name takes it back. In all, the name begins at groups[count] and is `name_len` bytes long; the slot is
+ * empty name takes it back. Part: in the place of a name two u64, from when to when
+ * (cycles; ~0: still) the tracer did not measure it. In all, the name begins at groups[count] and is `name_len` bytes long; the slot is
  * zero-filled behind it.
  */
 #define VMSPAN_GROUP_INACTIVE 1u /* measured only when asked for */

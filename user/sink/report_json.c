@@ -52,6 +52,26 @@ static void put_notes(struct json *j, const struct snapshot *s, u32 process)
 		json_end_array(j);
 }
 
+/* Only where something was switched off. */
+static void put_parts(struct json *j, const struct snapshot *s)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < TRACE_PARTS; i++) {
+		if (!s->parts[i].ns && !s->parts[i].now)
+			continue;
+		if (!n++)
+			json_key_array(j, "not_measured");
+		json_object(j);
+		json_key_string(j, "part", part_names[i]);
+		json_key_u64(j, "ns", s->parts[i].ns);
+		json_key_bool(j, "now", s->parts[i].now);
+		json_end_object(j);
+	}
+	if (n)
+		json_end_array(j);
+}
+
 static void put_processes(struct json *j, const struct snapshot *s)
 {
 	u32 i;
@@ -261,6 +281,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_native(j, &s->ledger);
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
+	put_parts(j, s);
 	json_end_object(j);
 	free(rows);
 }

@@ -68,6 +68,8 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 		out_puts(l, ", as far as the recording could be read");
 	page_line(p, snapshot_complete(s) ? NULL : SGR_RED);
 
+	if (summary_parts(l, s))
+		page_line(p, SGR_YELLOW);
 	if (src->note) {
 		out_printf(l, "note: %s", name_text(name, sizeof(name), src->note));
 		page_line(p, SGR_YELLOW);

@@ -28,6 +28,28 @@ void summary_target(struct out *o, const struct snapshot *s)
 		out_printf(o, " and %u more process%s", more, more == 1 ? "" : "es");
 }
 
+bool summary_parts(struct out *o, const struct snapshot *s)
+{
+	static const char *const what[TRACE_PARTS] = {
+		[TRACE_TURNS] = "turns",
+		[TRACE_BLOCKING] = "what keeps threads off the CPU",
+		[TRACE_GC] = "collections",
+		[TRACE_SAMPLES] = "who runs",
+	};
+	const char *separator = "not measured: ";
+	char time[TEXT_NS_MAX];
+	u32 i;
+
+	for (i = 0; i < TRACE_PARTS; i++) {
+		if (!s->parts[i].ns && !s->parts[i].now)
+			continue;
+		out_printf(o, "%s%s for %s%s", separator, what[i], time_text(time, s->parts[i].ns),
+			   s->parts[i].now ? ", and not now" : "");
+		separator = "; ";
+	}
+	return separator[0] == ';';
+}
+
 void summary_complete(struct out *o, const struct snapshot *s)
 {
 	u64 lost = lost_records(&s->losses);

@@ -10,6 +10,8 @@
 void summary_target(struct out *o, const struct snapshot *s);
 /* "complete" or "INCOMPLETE: 3 of 200 events lack data, 1,280 records lost" */
 void summary_complete(struct out *o, const struct snapshot *s);
+/* "not measured: collections for 4.20 s, and not now". False: all was, and nothing is said. */
+bool summary_parts(struct out *o, const struct snapshot *s);
 /* "1,280 records lost because the ring buffer was full, ..."; nothing when
  * nothing was lost. */
 void summary_losses(struct out *o, const struct loss_stats *l);

@@ -67,6 +67,7 @@ struct top_state {
 	u64 warn_ns, bad_ns; /* 0: 16 and 256 ms */
 	bool color, ascii;
 	/* For the command, which clears them. */
+	u32 parts; /* to switch: bits by enum model_part */
 	bool record; /* start or stop a recording */
 	bool save; /* keep the columns */
 	char own_of[512]; /* "kind:name": measure its compartments' own groups, or stop */

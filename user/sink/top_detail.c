@@ -28,6 +28,8 @@ const struct top_help top_help_keys[] = {
 	{ "C F2", "choose the columns, and keep them for the next time" },
 	{ "o", "measure each compartment of the selected group by itself, or stop" },
 	{ "R", "start or stop a recording of the same processes" },
+	{ "P", "stop measuring, or go on; then nothing of it is in the way" },
+	{ "B G S", "stop or start measuring waits (--exact), collections, stacks" },
 	{ "h ? F1", "this help" },
 	{ "q F10", "quit" },
 	{ NULL, NULL },

@@ -237,6 +237,8 @@ void put_head(struct composer *c, unsigned int height)
 		summary_losses(&c->line, &total->losses);
 		end_line(c, LINE_WARN);
 	}
+	if (summary_parts(&c->line, c->s))
+		end_line(c, LINE_WARN);
 	put_note(c, !height || height >= 16);
 	if (!height || height >= 16)
 		put_processes(c);

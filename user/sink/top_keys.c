@@ -254,6 +254,18 @@ static bool common_key(struct top_state *st, u32 key)
 	case 'R':
 		st->record = true;
 		return true;
+	case 'P':
+		st->parts |= 1u << TRACE_TURNS;
+		return true;
+	case 'B':
+		st->parts |= 1u << TRACE_BLOCKING;
+		return true;
+	case 'G':
+		st->parts |= 1u << TRACE_GC;
+		return true;
+	case 'S':
+		st->parts |= 1u << TRACE_SAMPLES;
+		return true;
 	case 'h':
 	case '?':
 	case TOP_KEY_HELP:

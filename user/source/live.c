@@ -11,9 +11,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Clock items while there is data: at least this often. */
-#define CLOCK_NS (250 * NSEC_PER_MSEC)
-
 static struct live *of(struct source *s)
 {
 	return (struct live *)s;
@@ -49,7 +46,7 @@ static int emit_clock(struct live *l, const struct item_clock *c)
 	return live_emit(l, &it);
 }
 
-static int emit_clock_now(struct live *l)
+int live_emit_clock(struct live *l)
 {
 	struct item_clock c;
 
@@ -139,9 +136,9 @@ static int start_processes(struct live *l)
 static int start(struct live *l)
 {
 	l->started = true;
-	if (emit_clock(l, &l->first) || start_processes(l))
+	if (emit_clock(l, &l->first) || start_processes(l) || emit_held(l))
 		return l->failed;
-	return emit_held(l);
+	return parts_tell(l);
 }
 
 /* After a drain: what comes at its end. */
@@ -153,15 +150,15 @@ static int after_drain(struct live *l, int taken)
 		return l->failed;
 	if (taken && live_losses(l))
 		return l->failed;
-	if (taken && clock_mono_ns() - l->clock_ns >= CLOCK_NS)
-		emit_clock_now(l);
+	if (taken && clock_mono_ns() - l->clock_ns >= LIVE_CLOCK_NS)
+		live_emit_clock(l);
 	return l->failed;
 }
 
 static int finish(struct live *l, struct err *err)
 {
 	l->finished = true;
-	if (live_losses(l) || emit_clock_now(l))
+	if (live_losses(l) || live_emit_clock(l))
 		return l->failed;
 	if (l->attached_once)
 		return 0;
@@ -200,6 +197,9 @@ static int live_poll(struct source *s, int timeout_ms, int stop_fd, item_fn fn, 
 		return start(l) ? l->failed : 1;
 	if (l->finished)
 		return 0;
+	n = parts_settle(l, err);
+	if (n)
+		return n;
 	for (;;) {
 		/* After a full drain there is nothing to wait for. */
 		if (!l->more) {
@@ -220,7 +220,7 @@ static int live_poll(struct source *s, int timeout_ms, int stop_fd, item_fn fn, 
 
 /* Everything in the ring; bounded, since nothing is added any more but by
  * other processes' last flushes. */
-static int drain_all(struct live *l, struct err *err)
+int live_drain(struct live *l, struct err *err)
 {
 	u64 rounds = 2 * tracer_ring_bytes(l->t) / sizeof(struct wire_head) / RING_DRAIN + 1;
 	int n;
@@ -231,7 +231,7 @@ static int drain_all(struct live *l, struct err *err)
 	return n < 0 ? n : 0;
 }
 
-static int tails(struct live *l)
+int live_tails(struct live *l)
 {
 	u64 key, value;
 	size_t at = 0;
@@ -280,16 +280,16 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	live_vm_detach(l);
 	tracer_tail(l->t);
 	if (!r)
-		r = drain_all(l, err);
+		r = live_drain(l, err);
 	process_detach_all(l);
 	if (!r)
-		r = drain_all(l, err);
+		r = live_drain(l, err);
 	if (!r)
-		r = tails(l);
+		r = live_tails(l);
 	if (!r && !l->finished)
 		r = live_losses(l);
 	if (!r && !l->finished)
-		r = emit_clock_now(l);
+		r = live_emit_clock(l);
 	l->finished = true;
 	command_reap(&l->command, false);
 	return r;
@@ -357,6 +357,7 @@ static void fill_info(struct live *l)
 	struct utsname u;
 
 	i->cycles_hz = clock_hz(i->clock);
+	i->cycles_step = clock_step(i->clock);
 	clock_read(i->clock, &l->first);
 	i->start_mono_ns = l->first.mono_ns;
 	i->start_real_ns = l->first.real_ns;
@@ -484,6 +485,12 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	return ring_open(&l->ring, l, err);
 }
 
+static void watch_sched(struct live *l)
+{
+	if (tracer_has_sched(l->t) && part_wanted(l, TRACE_BLOCKING))
+		tracer_watch_sched(l->t);
+}
+
 static int open_pids(struct live *l, const struct live_config *c, struct err *err)
 {
 	struct process *p;
@@ -503,7 +510,7 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		r = tracer_trace(l->t, p->pid, err);
 		if (r)
 			return r;
-		tracer_watch_sched(l->t);
+		watch_sched(l);
 		r = process_attach(l, p, err);
 		if (r)
 			return r;
@@ -512,7 +519,7 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		r = sweep_open(l, err);
 		if (r)
 			return r;
-		tracer_watch_sched(l->t);
+		watch_sched(l);
 	}
 	return c->no_children ? 0 : children_open(l, err);
 }
@@ -531,7 +538,7 @@ static int open_command(struct live *l, char *const *argv, bool followed, struct
 		r = p ? tracer_trace(l->t, p->pid, err) : err_set(err, -ENOMEM, "no memory");
 	}
 	if (!r) {
-		tracer_watch_sched(l->t);
+		watch_sched(l);
 		p->command = true;
 		/* A script, or a program that only starts others, has no probes. */
 		if (fd >= 0 && !plan_file(fd, path, &l->cache, &plan, &none)) {
@@ -565,6 +572,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->s.ops = &live_ops;
 	l->method = config->method;
 	l->calls = config->calls;
+	parts_open(l, config->without);
 	l->trial = config->trial;
 	l->sweep = config->sweep;
 	l->vm_cache.by_name = sweep_wanted(&l->sweep);

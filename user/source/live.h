@@ -3,6 +3,7 @@
 #ifndef SOURCE_LIVE_H
 #define SOURCE_LIVE_H
 
+#include "model/parts.h"
 #include "source/source.h"
 
 enum live_method {
@@ -41,6 +42,7 @@ struct live_config {
 	enum live_trial_part trial; /* with calls: what of their price is tried */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 	bool exact; /* record what the scheduler does to the threads */
+	u32 without; /* 1 << enum model_part: nobody uses these yet */
 };
 
 #define LIVE_RING_BYTES (8ull << 20)
@@ -53,6 +55,23 @@ struct source *live_open(const struct live_config *config, struct err *err);
 /* Why there is no scheduler's record, which was asked for; else NULL. The trace
  * is then one of the default mode. */
 const struct err *live_no_exact(const struct source *s);
+/*
+ * Parts of the trace by need. live_open() uses each once, but for those of
+ * `without`. One that nobody uses is not there: its programs are detached by the
+ * next poll and attached again by the one after somebody has come; the items say
+ * from when to when it was missing. Without TRACE_TURNS nothing is measured, and
+ * the others are away too. Marks of programs with the SDK for collections and
+ * blocking calls come in its batches, used or not.
+ */
+void live_part_get(struct source *s, enum model_part part);
+/* -ENOENT: nobody uses it. */
+int live_part_put(struct source *s, enum model_part part);
+/* Is it there? Not of a trace that has no such part (see live_part_has()). */
+bool live_part_on(const struct source *s, enum model_part part);
+/* Does anything in this trace belong to the part? */
+bool live_part_has(const struct source *s, enum model_part part);
+/* Why it is not there although somebody uses it; else NULL. */
+const struct err *live_part_failed(const struct source *s, enum model_part part);
 /* Processes that are attached to now. */
 u32 live_attached(const struct source *s);
 /* How often the kernel side has woken the reader so far. 0 or negative errno. */

@@ -26,6 +26,7 @@
 /* Detaching takes some 30 ms each, in which nobody drains the ring. */
 #define DETACH_AT_ONCE 2
 
+/* Without its link. */
 static struct carrier *carrier_get(struct live *l, const struct plan_dso *d, struct err *err)
 {
 	struct carrier **grown, *c;
@@ -44,11 +45,6 @@ static struct carrier *carrier_get(struct live *l, const struct plan_dso *d, str
 		l->carriers = grown;
 	if (!c) {
 		err_set(err, -ENOMEM, "no memory");
-		return NULL;
-	}
-	c->link = site_flush(l->t, d, err);
-	if (!c->link) {
-		free(c);
 		return NULL;
 	}
 	c->dev = d->dev;
@@ -76,8 +72,7 @@ static void detach_links(struct attachment *a)
 {
 	site_release(a->armed);
 	a->armed = NULL;
-	while (a->count)
-		site_detach(a->links[--a->count]);
+	links_drop(&a->links, a->vm, TRACE_PARTS);
 }
 
 static void attachment_free(struct live *l, struct attachment *a)
@@ -102,12 +97,12 @@ static int attach_direct(struct live *l, struct process *p, const struct plan_ds
 	int role;
 
 	for (role = ROLE_ENTER; role < ROLE_COUNT; role++) {
-		if (!d->probes.sites[role].offset)
+		if (!d->probes.sites[role].offset || a->links.of[role] ||
+		    !part_wanted(l, part_of_role(false, role)))
 			continue;
-		a->links[a->count] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
-		if (!a->links[a->count])
+		a->links.of[role] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
+		if (!a->links.of[role])
 			return -1;
-		a->count++;
 	}
 	return 0;
 }
@@ -121,8 +116,15 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 			       "only be measured by the monotonic clock here: trace them apart",
 			       d->path);
 	/* The carrier first: the first mark may fill a batch. */
-	a->carrier = carrier_get(l, d, err);
 	if (!a->carrier)
+		a->carrier = carrier_get(l, d, err);
+	if (!a->carrier)
+		return -1;
+	if (!part_wanted(l, TRACE_TURNS) || a->armed)
+		return 0;
+	if (!a->carrier->link)
+		a->carrier->link = site_flush(l->t, d, err);
+	if (!a->carrier->link)
 		return -1;
 	if (d->registry)
 		registry_new_session(p->pid, d->registry);
@@ -177,6 +179,8 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		}
 		a->next = p->attachments;
 		p->attachments = a;
+	} else if (direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err)) {
+		return err->code; /* a part that came back */
 	}
 	if (d->registry && live_registry_at(p, d->registry))
 		tell_registries(l, p);
@@ -301,7 +305,7 @@ bool attachments_by_batches(const struct process *p)
 	if (!p || p->vm_profile)
 		return false;
 	for (a = p->attachments; a; a = a->next)
-		if (!a->armed)
+		if (!a->carrier)
 			return false;
 	return p->attachments || p->by_batches;
 }
@@ -444,6 +448,45 @@ void process_disarm_all(struct live *l)
 			detach_links(a);
 	for (a = l->buried; a; a = a->next)
 		detach_links(a);
+}
+
+bool process_drop_part(struct live *l, enum model_part part)
+{
+	struct attachment *a;
+	u64 key, value;
+	size_t at = 0;
+	bool had = false;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
+			had |= links_drop(&a->links, a->vm, part);
+	for (a = l->buried; a; a = a->next)
+		had |= links_drop(&a->links, a->vm, part);
+	return had;
+}
+
+int process_attach_missing(struct live *l, struct err *err)
+{
+	u64 key, value;
+	size_t at = 0;
+	int r, first = 0;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+		struct err e = { 0 };
+
+		if (process_has_ended(p) || (!p->attachments && !p->vm_profile && !p->unlinked))
+			continue;
+		r = process_attach(l, p, &e);
+		if (!r)
+			p->unlinked = false;
+		/* One that is just ending has nothing left to attach to. */
+		if (!r || r == -ENOENT || r == -ESRCH || process_has_ended(p) || first)
+			continue;
+		first = r;
+		*err = e;
+	}
+	return first;
 }
 
 void process_detach_all(struct live *l)

@@ -16,6 +16,7 @@
  *   live_vm_items.c  what their programs tell -> items
  *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
+ *   live_parts.c     what is measured by need
  */
 #ifndef SOURCE_LIVE_INT_H
 #define SOURCE_LIVE_INT_H
@@ -67,7 +68,13 @@ struct registry {
 /* ---- live_process.c ---- */
 
 #define REGISTRIES_MAX 64
-#define DIRECT_LINKS (ROLE_COUNT - ROLE_ENTER)
+
+/* Links of a file's probes, by role: enum probe_role, or enum vm_role. */
+#define PROBE_LINKS_MAX 16
+_Static_assert(ROLE_COUNT <= PROBE_LINKS_MAX && VM_ROLES <= PROBE_LINKS_MAX, "a place a role");
+struct probe_links {
+	struct bpf_link *of[PROBE_LINKS_MAX]; /* owned, or NULL */
+};
 
 /* The carrier's link of one file; it serves all processes. */
 struct carrier {
@@ -81,8 +88,8 @@ struct attachment {
 	u64 dev, inode;
 	struct carrier *carrier; /* counted, or NULL */
 	struct site_link *armed; /* owned, or NULL: then it is the direct method */
-	struct bpf_link *links[DIRECT_LINKS]; /* conventional probes */
-	u32 count;
+	struct probe_links links; /* conventional probes */
+	bool vm; /* of a stock VM */
 	struct attachment *next;
 };
 
@@ -145,11 +152,23 @@ struct live_ring {
 	u32 taken; /* records in this drain */
 };
 
+/* ---- live_parts.c ---- */
+
+struct live_part {
+	u32 users;
+	bool on;
+	bool exists; /* something of the trace belongs to it */
+	bool told; /* that it is off */
+	u64 off; /* cycles: since when it is; 0: from the start */
+	struct err failed; /* why it does not come back */
+};
+
 struct live {
 	struct source s;
 	struct tracer *t;
 	struct plan_cache cache;
 	struct live_ring ring;
+	struct live_part parts[TRACE_PARTS];
 	enum live_method method;
 	struct command command;
 	struct live_sweep sweep;
@@ -186,7 +205,13 @@ struct live {
 
 /* Hands an item out; its failure sticks in l->failed and is returned. */
 int live_emit(struct live *l, const struct item *it);
+int live_emit_clock(struct live *l);
+/* While there is data: at least this often. */
+#define LIVE_CLOCK_NS (250 * NSEC_PER_MSEC)
 int live_emit_loss(struct live *l, enum loss_cause cause, u64 records, u64 batches);
+/* All that is in the ring; what threads hold and have not handed over. */
+int live_drain(struct live *l, struct err *err);
+int live_tails(struct live *l);
 /* The trace's clock at a time of CLOCK_MONOTONIC: what the model, which knows the
  * same clock items, makes the same time of again. */
 u64 live_cycles(const struct live *l, u64 ns);
@@ -248,6 +273,20 @@ void process_free(struct live *l, struct process *p);
 /* A sweep's process has shown its probes, or has ended. */
 void process_not_candidate(struct live *l, struct process *p);
 
+/* ---- live_parts.c ---- */
+
+void parts_open(struct live *l, u32 without);
+/* Is this to be attached? What is left out is told to the model. */
+bool part_wanted(struct live *l, enum model_part part);
+/* What belongs to which part. */
+enum model_part part_of_role(bool vm, int role);
+/* Detaches the links of a part; of TRACE_PARTS: all. True: there were some. */
+bool links_drop(struct probe_links *links, bool vm, enum model_part part);
+/* What changed since the last poll. 0 or l->failed. */
+int parts_settle(struct live *l, struct err *err);
+/* Says what is off that has not been said. */
+int parts_tell(struct live *l);
+
 /* ---- live_attach.c ---- */
 
 /* Attaches to whatever the process has now mapped and is not attached yet.
@@ -272,6 +311,10 @@ void process_free_buried(struct live *l);
 void process_disarm_all(struct live *l);
 /* No link of any kind is left. */
 void process_detach_all(struct live *l);
+/* The links of a part go, of all processes. True: there were some. */
+bool process_drop_part(struct live *l, enum model_part part);
+/* Every process gets what it lacks. 0 or the first error. */
+int process_attach_missing(struct live *l, struct err *err);
 
 /* ---- live_children.c ---- */
 
@@ -291,13 +334,15 @@ int sweep_new(struct live *l, const struct wire_life *w);
 /* ---- live_vm.c ---- */
 
 /* The registry of streams that are made here; no target's lies there. */
-#define VM_REGISTRY 2
+#define VM_REGISTRY ITEM_TRACER_REGISTRY
 /* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
 /* Does it run a VM we know? Nothing is attached to. As vm_find(). */
 int live_vm_look(struct live *l, u32 pid, struct err *err);
 /* Timers, scheduler, loops and the probes of whole files. */
 void live_vm_detach(struct live *l);
+/* Of whole files' probes those of a part. True: there were some. */
+bool live_vm_drop_part(struct live *l, enum model_part part);
 
 /* A process whose probe is never hit: its stays on the CPU become its events. */
 void live_vm_fall_back(struct live *l, struct process *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stock VMs: attaching to them. What comes of it: live_vm_items.c. */
-#include "source/live_int.h"
+#include "source/live_vm_int.h"
 
 #include "attach/vm.h"
 
@@ -12,8 +12,7 @@
 /* Probes of a file, for all processes that run it. */
 struct vm_file {
 	u64 dev, inode;
-	struct bpf_link *links[VM_ROLES];
-	u32 count;
+	struct probe_links links;
 };
 
 /* ---- Attaching ---- */
@@ -33,9 +32,9 @@ static bool all_calls(const struct live *l)
 	return l->calls && (l->trial == TRIAL_NOT || l->trial == TRIAL_ALL);
 }
 
-static bool wanted(const struct live *l, const struct vm_target *v, int role)
+static bool wanted(struct live *l, const struct vm_target *v, int role)
 {
-	if (!v->probes[role] || role == VM_CALL_SWITCH)
+	if (!v->probes[role] || role == VM_CALL_SWITCH || !part_wanted(l, part_of_role(true, role)))
 		return false;
 	if (role == VM_CALL_BEGIN)
 		return all_calls(l);
@@ -44,25 +43,37 @@ static bool wanted(const struct live *l, const struct vm_target *v, int role)
 
 /* Calls are told of once what switches their probes on is up. */
 static int switch_on(struct live *l, u32 pid, const struct vm_target *v, const struct vm_calls *c,
-		     struct bpf_link **links, u32 *count, struct err *err)
+		     struct probe_links *links, struct err *err)
 {
-	if (!all_calls(l) || !c->switch_offset)
+	if (!all_calls(l) || !c->switch_offset || links->of[VM_CALL_SWITCH])
 		return 0;
-	links[*count] = vm_switch(l->t, pid, v, c, err);
-	if (!links[*count])
-		return err->code;
-	++*count;
-	return 0;
+	links->of[VM_CALL_SWITCH] = vm_switch(l->t, pid, v, c, err);
+	return links->of[VM_CALL_SWITCH] ? 0 : err->code;
+}
+
+/* What of a file's probes is wanted and not there. */
+static int attach_roles(struct live *l, u32 pid, const struct vm_target *v,
+			const struct vm_calls *c, struct probe_links *links, struct err *err)
+{
+	int role;
+
+	for (role = 0; role < VM_ROLES; role++) {
+		if (links->of[role] || !wanted(l, v, role))
+			continue;
+		links->of[role] = vm_site(l->t, pid, v, (enum vm_role)role, err);
+		if (!links->of[role])
+			return err->code;
+	}
+	return switch_on(l, pid, v, c, links, err);
 }
 
 static int attach_file(struct live *l, const struct vm_target *v, const struct vm_calls *c,
 		       struct err *err)
 {
-	struct vm_file *f, **grown;
-	int role;
+	struct vm_file *f = file_find(l, v), **grown;
 
-	if (file_find(l, v))
-		return 0;
+	if (f)
+		return attach_roles(l, 0, v, c, &f->links, err);
 	grown = realloc(l->vm_files, (l->vm_file_count + 1) * sizeof(*grown));
 	f = grown ? calloc(1, sizeof(*f)) : NULL;
 	if (grown)
@@ -72,42 +83,26 @@ static int attach_file(struct live *l, const struct vm_target *v, const struct v
 	f->dev = v->dev;
 	f->inode = v->inode;
 	l->vm_files[l->vm_file_count++] = f;
-	for (role = 0; role < VM_ROLES; role++) {
-		if (!wanted(l, v, role))
-			continue;
-		f->links[f->count] = vm_site(l->t, 0, v, (enum vm_role)role, err);
-		if (!f->links[f->count])
-			return err->code;
-		f->count++;
-	}
-	return switch_on(l, 0, v, c, f->links, &f->count, err);
+	return attach_roles(l, 0, v, c, &f->links, err);
 }
 
 static int attach_process(struct live *l, struct process *p, const struct vm_target *v,
 			  const struct vm_calls *c, struct err *err)
 {
 	struct attachment *a;
-	int role;
 
 	for (a = p->attachments; a; a = a->next)
 		if (a->dev == v->dev && a->inode == v->inode)
-			return 0;
+			return attach_roles(l, p->pid, v, c, &a->links, err);
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_set(err, -ENOMEM, "no memory");
 	a->dev = v->dev;
 	a->inode = v->inode;
+	a->vm = true;
 	a->next = p->attachments;
 	p->attachments = a;
-	for (role = 0; role < VM_ROLES && a->count < DIRECT_LINKS; role++) {
-		if (!wanted(l, v, role))
-			continue;
-		a->links[a->count] = vm_site(l->t, p->pid, v, (enum vm_role)role, err);
-		if (!a->links[a->count])
-			return err->code;
-		a->count++;
-	}
-	return a->count < DIRECT_LINKS ? switch_on(l, p->pid, v, c, a->links, &a->count, err) : 0;
+	return attach_roles(l, p->pid, v, c, &a->links, err);
 }
 
 /* A program that serves requests is idle between them: no events there. */
@@ -148,11 +143,31 @@ static u32 watched(const struct live *l, bool service)
 	return roles;
 }
 
+/* What every process of the VM needs, where it is wanted. */
+static int vm_begin(struct live *l, struct process *p, const struct vm_proc *proc, bool walks,
+		    struct err *err)
+{
+	struct vm_state *v;
+
+	if (!part_wanted(l, TRACE_TURNS))
+		return 0;
+	walks = walks && part_wanted(l, TRACE_SAMPLES);
+	if (walks && proc->kind == VM_JVM) {
+		v = vm_state_of(p);
+		if (v && !v->jvm)
+			v->jvm = jvm_new(proc);
+		if (!v || !v->jvm)
+			return err_set(err, -ENOMEM, "no memory");
+	}
+	return vm_start(l->t, l->vm_hz, proc->flags & VM_LOOPS, walks, err);
+}
+
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
 	struct vm_proc proc = { 0 };
 	struct vm_calls calls = { 0 };
+	struct err unseen = { 0 };
 	bool walks, service;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
@@ -165,6 +180,13 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_usable(p->pid, &v, err);
 	if (!r)
 		r = vm_layout(p->pid, &v, &proc, err);
+	/* Its probes tell something by themselves. */
+	if (r == -ENOTSUP && walks && v.probes[VM_STALL_BEGIN]) {
+		unseen = *err;
+		*err = (struct err){ 0 };
+		walks = false;
+		r = 0;
+	}
 	/* No stack is looked at: whether it could be does not matter. */
 	if (l->calls && r == -ENOTSUP && proc.kind != VM_NONE) {
 		*err = (struct err){ 0 };
@@ -176,7 +198,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r)
-		r = vm_start(l->t, l->vm_hz, v.profile->loop, walks, err);
+		r = vm_begin(l, p, &proc, walks, err);
 	if (!r && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
@@ -194,6 +216,8 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;
 	}
+	if (!r && unseen.code)
+		live_refused(p, &unseen);
 	vm_target_free(&v);
 	return r;
 }
@@ -208,7 +232,7 @@ void live_vm_fall_back(struct live *l, struct process *p)
 		return;
 	/* With exact calls nothing was looked at until now. */
 	if (!vm_layout(p->pid, &v, &proc, &ignored) &&
-	    !vm_start(l->t, l->vm_hz, v.profile->loop, vm_walks(v.profile), &ignored) &&
+	    !vm_begin(l, p, &proc, vm_walks(v.profile), &ignored) &&
 	    !vm_trace(l->t, p->pid, &proc, &ignored))
 		l->s.info.sampled |= vm_walks(v.profile);
 	vm_target_free(&v);
@@ -224,6 +248,16 @@ int live_vm_look(struct live *l, u32 pid, struct err *err)
 	return r;
 }
 
+bool live_vm_drop_part(struct live *l, enum model_part part)
+{
+	bool had = false;
+	u32 i;
+
+	for (i = 0; i < l->vm_file_count; i++)
+		had |= links_drop(&l->vm_files[i]->links, true, part);
+	return had;
+}
+
 void live_vm_detach(struct live *l)
 {
 	u32 i;
@@ -231,8 +265,7 @@ void live_vm_detach(struct live *l)
 	if (l->t)
 		vm_stop(l->t);
 	for (i = 0; i < l->vm_file_count; i++) {
-		while (l->vm_files[i]->count)
-			site_detach(l->vm_files[i]->links[--l->vm_files[i]->count]);
+		links_drop(&l->vm_files[i]->links, true, TRACE_PARTS);
 		free(l->vm_files[i]);
 	}
 	free(l->vm_files);
