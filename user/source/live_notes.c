@@ -21,10 +21,8 @@
 /* How much CPU time without a hit is worth a word. Collections are rare in a
  * program that makes little; work is what the other probes are there for. */
 static const u64 patience[VM_ROLES] = {
-	[VM_GC_BEGIN] = 5 * NSEC_PER_SEC,
-	[VM_REQUEST_BEGIN] = 2 * NSEC_PER_SEC,
-	[VM_STATUS] = 2 * NSEC_PER_SEC,
-	[VM_STALL_BEGIN] = 10 * NSEC_PER_SEC,
+	[VM_GC_BEGIN] = 5 * NSEC_PER_SEC,   [VM_REQUEST_BEGIN] = 2 * NSEC_PER_SEC,
+	[VM_STATUS] = 2 * NSEC_PER_SEC,     [VM_STALL_BEGIN] = 10 * NSEC_PER_SEC,
 	[VM_CALL_BEGIN] = 2 * NSEC_PER_SEC,
 };
 
