@@ -156,7 +156,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(wildcard user/*/*.[ch]) $(if $(PROFILES),$(B)/prof
 		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
 		$(filter-out user/lib/% user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
 
-golden: $(GOLDEN) $(B)/bench/guard
+golden: $(GOLDEN) $(B)/bench/guard $(B)/bench/bpfrun
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
@@ -213,13 +213,18 @@ accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
 	B=$(B) bash tests/bench/accuracy.sh 2
 
 # Instruction counts, kept in tests/bench/guard.txt.
-guard: $(B)/vmspan $(BENCH)/guard
+guard: $(B)/vmspan $(BENCH)/guard $(BENCH)/bpfrun
 	tests/run golden/guard.sh
 
 $(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
+
+$(BENCH)/bpfrun: tests/bench/bpfrun.c bpf/wire.h user/sdk/vmspan.h
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< -lelf $(LDFLAGS)
 
 $(BENCH)/accuracy: tests/bench/accuracy.c tests/bench/original.c tests/bench/original.h $(B)/libvmspan.a
 	@mkdir -p $(@D)

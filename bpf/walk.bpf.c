@@ -193,6 +193,19 @@ static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids 
 	return thread_of(ids, p);
 }
 
+/* The end of a turn that a probe began; one begun otherwise goes on. */
+static __always_inline int turn_end(struct pt_regs *ctx, __u16 kind)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	if (t && t->open && t->turn_kind == kind)
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
+	return 0;
+}
+
 /* PHP: request__startup(file, uri, method). */
 SEC("?usdt")
 int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
@@ -227,14 +240,7 @@ int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
 SEC("?usdt")
 int vm_req_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	if (t && t->open && t->turn_kind == TURN_REQUEST)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-	return 0;
+	return turn_end(ctx, TURN_REQUEST);
 }
 
 /*
@@ -294,14 +300,7 @@ int vm_stall_begin(struct pt_regs *ctx)
 SEC("?usdt")
 int vm_stall_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	if (t && t->open && t->turn_kind == TURN_SAFEPOINT)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-	return 0;
+	return turn_end(ctx, TURN_SAFEPOINT);
 }
 
 SEC("?usdt")

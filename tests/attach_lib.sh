@@ -22,6 +22,16 @@ build() { # OUTPUT SOURCE FLAG...
 	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
 }
 
+# The steady program linked in another way, as $T/variant; a case that this
+# compiler cannot make is skipped.
+build_variant() { # NAME FLAG...
+	local name=$1
+	shift
+	build "$T/variant" tests/vm/steady.c -pthread "$@" 2>"$T/cc.err" && return
+	skip "$name" "this compiler cannot link so: $(head -n 1 "$T/cc.err")"
+	return 1
+}
+
 # Runs a command without the descriptors that keep others going: a pipe ends
 # for its reader when its last writer is gone.
 fds=()

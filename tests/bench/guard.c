@@ -225,7 +225,7 @@ static void encode(void)
 {
 	u32 i;
 
-	if (codec_begin(codec, &stream.coded, &stream.item[0].clock, (1ull << 32) * 10 / 21))
+	if (codec_begin(codec, &stream.coded, &stream.item[0].clock, (1ull << 32) * 10 / 21, 1))
 		fail("encode");
 	for (i = 0; i < stream.count; i++)
 		if (codec_put(codec, &stream.coded, &stream.item[i]))

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!c || !copy)
 		abort();
 	memcpy(copy, data, size);
-	codec_begin(c, &out, &none, size ? (u64)data[0] << 25 : 0);
+	codec_begin(c, &out, &none, size ? (u64)data[0] << 25 : 0, size > 1 ? data[1] : 0);
 	do {
 		it.batch.bytes = cut_batch(copy, (u32)size, at, 1 + at % 7, &records);
 		it.batch.records = records;

@@ -118,6 +118,18 @@ if [ -x "$maker" ]; then
 	"$VMSPAN" export -q "$T/basic.vmspan" -o - >/dev/full 2>"$T/err" || rc=$?
 	eq "export to /dev/full: status" $rc 1
 	said "export to /dev/full" "No space left on device"
+	check_status "watch: alerts of other causes" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms
+	check "watch: says why none is shown" grep -q "none is shown: .*--all-causes" "$T/err"
+	# A pipe that nobody writes to: neither is waited for.
+	mkfifo "$T/pipe"
+	check_status "report of a pipe" 1 timeout 20 "$VMSPAN" report "$T/pipe"
+	check "report of a pipe: words" grep -q "it is not a regular file" "$T/err"
+	if [ "$(id -u)" = 0 ]; then
+		check_status "record to a pipe" 1 timeout 20 "$VMSPAN" record -o "$T/pipe" -- true
+		check "record to a pipe: words" grep -q "record to a file" "$T/err"
+	else
+		skip "record to a pipe" "needs root"
+	fi
 	check_status "export to a device" 0 "$VMSPAN" export "$T/basic.vmspan" -o /dev/null
 	eq "a device stays one" "$(stat -c %F /dev/null)" "character special file"
 	fails 2 "is the recording that is read" export "$T/basic.vmspan" -o "$T/basic.vmspan"

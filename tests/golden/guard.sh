@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The hot paths do not grow unseen: instructions of fixed pieces of work, as
-# callgrind counts them, and of the BPF programs as compiled, against those kept
-# in tests/bench/guard.txt. More than 10 % above fails. No time is measured.
+# callgrind counts them, those the carrier executes for a batch (bpfrun), and those
+# of other BPF programs as compiled, against those kept in tests/bench/guard.txt. More than 10 % above fails. No time is measured.
 #   GUARD_UPDATE=1 tests/golden/guard.sh   keeps the counts of now
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
@@ -34,8 +34,9 @@ counts() {
 	for piece in $("$guard" list); do
 		echo "$piece $(instructions "$piece")"
 	done
-	for piece in flush watch_enter watch_leave sched_switch; do
-		echo "bpf-$piece $(program "$piece")"
+	"$B/bench/bpfrun" "$B/vmspan.bpf.o" || echo "bpf-flush"
+	for piece in watch_enter watch_leave sched_switch; do
+		echo "bpf-$piece-compiled $(program "$piece")"
 	done
 }
 

@@ -220,11 +220,7 @@ dismiss liar
 
 variant() { # NAME BUILD-FLAG...
 	local name=$1
-	shift
-	if ! build "$T/variant" tests/vm/steady.c -pthread "$@" 2>"$T/cc.err"; then
-		skip "$name" "this compiler cannot link so: $(head -n 1 "$T/cc.err")"
-		return
-	fi
+	build_variant "$@" || return 0
 	target v "$T/variant"
 	attach a -p "$v_pid"
 	tell v "spans 1009" "fork 3"

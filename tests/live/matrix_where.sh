@@ -110,11 +110,7 @@ dismiss v
 
 variant() { # NAME BUILD-FLAG...
 	local name=$1
-	shift
-	if ! build "$T/variant" tests/vm/steady.c -pthread "$@" 2>"$T/cc.err"; then
-		skip "$name" "this compiler cannot link so: $(head -n 1 "$T/cc.err")"
-		return
-	fi
+	build_variant "$@" || return 0
 	row "$name" 1009 "$T/variant"
 	run_command a -- "$T/variant" "spans 11"
 	eq "$name, as a command: exact counts" "$(counts a '[.spans, .status]')" '[11,0]'

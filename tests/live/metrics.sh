@@ -6,10 +6,10 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-get() { # HOST PORT PATH: the body; the head to $T/head
+get() { # HOST PORT PATH [HEADER]: the body; the head to $T/head
 	local line
 	exec 8<>"/dev/tcp/$1/$2" || return 1
-	printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$3" "$1" >&8
+	printf 'GET %s HTTP/1.0\r\nHost: %s\r\n%s\r\n' "$3" "$1" "${4:+Accept: $4$'\r\n'}" >&8
 	: >"$T/head"
 	while IFS= read -r line <&8 && [ "$line" != $'\r' ]; do
 		printf '%s\n' "${line%$'\r'}" >>"$T/head"
@@ -59,6 +59,21 @@ get 127.0.0.1 "$port" /other >"$T/out"
 check "another path is not there" grep -q '^HTTP/1.[01] 404' "$T/head"
 get 127.0.0.1 "$port" /metrics >"$T/empty"
 check "the page's type" grep -qi '^Content-Type: application/openmetrics-text; version=1.0.0' "$T/head"
+# Who gets which form: text is what nobody has to ask for.
+family='application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily'
+while read -r want accept; do
+	get 127.0.0.1 "$port" /metrics "$accept" >/dev/null
+	eq "Accept: $accept" "$(sed -n 's/^Content-Type: application\/\([a-z.-]*\).*/\1/p' "$T/head")" "$want"
+done <<END
+vnd.google.protobuf $family;encoding=delimited
+vnd.google.protobuf $family; encoding=delimited; q=0.6, application/openmetrics-text;version=1.0.0;q=0.5
+openmetrics-text $family;encoding=delimited;q=0.4,application/openmetrics-text;version=1.0.0;q=0.5
+openmetrics-text $family;encoding=text
+openmetrics-text application/vnd.google.protobuf
+openmetrics-text $family;encoding=delimited;q=0
+openmetrics-text text/html, */*;q=0.1
+openmetrics-text ;;;,,q=9;application/vnd.google.protobuf
+END
 eq "the page ends as the format wants" "$(tail -n 1 "$T/empty")" "# EOF"
 
 # A client that asks for much and never reads holds nobody up.
@@ -76,10 +91,15 @@ scrape_configs:
   - job_name: vmspan
     static_configs: [ { targets: [ "127.0.0.1:$port" ] } ]
 END
-	# Ports cannot be chosen by it: take one that is free now.
-	for prometheus_port in 19464 19465 19466 19467; do
-		(exec 8<>"/dev/tcp/127.0.0.1/$prometheus_port") 2>/dev/null || break
+	# Ports cannot be chosen by it: take two that are free now.
+	free=()
+	for port_tried in $(seq 19464 19475); do
+		(exec 8<>"/dev/tcp/127.0.0.1/$port_tried") 2>/dev/null || free+=("$port_tried")
 	done
+	prometheus_port=${free[0]} native_port=${free[1]}
+	# Beside it one that takes native histograms, and so the other form.
+	start native prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb.native" \
+		--web.listen-address="127.0.0.1:$native_port" --log.level=warn --enable-feature=native-histograms
 	start prometheus prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
 		--web.listen-address="127.0.0.1:$prometheus_port" --log.level=warn
 fi
@@ -156,6 +176,29 @@ if [ -n "$prometheus_port" ]; then
 		"$(jq '[.groups[].wall_ns] | add / 1000 | floor' "$T/report.json")" \
 		query 'floor(sum(vmspan_group_wall_seconds_total)*1000000)'
 	finish prometheus TERM
+
+	# The same from native histograms: of group_event_seconds there is nothing else then.
+	natively() { prometheus_port=$native_port query "$1"; }
+	for ((i = 0; i < ${#totals[@]}; i += 2)); do
+		[[ ${totals[i]} != *event_seconds* ]] || continue
+		until_eq "native Prometheus and report: ${totals[i]}" \
+			"$(jq "${totals[i + 1]}" "$T/report.json")" natively "${totals[i]}"
+	done
+	until_eq "native: events of all groups" "$(jq '[.groups[].events] | add' "$T/report.json")" \
+		natively 'histogram_count(sum(vmspan_group_event_seconds))'
+	until_eq "native: time charged, in microseconds" \
+		"$(jq '[.groups[].wall_ns] | add / 1000 | floor' "$T/report.json")" \
+		natively 'floor(histogram_sum(sum(vmspan_group_event_seconds))*1000000)'
+	# Of one group a kind, the host's top: the report has its quantiles, to 1/16.
+	for q in 50 99; do
+		want=$(jq ".groups[] | select(.kind == \"top\") | .p${q}_ns" "$T/report.json")
+		got=$(natively "histogram_quantile(0.$q,sum(vmspan_group_event_seconds%7Bkind=\"top\"%7D))")
+		check "native: p$q of the turns is the report's: $got s, $want ns" awk -v got="$got" -v want="$want" \
+			'BEGIN { exit !(got * 1e9 > want / 1.17 && got * 1e9 < want * 1.17) }'
+	done
+	eq "native: no classic buckets beside them" \
+		"$(natively 'count(vmspan_group_event_seconds_bucket)')" null
+	finish native TERM
 fi
 echo quit >&7
 exec 7>&-

@@ -10,6 +10,8 @@
 
 struct bench {
 	struct codec *codec;
+	u32 step; /* given to the codec */
+	u32 ahead; /* of so many readings one is a cycle ahead of its step; 0: none */
 	struct buf out;
 	struct log written, read;
 };
@@ -42,7 +44,7 @@ static void begin(struct bench *b, u64 rate)
 	buf_clear(&b->out);
 	log_free(&b->written);
 	log_free(&b->read);
-	assert_int_equal(codec_begin(b->codec, &b->out, &none, rate), 0);
+	assert_int_equal(codec_begin(b->codec, &b->out, &none, rate, b->step), 0);
 }
 
 static void put(struct bench *b, const struct item *it)
@@ -68,10 +70,29 @@ static void check(struct bench *b)
 	log_assert_equal(&b->written, &b->read);
 }
 
+/* A counter that moves on by `step` where the generator's does by one. */
+static void count_in_steps(const struct bench *b, struct gen *g)
+{
+	struct vmspan_span *s;
+	u32 i, at;
+
+	for (i = at = 0; i < g->records; i++, at += s->h.slots * 4u) {
+		s = (void *)(g->data + at);
+		s->begin *= b->step;
+		s->end *= b->step;
+		if (b->ahead && s->h.type == VMSPAN_EVENT)
+			s->end += g->seq % b->ahead == 0;
+	}
+}
+
 static int gen_put(void *ctx, struct gen *g)
 {
-	struct item it = batch_item(42, g);
+	const struct bench *b = ctx;
+	struct item it;
 
+	if (b->step)
+		count_in_steps(b, g);
+	it = batch_item(42, g);
 	put(ctx, &it);
 	return 0;
 }
@@ -89,6 +110,32 @@ static void realistic_batches_come_back(void **state)
 	for (i = 0; i < 1009; i++)
 		gen_event(&g);
 	check(*state);
+}
+
+static size_t bytes_of_turns(struct bench *b, u32 step, u32 ahead)
+{
+	struct gen g = { .seed = 7, .sigma = 0.5, .now = 1ull << 41, .batch = gen_put, .ctx = b };
+	int i;
+
+	b->step = step;
+	b->ahead = ahead;
+	begin(b, rate / step);
+	for (i = 0; i < 1009; i++)
+		gen_event(&g);
+	check(b);
+	return b->out.len;
+}
+
+/* A counter that counts by 26 costs no more than one that counts by one. */
+static void steps_of_the_counter_cost_nothing(void **state)
+{
+	struct bench *b = *state;
+	size_t one = bytes_of_turns(b, 1, 0), more = bytes_of_turns(b, 26, 0);
+
+	/* But for the clocks, which are told in steps and rests. */
+	assert_in_range(more, one * 98 / 100, one + 1009 * 2);
+	assert_in_range(bytes_of_turns(b, 26, 5), more, more + 1009 * 2);
+	bytes_of_turns(b, 64, 3);
 }
 
 /* A number of any size, small ones and edges often. */
@@ -228,6 +275,7 @@ static void any_items_come_back(void **state)
 	print_message("seed %" PRIu64 " (SEED=N repeats it)\n", base);
 	for (round = 0; round < 400; round++) {
 		seed = base * 1000 + (u64)round;
+		((struct bench *)*state)->step = (u32)any_number(&seed) % (1 << 17);
 		begin(*state, any_number(&seed));
 		for (i = 0; i < 40; i++)
 			put_any(*state, &seed, &data);
@@ -402,6 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(realistic_batches_come_back, setup, teardown),
+		cmocka_unit_test_setup_teardown(steps_of_the_counter_cost_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(any_items_come_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_threads_need_another_chunk, setup,
 						teardown),

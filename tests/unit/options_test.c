@@ -85,6 +85,11 @@ static void values_have_units(void **state)
 	assert_int_equal(opts.view.limit, 5);
 	wrong("top -p 1 -d 0", "at least 1ms");
 	wrong("top -p 1 -d 1y", "times are numbers of seconds");
+	wrong("record -p 1 --duration 0x10", "times are numbers of seconds");
+	wrong("record -p 1 --duration inf", "times are numbers of seconds");
+	wrong("record -p 1 --duration -1", "times are numbers of seconds");
+	wrong("record -p 1 --duration 1e300", "times are numbers of seconds");
+	wrong("record -p 1 --ring 0x10M", "sizes are");
 	wrong("top -p 1 -n 0", "a number of 1 or more");
 	wrong("record -p 1 --ring 0", "sizes are");
 	wrong("report x --to 1 --from 2", "--to is not after --from");

@@ -3,6 +3,7 @@
  * together from several, or of a later version. */
 #include "rec_file.h"
 
+#include "base/varint.h"
 #include "rec/chunk.h"
 #include "rec/codec.h"
 
@@ -21,7 +22,7 @@ static void encode(struct content *c, const struct item *it)
 
 	*c = (struct content){ .codec = codec_new() };
 	assert_non_null(c->codec);
-	assert_int_equal(codec_begin(c->codec, &c->bytes, &none, 1), 0);
+	assert_int_equal(codec_begin(c->codec, &c->bytes, &none, 1, 1), 0);
 	c->at = c->bytes.len + 2; /* tag and length */
 	assert_int_equal(codec_put(c->codec, &c->bytes, it), 0);
 }
@@ -63,6 +64,23 @@ static void a_name_with_a_zero_byte_is_none(void **state)
 	encode(&c, &it);
 	name = memmem(c.bytes.data, c.bytes.len, "abcd", 4);
 	name[1] = 0;
+	assert_true(is_bad(&c, &loss));
+}
+
+/* Times are divided by it. */
+static void a_counter_does_not_stand_still(void **state)
+{
+	struct item it = thread_item(1, 1, "t", true);
+	struct item_loss loss;
+	struct content c;
+
+	(void)state;
+	encode(&c, &it);
+	assert_int_equal(c.bytes.data[c.at - 3], 1); /* before tag and length */
+	c.bytes.data[c.at - 3] = 26;
+	assert_false(is_bad(&c, &loss));
+	encode(&c, &it);
+	c.bytes.data[c.at - 3] = 0;
 	assert_true(is_bad(&c, &loss));
 }
 
@@ -112,6 +130,37 @@ static void a_loss_of_an_unknown_cause_is_one(void **state)
 	assert_int_equal(loss.cause, LOSS_TRUNCATED);
 	assert_int_equal(loss.records, 17);
 	assert_int_equal(loss.batches, 1);
+}
+
+static void numbers_have_64_bits_and_an_end(void **state)
+{
+	static const struct {
+		u8 bytes[12];
+		size_t len;
+		int rc;
+		u64 v;
+	} rows[] = {
+		{ { 0x7f }, 1, 0, 127 },
+		{ { 0x80, 0x01 }, 2, 0, 128 },
+		{ { 0x80 }, 1, -EBADMSG, 0 }, /* cut */
+		{ { 0 }, 0, -EBADMSG, 0 },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 1 }, 10, 0, UINT64_MAX },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 2 }, 10, -EBADMSG, 0 },
+		{ { 255, 255, 255, 255, 255, 255, 255, 255, 255, 129, 0 }, 11, -EBADMSG, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const u8 *p = rows[i].bytes;
+		u64 v = 0;
+
+		assert_int_equal(varint_get(&p, rows[i].bytes + rows[i].len, &v), rows[i].rc);
+		if (rows[i].rc)
+			continue;
+		assert_int_equal(v, rows[i].v);
+		assert_ptr_equal(p, rows[i].bytes + rows[i].len);
+	}
 }
 
 /* --------------------------------------------------------------- Frames -- */
@@ -256,9 +305,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_name_with_a_zero_byte_is_none),
+		TEST(a_counter_does_not_stand_still),
 		TEST(a_thread_has_ended_or_not),
 		TEST(definitions_are_checked_as_those_of_a_target),
 		TEST(a_loss_of_an_unknown_cause_is_one),
+		TEST(numbers_have_64_bits_and_an_end),
 		TEST(lengths_beyond_the_bounds_are_no_head),
 		TEST(an_unknown_clock_is_damage),
 		TEST(a_chunk_that_is_there_twice_is_read_once),

@@ -61,11 +61,33 @@ static void what_lies_between_events_is_forgotten(void **state)
 	sched_free(s);
 }
 
+/* Intervals that no stay takes are given up when there are too many, and stays
+ * that began among them are not covered any more. */
+static void too_many_intervals_leave_a_gap(void **state)
+{
+	struct sched *s = sched_new();
+	u64 i, half = SCHED_WAITING / 2;
+
+	(void)state;
+	assert_non_null(s);
+	for (i = 0; i < SCHED_WAITING; i++)
+		off(s, 1000 + 10 * i, 1005 + 10 * i);
+	assert_int_equal(s->from, 1000);
+	assert_int_equal(s->len, SCHED_WAITING);
+	off(s, 1000 + 10 * i, 1005 + 10 * i);
+	assert_int_equal(s->len, half + 1);
+	/* The end of the last one that is gone. */
+	assert_int_equal(s->from, 1005 + 10 * (half - 1));
+	assert_int_equal(taken(s, 0, 2000 + 10 * i), 5 * (half + 1));
+	sched_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_interval_belongs_where_its_greater_part_lies),
 		cmocka_unit_test(what_lies_between_events_is_forgotten),
+		cmocka_unit_test(too_many_intervals_leave_a_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text of the target is made safe; numbers are rounded as people read them. */
 #include "base/array.h"
+#include "base/json.h"
 #include "base/text.h"
 
 #include <setjmp.h>
@@ -93,6 +94,36 @@ static void text_is_cut_at_a_character(void **state)
 	assert_string_equal(text_clean(text, sizeof(text), "ab\xff", 3), "ab");
 }
 
+/* Every byte there is, alone: what JSON forbids, what ends a string, what opens
+ * a tag in a page, and DEL are escaped; half a character is replaced. */
+static void json_holds_any_byte(void **state)
+{
+	unsigned int c;
+
+	(void)state;
+	for (c = 0; c < 256; c++) {
+		const char text[1] = { (char)c };
+		char want[16];
+		struct json j;
+		struct out o;
+
+		out_open_memory(&o);
+		json_open(&j, &o);
+		json_bytes(&j, text, 1);
+		if (c < 0x20 || c == 0x7f || c == '<')
+			snprintf(want, sizeof(want), "\"\\u%04x\"", c);
+		else if (c == '"' || c == '\\')
+			snprintf(want, sizeof(want), "\"\\%c\"", c);
+		else if (c >= 0x80)
+			snprintf(want, sizeof(want), "\"" BAD "\"");
+		else
+			snprintf(want, sizeof(want), "\"%c\"", c);
+		assert_int_equal(o.buf.len, strlen(want));
+		assert_memory_equal(o.buf.data, want, strlen(want));
+		out_close(&o);
+	}
+}
+
 /* Three digits, and never "1000 us" or "10.00 ms". */
 static void times_have_three_digits(void **state)
 {
@@ -157,6 +188,7 @@ int main(void)
 		cmocka_unit_test(controls_are_replaced),
 		cmocka_unit_test(invalid_utf8_is_replaced),
 		cmocka_unit_test(text_is_cut_at_a_character),
+		cmocka_unit_test(json_holds_any_byte),
 		cmocka_unit_test(times_have_three_digits),
 		cmocka_unit_test(arrays_double_and_fail_whole),
 	};

@@ -161,6 +161,30 @@ static void test_one_cpu_has_nothing_to_compare(void **state)
 	sched_setaffinity(0, sizeof(before), &before);
 }
 
+static void test_the_step_is_what_most_are_multiples_of(void **state)
+{
+	u64 apart[64];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 64; i++)
+		apart[i] = 26 * (1 + i * i % 41);
+	assert_int_equal(clock_step_of(apart, 64), 26);
+	for (i = 0; i < 64; i += 9) /* a second reading within one step */
+		apart[i] = 1;
+	assert_int_equal(clock_step_of(apart, 64), 26);
+	apart[1] = 0;
+	assert_int_equal(clock_step_of(apart, 64), 1); /* too many are none */
+	for (i = 0; i < 64; i++)
+		apart[i] = 30 + i * i % 41;
+	assert_int_equal(clock_step_of(apart, 64), 1);
+	/* A counter slower than it is read says nothing. */
+	memset(apart, 0, sizeof(apart));
+	assert_int_equal(clock_step_of(apart, 64), 1);
+	assert_int_equal(clock_step(CLOCK_MONO), 1);
+	assert_in_range(clock_step(CLOCK_TSC), 1, CLOCK_STEP_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_equal_clocks_are_never_refused),
 		cmocka_unit_test(test_it_is_bounded_and_goes_home),
 		cmocka_unit_test(test_one_cpu_has_nothing_to_compare),
+		cmocka_unit_test(test_the_step_is_what_most_are_multiples_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

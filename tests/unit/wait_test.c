@@ -200,12 +200,34 @@ static void waits_are_bounded(void **state)
 	free(s);
 }
 
+/* An event may wait for more than are told; the first ones are. */
+static void waits_of_an_event_are_bounded(void **state)
+{
+	struct turn_waits w = { 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < WAITS_TURN + 5; i++) {
+		const struct peer p = { .pid = i + 1 };
+
+		assert_int_equal(waits_add(&w, &p, 10 * i, 10 * i + 3), 0);
+	}
+	assert_int_equal(w.len, WAITS_TURN);
+	assert_int_equal(w.open, WAITS_TURN);
+	waits_own(&w, 0, WAIT_NATIVE);
+	assert_int_equal(w.open, 0);
+	assert_int_equal(w.len, WAITS_TURN);
+	assert_int_equal(w.at[WAITS_TURN - 1].peer.pid, WAITS_TURN);
+	free(w.at);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_have_peers),
 		cmocka_unit_test(unknown_group),
 		cmocka_unit_test(waits_are_bounded),
+		cmocka_unit_test(waits_of_an_event_are_bounded),
 	};
 
 	return cmocka_run_group_tests_name("wait", tests, NULL, NULL);

@@ -49,3 +49,43 @@ u64 clock_hz(enum source_clock clock)
 	return (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
 		     (b.mono_ns - a.mono_ns));
 }
+
+/*
+ * A TSC may move on by its whole ratio at once: 26 cycles each 10 ns. Two readings
+ * within one step are then told apart by a cycle; hence "most".
+ */
+u32 clock_step_of(const u64 *apart, u32 count)
+{
+	u32 step, i, n;
+
+	for (step = CLOCK_STEP_MAX; step > 1; step--) {
+		for (i = n = 0; i < count; i++)
+			n += apart[i] && apart[i] % step == 0;
+		if (n >= count - count / 8)
+			break;
+	}
+	return step;
+}
+
+u32 clock_step(enum source_clock clock)
+{
+	enum {
+		READS = 256
+	};
+	u64 apart[READS], before, now;
+	volatile u32 spin;
+	u32 i;
+
+	if (clock == CLOCK_MONO)
+		return 1;
+	before = clock_cycles();
+	for (i = 0; i < READS; i++) {
+		/* Differences of many lengths, or a loop's would be taken for a step. */
+		for (spin = i * 7 % 61; spin; spin--)
+			;
+		now = clock_cycles();
+		apart[i] = now - before;
+		before = now;
+	}
+	return clock_step_of(apart, READS);
+}

@@ -23,5 +23,12 @@ u64 clock_mono_ns(void);
 void clock_read(enum source_clock clock, struct item_clock *c);
 /* Cycles a second, measured for about 20 ms. */
 u64 clock_hz(enum source_clock clock);
+enum {
+	CLOCK_STEP_MAX = 256
+};
+/* What most readings of it differ by multiples of; 1: they do not. */
+u32 clock_step(enum source_clock clock);
+/* The same of such differences. */
+u32 clock_step_of(const u64 *apart, u32 count);
 
 #endif

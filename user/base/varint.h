@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ULEB128 and zigzag; reading is bounded and rejects over-long forms. */
+/* ULEB128 and zigzag; reading is bounded and refuses more than 64 bits. */
 #ifndef BASE_VARINT_H
 #define BASE_VARINT_H
 

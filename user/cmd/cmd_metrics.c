@@ -21,11 +21,14 @@ struct run {
 	struct http *http;
 };
 
-static int write_page(void *ctx, struct out *o)
+/* Text is what people and most others want. */
+static const struct metrics_form *const forms[] = { &metrics_text, &metrics_proto };
+
+static int write_page(void *ctx, u32 type, struct out *o)
 {
 	struct run *r = ctx;
 	struct snapshot *s = snapshot_take(r->session.model);
-	int rc = s ? metrics_page(r->metrics, s, o) : -ENOMEM;
+	int rc = s ? metrics_page(r->metrics, s, forms[type], o) : -ENOMEM;
 
 	snapshot_free(s);
 	return rc;
@@ -79,7 +82,10 @@ static int run(struct run *r, const struct options *o, struct err *e)
 {
 	const char *address = o->web.listen ? o->web.listen : DEFAULT_ADDRESS;
 	struct http_page page = {
-		.path = "/metrics", .type = METRICS_CONTENT_TYPE, .write = write_page, .ctx = r
+		.path = "/metrics",
+		.types = { forms[0]->content_type, forms[1]->content_type },
+		.write = write_page,
+		.ctx = r,
 	};
 	struct alert_config config = { .threshold_ns = o->watch.threshold_ns,
 				       .rules = o->watch.rules,

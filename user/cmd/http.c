@@ -118,6 +118,7 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 	unsigned int status = MHD_HTTP_OK;
 	enum MHD_Result rc;
 	struct out o;
+	u32 type;
 
 	(void)version;
 	(void)data;
@@ -125,14 +126,16 @@ static enum MHD_Result answer(void *ctx, struct MHD_Connection *c, const char *u
 	if (*data_size)
 		return MHD_NO;
 	out_open_memory(&o);
+	type = http_choose(mhd.lookup_connection_value(c, MHD_HEADER_KIND, "Accept"),
+			   h->page->types);
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		status = MHD_HTTP_METHOD_NOT_ALLOWED;
 	else if (strcmp(url, h->page->path))
 		status = MHD_HTTP_NOT_FOUND;
-	else if (h->page->write(h->page->ctx, &o) || o.error)
+	else if (h->page->write(h->page->ctx, type, &o) || o.error)
 		status = MHD_HTTP_INTERNAL_SERVER_ERROR;
 	if (status == MHD_HTTP_OK) {
-		rc = reply(c, status, &o, h->page->type);
+		rc = reply(c, status, &o, h->page->types[type]);
 	} else {
 		buf_clear(&o.buf);
 		out_printf(&o, "%u: see %s\n", status, h->page->path);

@@ -16,11 +16,17 @@ struct http;
 
 struct http_page {
 	const char *path; /* of the page; others are 404 */
-	const char *type; /* content type */
-	/* Writes it. Negative errno: 500. */
-	int (*write)(void *ctx, struct out *o);
+	/* Content types it can be had in; the first is that of who does not say. Ends with
+	 * NULL. */
+	const char *types[4];
+	/* Writes it, as types[type]. Negative errno: 500. */
+	int (*write)(void *ctx, u32 type, struct out *o);
 	void *ctx;
 };
+
+/* Which of `types` an Accept header (NULL: none) wants most; the earlier one of equals
+ * in the header. 0 where it wants none of them. */
+u32 http_choose(const char *accept, const char *const *types);
 
 /* address: "127.0.0.1:9464", "[::1]:9464", "9464" (of 127.0.0.1); port 0: any
  * that is free. NULL with *err filled. page is borrowed. */

@@ -119,6 +119,9 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 		out_printf(o, "; %" PRIu64 " run%s of the command", t->runs.runs,
 			   plural(t->runs.runs));
 	out_puts(o, "\n");
+	if (t->alerts.raised && !t->shown)
+		out_puts(o, "none is shown: another group is the cause, or time off the CPU "
+			    "(--all-causes shows\n  these too), or --group leaves them out\n");
 }
 
 static void put_failures(struct out *o, const struct watch_totals *t)

@@ -110,8 +110,8 @@ enum file_head_state file_head_get(const u8 *in, size_t len, struct file_head *h
 		return FILE_HEAD_FOREIGN;
 	h->major = get16(in + AT_MAJOR);
 	h->minor = get16(in + AT_MINOR);
-	if (h->major > FILE_MAJOR)
-		return FILE_HEAD_NEWER;
+	if (h->major != FILE_MAJOR && h->major)
+		return FILE_HEAD_OTHER;
 	if (len < FILE_HEAD || h->major != FILE_MAJOR || get32(in + AT_HEAD_BYTES) != FILE_HEAD ||
 	    get32(in + AT_HEAD_CRC) != checksum(in, AT_HEAD_CRC))
 		return FILE_HEAD_DAMAGED;

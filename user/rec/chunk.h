@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 enum {
-	FILE_MAJOR = 1, /* a reader of another major cannot read it */
+	FILE_MAJOR = 2, /* a reader of another major cannot read it */
 	FILE_MINOR = 0,
 	FILE_HEAD = 256,
 	FILE_TRAILER = 32,
@@ -42,7 +42,7 @@ u32 file_head_id(const struct file_head *h);
 enum file_head_state {
 	FILE_HEAD_GOOD,
 	FILE_HEAD_FOREIGN, /* not a recording */
-	FILE_HEAD_NEWER, /* of another major version: h->major */
+	FILE_HEAD_OTHER, /* of another major version: h->major */
 	FILE_HEAD_DAMAGED,
 };
 enum file_head_state file_head_get(const u8 *in, size_t len, struct file_head *h);

@@ -66,14 +66,18 @@ void codec_free(struct codec *c)
 
 /* ------------------------------------------------------------- Writing -- */
 
-int codec_begin(struct codec *c, struct buf *out, const struct item_clock *anchor, u64 ns_per_cycle)
+int codec_begin(struct codec *c, struct buf *out, const struct item_clock *anchor, u64 ns_per_cycle,
+		u32 step)
 {
+	if (!step || step > STEPS_MAX)
+		step = 1;
 	c->clock = *anchor;
-	records_reset(&c->records, ns_per_cycle);
+	records_reset(&c->records, ns_per_cycle, step);
 	buf_put_uleb(out, anchor->cycles);
 	buf_put_uleb(out, anchor->mono_ns);
 	buf_put_uleb(out, anchor->real_ns);
-	return buf_put_uleb(out, ns_per_cycle);
+	buf_put_uleb(out, ns_per_cycle);
+	return buf_put_uleb(out, step);
 }
 
 static size_t string_bound(const char *s)
@@ -506,6 +510,7 @@ int codec_read(struct codec *c, const u8 *data, size_t len, bool with_anchor, it
 {
 	struct cursor k = { data, data + len, false };
 	struct item it = { .type = ITEM_CLOCK };
+	u64 rate, step;
 	int rc = 0;
 
 	*result = (struct codec_result){ 0 };
@@ -513,7 +518,11 @@ int codec_read(struct codec *c, const u8 *data, size_t len, bool with_anchor, it
 	it.clock.mono_ns = get_uleb(&k);
 	it.clock.real_ns = get_uleb(&k);
 	c->clock = it.clock;
-	records_reset(&c->records, get_uleb(&k));
+	rate = get_uleb(&k);
+	step = get_uleb(&k);
+	if (!step || step > STEPS_MAX)
+		k.bad = true;
+	records_reset(&c->records, rate, k.bad ? 1 : step);
 	if (with_anchor && !k.bad && it.clock.mono_ns)
 		rc = fn(ctx, &it);
 	while (!rc && !k.bad && k.at < k.end) {

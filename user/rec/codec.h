@@ -22,10 +22,11 @@ void codec_free(struct codec *c);
 
 /*
  * Begins a chunk at the end of `out`. The clocks of `anchor` hold at its start
- * (all 0: not known); ns_per_cycle, 32.32 fixed point, may be any guess.
+ * (all 0: not known); ns_per_cycle, 32.32 fixed point, and the step of the
+ * counter, in cycles, may be any guess.
  */
-int codec_begin(struct codec *c, struct buf *out, const struct item_clock *anchor,
-		u64 ns_per_cycle);
+int codec_begin(struct codec *c, struct buf *out, const struct item_clock *anchor, u64 ns_per_cycle,
+		u32 step);
 /* The bytes that the item may add; SIZE_MAX: more than CODEC_ITEM_MAX. */
 size_t codec_bound(const struct item *it);
 /*

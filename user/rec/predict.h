@@ -14,6 +14,7 @@
 /* What is known about the numbers of one place. */
 struct place {
 	u64 mean;
+	u16 part; /* 1/16 of it, 0 ... 15 */
 	u16 size; /* mean bit length of the distances, in 1/16 */
 	u16 count; /* numbers seen, up to PLACE_SEEN */
 };
@@ -21,9 +22,9 @@ struct place {
 enum {
 	PLACE_SEEN = 16,
 	PLACE_SIZE_FIRST = 12 * 16, /* before anything is known */
-	PLACE_K_ROUND = 4,
+	PLACE_K_ROUND = 0,
 	PLACE_K_MAX = 30,
-	PLACE_LINEAR = 6, /* steps of the same width */
+	PLACE_LINEAR = 3, /* steps of the same width */
 	PLACE_STEP_MAX = 28, /* K + steps <= BITS_MAX */
 };
 
@@ -103,21 +104,27 @@ static inline __attribute__((always_inline)) u64 step_get(struct bits_in *b, uns
 	return word + step_first(step, k);
 }
 
-static inline void place_learn(struct place *p, s64 distance, unsigned int length, unsigned int k)
+/* The first number of a place. */
+static inline void place_begin(struct place *p, s64 distance, unsigned int length)
 {
-	s64 limit = (s64)8 << k;
-	unsigned int rate = p->count < 8 ? 1 + p->count / 4 : 4;
+	p->mean += (u64)distance;
+	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 1));
+	p->count = 1;
+}
 
-	if (!p->count)
-		p->mean += (u64)distance;
-	else
-		p->mean += (u64)((distance > limit    ? limit
-				  : distance < -limit ? -limit
-						      : distance) >>
-				 rate);
-	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> (p->count ? 3 : 1)));
-	if (p->count < PLACE_SEEN)
-		p->count++;
+/* Later ones move the mean by no more than is usual, however far off they are. */
+static inline __attribute__((always_inline)) void place_learn(struct place *p, s64 distance,
+							      unsigned int length, unsigned int k)
+{
+	s64 limit = (s64)1 << k, by = distance;
+	unsigned int rate = p->count < 8 ? 1 + p->count / 4 : 3;
+
+	by = by > limit ? limit : by < -limit ? -limit : by;
+	by = p->part + by * (16 >> rate);
+	p->part = by & 15;
+	p->mean += (u64)(by >> 4);
+	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 3));
+	p->count += p->count < PLACE_SEEN;
 }
 
 /*
@@ -130,7 +137,7 @@ code_number(struct coder *c, const bool writing, struct place *p, struct place *
 	bool first = !p->count, escaped;
 	unsigned int k;
 	s64 distance;
-	u64 z;
+	u64 z, mean;
 
 	if (first) {
 		if (!kind->count)
@@ -141,21 +148,28 @@ code_number(struct coder *c, const bool writing, struct place *p, struct place *
 	k = (p->size + PLACE_K_ROUND) / 16u;
 	if (k > PLACE_K_MAX)
 		k = PLACE_K_MAX;
+	mean = p->mean + (p->part >> 3);
 	if (writing) {
-		distance = (s64)(*v - p->mean);
+		distance = (s64)(*v - mean);
 		z = zigzag(distance);
 		escaped = step_put(&c->out, z, k);
 	} else {
 		z = step_get(&c->in, k, &escaped);
 		distance = unzigzag(z);
-		*v = p->mean + (u64)distance;
+		*v = mean + (u64)distance;
 	}
 	/* What is so far off says nothing about the next. */
 	if (escaped)
 		return;
-	place_learn(p, distance, bit_length(z), k);
-	if (first)
+	if (!first) {
+		place_learn(p, distance, bit_length(z), k);
+		return;
+	}
+	place_begin(p, distance, bit_length(z));
+	if (kind->count)
 		place_learn(kind, distance, bit_length(z), k);
+	else
+		place_begin(kind, distance, bit_length(z));
 }
 
 #endif

@@ -420,13 +420,13 @@ static void note_write(struct rec_reader *r)
 static int head_fail(const struct rec_reader *r, enum file_head_state state, struct err *err)
 {
 	switch (state) {
-	case FILE_HEAD_NEWER:
+	case FILE_HEAD_OTHER:
 		err_set_status(err, -EPROTONOSUPPORT, EXIT_FAILED,
-			       "%s was made by a newer vmspan: its format is version %u, this "
-			       "vmspan reads up to %u",
-			       r->path, r->head.major, FILE_MAJOR);
-		err_hint(err, "Read it with the version of vmspan that recorded it, or a later "
-			      "one.");
+			       "%s was made by %s vmspan: its format is version %u, this vmspan "
+			       "reads version %d",
+			       r->path, r->head.major > FILE_MAJOR ? "a newer" : "an older",
+			       r->head.major, FILE_MAJOR);
+		err_hint(err, "Read it with the version of vmspan that recorded it.");
 		return -EPROTONOSUPPORT;
 	case FILE_HEAD_DAMAGED:
 		err_set_status(err, -EBADMSG, EXIT_FAILED,

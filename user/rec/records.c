@@ -3,12 +3,19 @@
  * Each function below serves both directions: `writing` is a constant where it
  * is inlined, so what is written and what is read cannot drift apart.
  */
-#include "rec/records.h"
+#include "rec/nest.h"
 #include "model/item.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define CODE static inline __attribute__((always_inline))
+/* What spans rarely need stays out of their way. */
+#define CODE_RARE static __attribute__((noinline))
+
+enum {
+	EVENT_SLOTS = sizeof(struct vmspan_event) / VMSPAN_SLOT
+};
 
 /* Kinds of numbers. Each has a place of its own that lends to new ones. */
 enum kind {
@@ -22,7 +29,7 @@ enum kind {
 	KIND_CPU_BEGIN,
 	KIND_CPU_END,
 	KIND_PARENT,
-	KIND_LABEL,
+	KIND_REST, /* of a time that is no whole number of steps */
 	KIND_RECORDS,
 	KIND_MONO_BEGIN,
 	KIND_MONO_TIME,
@@ -31,17 +38,14 @@ enum kind {
 	KIND_BYTES_BEFORE,
 	KIND_BYTES_AFTER,
 	KIND_PEER,
+	KIND_CLOCK_REST, /* of MONO_BEGIN; the three others' follow */
 };
 
-static u32 hash(u64 v, u32 size)
-{
-	return (u32)((v * 0x9e3779b97f4a7c15ull) >> 32) & (size - 1);
-}
-
-void records_reset(struct records *r, u64 mono_mult)
+void records_reset(struct records *r, u64 mono_mult, u64 step)
 {
 	memset(r, 0, offsetof(struct records, threads));
 	r->mono_mult = mono_mult;
+	steps_init(&r->steps, mono_mult, step);
 }
 
 /* ------------------------------------------------------------- Threads -- */
@@ -49,7 +53,7 @@ void records_reset(struct records *r, u64 mono_mult)
 static u16 *thread_slot(struct records *r, u32 pid, u32 tid, u64 registry, u32 thread)
 {
 	u32 size = ARRAY_SIZE(r->thread_at);
-	u32 i = hash(((u64)tid << 32 | pid) ^ (registry << 8) ^ thread, size);
+	u32 i = shape_hash(((u64)tid << 32 | pid) ^ (registry << 8) ^ thread, size);
 
 	for (; r->thread_at[i]; i = (i + 1) & (size - 1)) {
 		const struct records_thread *t = &r->threads[r->thread_at[i] - 1];
@@ -87,9 +91,18 @@ struct records_thread *records_add(struct records *r, u32 pid, u32 tid, u64 regi
 CODE void number(struct records *r, struct coder *c, const bool writing, enum kind kind, u64 where,
 		 u64 *v)
 {
-	u32 at = hash((where ^ where >> 29) * 32 + (u32)kind, RECORDS_PLACES);
+	u32 at = shape_hash((where ^ where >> 29) * 32 + (u32)kind, RECORDS_PLACES);
 
 	code_number(c, writing, &r->places[at], &r->kinds[kind], v);
+}
+
+CODE_RARE void number_rare(struct records *r, struct coder *c, bool writing, enum kind kind,
+			   u64 where, u64 *v)
+{
+	if (writing)
+		number(r, c, true, kind, where, v);
+	else
+		number(r, c, false, kind, where, v);
 }
 
 /* A field that is expected to be `guess`. */
@@ -98,7 +111,7 @@ CODE void near(struct records *r, struct coder *c, const bool writing, enum kind
 {
 	u64 d = *v - guess;
 
-	number(r, c, writing, kind, 0, &d);
+	number_rare(r, c, writing, kind, 0, &d);
 	if (!writing)
 		*v = guess + d;
 }
@@ -123,16 +136,6 @@ CODE void near_u16(struct records *r, struct coder *c, const bool writing, enum 
 		*v = (u16)wide;
 }
 
-CODE void number_u32(struct records *r, struct coder *c, const bool writing, enum kind kind,
-		     u64 where, u32 *v)
-{
-	u64 wide = *v;
-
-	number(r, c, writing, kind, where, &wide);
-	if (!writing)
-		*v = (u32)wide;
-}
-
 CODE u32 flag(struct coder *c, const bool writing, u32 v)
 {
 	if (writing)
@@ -142,13 +145,19 @@ CODE u32 flag(struct coder *c, const bool writing, u32 v)
 	return v;
 }
 
-/* -------------------------------------------------------------- Shapes -- */
+/* ---------------------------------------------------------------- Head -- */
 
-/* The head of a record as one number, without an event's iteration. */
+/*
+ * The head of a record as one number. Of an event its label stands for the
+ * iteration: that is a number, this a kind.
+ */
 static u64 head_shape(const struct vmspan_head *h)
 {
-	return (u64)h->type | (u64)h->slots << 8 | (u64)h->depth << 16 |
-	       (u64)(h->type == VMSPAN_EVENT ? 0 : h->id) << 32;
+	u32 id = h->id;
+
+	if (h->type == VMSPAN_EVENT)
+		id = h->slots == EVENT_SLOTS ? ((const struct vmspan_event *)h)->label : 0;
+	return (u64)h->type | (u64)h->slots << 8 | (u64)h->depth << 16 | (u64)id << 32;
 }
 
 static struct vmspan_head head_of(u64 shape)
@@ -160,258 +169,84 @@ static struct vmspan_head head_of(u64 shape)
 /* Type and slots of the shape of every span. */
 #define SPAN_SHAPE (VMSPAN_SPAN | 1u << 8)
 
-static u16 *shape_slot(struct records *r, u64 shape)
-{
-	u32 size = ARRAY_SIZE(r->shape_at), i = hash(shape, size);
-
-	while (r->shape_at[i] && r->shapes[r->shape_at[i] - 1] != shape)
-		i = (i + 1) & (size - 1);
-	return &r->shape_at[i];
-}
-
-/* What a record's head is expected to be, from the ones before it. */
-struct guess {
-	u64 *far;
-	struct records_pair *near;
-};
-
-static struct guess guess_head(struct records *r, const struct records_thread *t)
-{
-	const u64 *p = t->recent;
-	u64 near = p[0] * 31 + p[1], far = (near * 31 + p[2]) * 31 + p[3];
-
-	return (struct guess){ &r->guess_far[hash(far, RECORDS_GUESSES)],
-			       &r->guess_near[hash(near, RECORDS_GUESSES)] };
-}
-
-static void guess_learn(const struct guess *g, u64 shape)
-{
-	*g->far = shape;
-	if (g->near->last == shape)
-		return;
-	g->near->other = g->near->last;
-	g->near->last = shape;
-}
-
-/* How a shape is told that was not expected, or not with plain fields. */
-enum {
-	SHAPE_FAR,
-	SHAPE_LAST,
-	SHAPE_OTHER,
-	SHAPE_LISTED,
-	SHAPE_NEW, /* as SHAPE_LISTED, and a one */
-};
-
-static u32 shape_how(const struct guess *g, u64 shape, bool listed)
-{
-	return shape == *g->far          ? SHAPE_FAR
-	       : shape == g->near->last  ? SHAPE_LAST
-	       : shape == g->near->other ? SHAPE_OTHER
-	       : listed                  ? SHAPE_LISTED
-					 : SHAPE_NEW;
-}
-
-static void shape_list(struct records *r, u64 shape)
-{
-	u16 *slot = shape_slot(r, shape);
-
-	if (*slot || r->shape_len == RECORDS_SHAPES)
-		return;
-	r->shapes[r->shape_len] = shape;
-	*slot = (u16)++r->shape_len;
-}
-
-static void shape_write(struct records *r, struct coder *c, const struct guess *g, u64 shape)
-{
-	u16 slot = *shape_slot(r, shape);
-	u32 how = shape_how(g, shape, slot);
-
-	bits_put(&c->out, how < SHAPE_LISTED ? how : SHAPE_LISTED, 2);
-	if (how < SHAPE_LISTED)
-		return;
-	bits_put(&c->out, how == SHAPE_NEW, 1);
-	if (how == SHAPE_LISTED) {
-		bits_put(&c->out, slot - 1u, bit_length(r->shape_len));
-		return;
-	}
-	bits_put_word(&c->out, shape);
-	shape_list(r, shape);
-}
-
-static u64 shape_read(struct records *r, struct coder *c, const struct guess *g)
-{
-	u64 at, shape;
-
-	switch (bits_get(&c->in, 2)) {
-	case SHAPE_FAR:
-		return *g->far;
-	case SHAPE_LAST:
-		return g->near->last;
-	case SHAPE_OTHER:
-		return g->near->other;
-	}
-	if (bits_get(&c->in, 1)) {
-		shape = bits_get_word(&c->in);
-		shape_list(r, shape);
-		return shape;
-	}
-	at = bits_get(&c->in, bit_length(r->shape_len));
-	if (at < r->shape_len)
-		return r->shapes[at];
-	c->in.bad = true;
-	return 0;
-}
-
-/* ------------------------------------------------------------- Nesting -- */
-
-/* Spans at depth d lie inside events that began at depth d. */
-static u32 level_of(u64 shape)
-{
-	u32 depth = (u32)(shape >> 16) & VMSPAN_DEPTH_MASK, type = (u32)(shape & 0xff);
-
-	return depth * 2 + (type != VMSPAN_EVENT);
-}
-
-/*
- * What has completed above `level` since lies inside the record that completes
- * now: true, and where the first of it began. From then on the record stands
- * for them.
- */
-static bool nest_children(struct records_thread *t, u32 level, u64 *first)
-{
-	bool any = false;
-
-	while (t->open_len && t->open[t->open_len - 1].level > level) {
-		*first = t->open[--t->open_len].begin;
-		any = true;
-	}
-	return any;
-}
-
-static void nest_done(struct records_thread *t, u32 level, u64 begin)
-{
-	if (t->open_len && t->open[t->open_len - 1].level == level)
-		return;
-	if (t->open_len == RECORDS_OPEN)
-		t->open_len = 0;
-	t->open[t->open_len++] = (struct records_open){ level, begin };
-}
-
 /* --------------------------------------------------------------- Times -- */
 
+/* What tells the times of a record, in steps. */
+struct times {
+	u64 v[2];
+	s64 rest[2]; /* in cycles; only unless `whole` */
+	bool whole;
+};
+
+CODE struct times times_of(const struct steps *steps, u64 a, u64 b)
+{
+	struct times n = { 0 };
+	bool first = steps_whole(steps, a, &n.v[0]);
+
+	n.whole = steps_whole(steps, b, &n.v[1]) && first;
+	if (!n.whole) {
+		n.rest[0] = steps_nearest(steps, a, &n.v[0]);
+		n.rest[1] = steps_nearest(steps, b, &n.v[1]);
+	}
+	return n;
+}
+
+CODE struct times stay_times(const struct records *r, const struct records_thread *t,
+			     const struct stay *s, u64 begin, u64 end)
+{
+	return s->parent ? times_of(&r->steps, s->first - begin, end - t->end)
+			 : times_of(&r->steps, begin - t->end, end - begin);
+}
+
+/* Of `count` times; `plain`: it is known that they are whole. */
+CODE void code_rests(struct records *r, struct coder *c, const bool writing, bool plain, u64 where,
+		     struct times *n, u32 count)
+{
+	u32 i;
+
+	if (plain || flag(c, writing, writing && n->whole)) {
+		n->rest[0] = n->rest[1] = 0;
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		u64 v = writing ? (u64)n->rest[i] : 0;
+
+		number_rare(r, c, writing, KIND_REST, where, &v);
+		n->rest[i] = (s64)v;
+	}
+}
+
 CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, u64 shape, u64 before, u64 *begin, u64 *end)
+		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    struct times *n, u64 *begin, u64 *end)
 {
-	u32 level = level_of(shape);
-	/* Next to the one before it: nothing lies inside. */
-	bool beside = t->open_len && t->open[t->open_len - 1].level == level, parent;
-	u64 first = 0, where = shape + before * 7, v;
+	u64 where = shape + before * 7, from, to;
+	bool event = (shape & 0xff) == VMSPAN_EVENT;
 
-	parent = !beside && nest_children(t, level, &first);
-	v = parent ? first - *begin : *begin - t->end;
-	number(r, c, writing, parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, where, &v);
-	if (!writing)
-		*begin = parent ? first - v : t->end + v;
-	v = *end - (parent ? t->end : *begin);
-	number(r, c, writing, parent ? KIND_PARENT_TAIL : KIND_LEAF_TIME, where, &v);
-	if (!writing)
-		*end = v + (parent ? t->end : *begin);
-	t->end = *end;
-	if (!beside)
-		nest_done(t, level, *begin);
-}
-
-CODE void code_span(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, bool plain, u64 shape, u64 before, struct vmspan_span *s)
-{
-	code_stay(r, t, c, writing, shape, before, &s->begin, &s->end);
-	if (plain) {
-		if (!writing) {
-			s->cpu_begin = s->cpu_end = t->cpu;
-			s->iteration = t->iteration;
-		}
+	number(r, c, writing, s->parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, where, &n->v[0]);
+	number(r, c, writing, s->parent ? KIND_PARENT_TAIL : KIND_LEAF_TIME, where, &n->v[1]);
+	code_rests(r, c, writing, plain, event, n, 2);
+	if (writing && !event) {
+		stay_done(t, s, *begin, *end);
 		return;
 	}
-	near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &s->cpu_begin);
-	near_u16(r, c, writing, KIND_CPU_END, s->cpu_begin, &s->cpu_end);
-	near_u32(r, c, writing, KIND_ITERATION, t->iteration, &s->iteration);
-	t->cpu = s->cpu_end;
-	t->iteration = s->iteration;
-}
-
-CODE void code_gc(struct records *r, struct coder *c, const bool writing, u64 shape,
-		  struct vmspan_gc *g)
-{
-	number(r, c, writing, KIND_BYTES_BEFORE, shape, &g->bytes_before);
-	number(r, c, writing, KIND_BYTES_AFTER, shape, &g->bytes_after);
-}
-
-CODE void code_mark(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, bool plain, u64 shape, u64 before, struct vmspan_mark *m)
-{
-	u32 level = level_of(shape);
-	u64 v = m->time - t->end, first;
-
-	number(r, c, writing, KIND_MARK_GAP, shape + before * 7, &v);
-	t->end += v;
-	nest_children(t, level, &first);
-	nest_done(t, level, t->end);
-	if (!writing)
-		m->time = t->end;
-	v = (u64)m->value;
-	number(r, c, writing, KIND_MARK_VALUE, shape, &v);
-	if (!writing)
-		m->value = (s64)v;
-	if (plain) {
-		if (!writing) {
-			m->cpu = t->cpu;
-			m->iteration = t->iteration;
-		}
-		return;
+	from = r->steps.step * n->v[0];
+	from = s->parent ? s->first - from : t->end + from;
+	to = r->steps.step * n->v[1];
+	if (!writing) {
+		*begin = s->parent ? from - (u64)n->rest[0] : from + (u64)n->rest[0];
+		*end = to + (u64)n->rest[1] + (s->parent ? t->end : *begin);
 	}
-	near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &m->cpu);
-	near_u32(r, c, writing, KIND_ITERATION, t->iteration, &m->iteration);
-	t->cpu = m->cpu;
-	t->iteration = m->iteration;
-}
-
-static u64 cycles_ns(const struct records *r, u64 cycles)
-{
-	return (u64)(((__int128)(s64)cycles * r->mono_mult) >> 32);
-}
-
-CODE void code_event(struct records *r, struct records_thread *t, struct coder *c,
-		     const bool writing, bool plain, u64 shape, u64 before, struct vmspan_event *e)
-{
-	u64 time;
-
-	if (plain && !writing) {
-		e->h.id = t->iteration;
-		e->cpu_begin = e->cpu_end = t->cpu;
-	} else if (!plain) {
-		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &e->h.id);
-		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &e->cpu_begin);
-		near_u16(r, c, writing, KIND_CPU_END, e->cpu_begin, &e->cpu_end);
-		near_u32(r, c, writing, KIND_PARENT, 0, &e->parent);
-	}
-	number_u32(r, c, writing, KIND_LABEL, before, &e->label);
-	near_u32(r, c, writing, KIND_RECORDS, t->since, &e->records);
-	code_stay(r, t, c, writing, shape, before, &e->begin, &e->end);
-	near(r, c, writing, KIND_MONO_BEGIN, t->mono + cycles_ns(r, e->begin - t->mono_cycles),
-	     &e->mono_begin);
-	time = e->mono_begin + cycles_ns(r, e->end - e->begin);
-	near(r, c, writing, KIND_MONO_TIME, time, &e->mono_end);
-	near(r, c, writing, KIND_CPU_NS_BEGIN, t->cpu_ns, &e->cpu_ns_begin);
-	time = e->cpu_ns_begin + (e->mono_end - e->mono_begin);
-	near(r, c, writing, KIND_CPU_NS_TIME, time, &e->cpu_ns_end);
-	t->cpu = e->cpu_end;
-	t->mono = e->mono_end;
-	t->mono_cycles = e->end;
-	t->cpu_ns = e->cpu_ns_end;
-	t->since = UINT32_MAX; /* the count below makes it 0 */
-	if (e->h.id > t->iteration_last)
-		t->iteration_last = e->h.id;
-	t->iteration = e->parent ? e->parent : t->iteration_last + 1;
+	/*
+	 * An event's readings come right behind others. The counter never
+	 * stands still between two, so some are a cycle ahead of their step, and
+	 * what follows is not. Other records' rests say that it is another
+	 * CPU's counter.
+	 */
+	if (event)
+		stay_done(t, s, from, to + (s->parent ? t->end : from));
+	else
+		stay_done(t, s, *begin, *end);
 }
 
 /* ------------------------------------------------------------- Records -- */
@@ -425,6 +260,159 @@ union record {
 	struct vmspan_mark mark;
 	u64 words[255 * VMSPAN_SLOT / 8];
 };
+
+/* What follows an event inside another: one more in it, or the rest of it? */
+CODE void after_learn(struct records *r, struct records_thread *t, u32 iteration)
+{
+	if (!t->after)
+		return;
+	r->after[t->after - 1] = iteration != t->after_parent;
+	t->after = 0;
+}
+
+CODE void code_span(struct records *r, struct records_thread *t, struct coder *c,
+		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    struct times *n, struct vmspan_span *v)
+{
+	code_stay(r, t, c, writing, plain, shape, before, s, n, &v->begin, &v->end);
+	if (!plain) {
+		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &v->cpu_begin);
+		near_u16(r, c, writing, KIND_CPU_END, v->cpu_begin, &v->cpu_end);
+		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &v->iteration);
+		t->cpu = v->cpu_end;
+		t->iteration = v->iteration;
+	} else if (!writing) {
+		v->cpu_begin = v->cpu_end = t->cpu;
+		v->iteration = t->iteration;
+	}
+	after_learn(r, t, t->iteration);
+}
+
+CODE void code_gc(struct records *r, struct coder *c, const bool writing, u64 shape,
+		  struct vmspan_gc *g)
+{
+	number(r, c, writing, KIND_BYTES_BEFORE, shape, &g->bytes_before);
+	number(r, c, writing, KIND_BYTES_AFTER, shape, &g->bytes_after);
+}
+
+CODE void code_mark(struct records *r, struct records_thread *t, struct coder *c,
+		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    struct times *n, struct vmspan_mark *m)
+{
+	u64 v = (u64)m->value;
+
+	number(r, c, writing, KIND_MARK_GAP, shape + before * 7, &n->v[0]);
+	code_rests(r, c, writing, plain, 0, n, 1);
+	if (!plain || (shape & 0xff) == VMSPAN_VALUE)
+		number(r, c, writing, KIND_MARK_VALUE, shape, &v);
+	if (!writing) {
+		m->time = t->end + r->steps.step * n->v[0] + (u64)n->rest[0];
+		m->value = (s64)v;
+	}
+	stay_done(t, s, m->time, m->time);
+	if (!plain) {
+		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &m->cpu);
+		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &m->iteration);
+		t->cpu = m->cpu;
+		t->iteration = m->iteration;
+	} else if (!writing) {
+		m->cpu = t->cpu;
+		m->iteration = t->iteration;
+	}
+	after_learn(r, t, t->iteration);
+}
+
+/* ---------------------------------------------------------------- Events -- */
+
+enum {
+	GAP_SHORT = 1 << 14
+}; /* ns: a thread that waits does so for longer */
+
+static u64 cycles_ns(const struct records *r, u64 cycles)
+{
+	return (u64)(((__int128)(s64)cycles * r->mono_mult) >> 32);
+}
+
+/* Clocks are made from the counter, so they are off by whole steps, too. */
+CODE void code_clock(struct records *r, struct coder *c, const bool writing, enum kind kind,
+		     u64 where, u64 guess, u64 *v)
+{
+	u64 n = *v - guess;
+
+	if (writing && r->steps.ns)
+		n = steps_of_ns(&r->steps, (s64)n);
+	number(r, c, writing, kind, where, &n);
+	if (r->steps.ns)
+		near(r, c, writing, KIND_CLOCK_REST + (kind - KIND_MONO_BEGIN),
+		     guess + cycles_ns(r, r->steps.step * n), v);
+	else if (!writing)
+		*v = guess + n;
+}
+
+/* The event that one at this depth lies in. */
+static u32 parent_guess(const struct records_thread *t, u64 shape, u32 iteration)
+{
+	u32 depth = depth_of(shape), parent = t->parent[depth % RECORDS_LOOPS];
+
+	return !depth ? 0 : parent ? parent : iteration - 1;
+}
+
+static void event_done(struct records *r, struct records_thread *t, u64 shape,
+		       const struct vmspan_event *e)
+{
+	u32 depth = depth_of(shape) % RECORDS_LOOPS;
+
+	t->cpu = e->cpu_end;
+	t->mono = e->mono_end;
+	t->mono_cycles = e->end;
+	t->cpu_ns = e->cpu_ns_end;
+	if (e->h.id > t->iteration_last)
+		t->iteration_last = e->h.id;
+	t->parent[depth] = e->parent;
+	memset(&t->parent[depth + 1], 0, (RECORDS_LOOPS - 1 - depth) * sizeof(t->parent[0]));
+	after_learn(r, t, e->h.id);
+	t->iteration = t->iteration_last + 1;
+	if (!e->parent)
+		return;
+	t->after = 1 + shape_hash(shape, RECORDS_AFTER);
+	t->after_parent = e->parent;
+	if (!r->after[t->after - 1])
+		t->iteration = e->parent;
+}
+
+CODE void code_event(struct records *r, struct records_thread *t, struct coder *c,
+		     const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		     struct times *n, struct vmspan_event *e)
+{
+	u64 gap;
+
+	if (!plain) {
+		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &e->h.id);
+		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &e->cpu_begin);
+		near_u16(r, c, writing, KIND_CPU_END, e->cpu_begin, &e->cpu_end);
+		near_u32(r, c, writing, KIND_PARENT, parent_guess(t, shape, e->h.id), &e->parent);
+	} else if (!writing) {
+		e->h.id = t->iteration;
+		e->cpu_begin = e->cpu_end = t->cpu;
+		e->parent = parent_guess(t, shape, e->h.id);
+	}
+	near_u32(r, c, writing, KIND_RECORDS, s->inner, &e->records);
+	code_stay(r, t, c, writing, plain, shape, before, s, n, &e->begin, &e->end);
+	code_clock(r, c, writing, KIND_MONO_BEGIN, 0,
+		   t->mono + cycles_ns(r, e->begin - t->mono_cycles), &e->mono_begin);
+	code_clock(r, c, writing, KIND_MONO_TIME, 0,
+		   e->mono_begin + cycles_ns(r, e->end - e->begin), &e->mono_end);
+	gap = e->mono_begin - t->mono;
+	code_clock(r, c, writing, KIND_CPU_NS_BEGIN, gap < GAP_SHORT,
+		   t->cpu_ns + (gap < GAP_SHORT ? gap : 0), &e->cpu_ns_begin);
+	code_clock(r, c, writing, KIND_CPU_NS_TIME, 0,
+		   e->cpu_ns_begin + (e->mono_end - e->mono_begin), &e->cpu_ns_end);
+	if (!writing)
+		e->label = (u32)(shape >> 32);
+	event_done(r, t, shape, e);
+}
+
+/* ----------------------------------------------------------- Any record -- */
 
 /* Does the shape say that it is a type we code, in its size? */
 static bool shape_coded(u64 shape)
@@ -458,49 +446,68 @@ static bool span_plain(const struct vmspan_span *s, const struct records_thread 
 	return s->cpu_begin == t->cpu && s->cpu_end == t->cpu && s->iteration == t->iteration;
 }
 
-/* Does it run where and in what the thread's last one ran? */
-static bool record_plain(const union record *u, const struct records_thread *t)
+/* Does it run where, and in what, it is expected to? */
+static bool record_plain(const union record *u, const struct records_thread *t, u64 shape)
 {
 	switch (u->h.type) {
 	case VMSPAN_EVENT:
 		return u->event.cpu_begin == t->cpu && u->event.cpu_end == t->cpu &&
-		       u->h.id == t->iteration && !u->event.parent;
+		       u->h.id == t->iteration &&
+		       u->event.parent == parent_guess(t, shape, u->h.id);
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
 	case VMSPAN_VALUE:
-		return u->mark.cpu == t->cpu && u->mark.iteration == t->iteration;
+		return u->mark.cpu == t->cpu && u->mark.iteration == t->iteration &&
+		       (u->h.type == VMSPAN_VALUE || !u->mark.value);
 	}
 	return span_plain(&u->span, t);
 }
 
+static struct times record_times(const struct records *r, const struct records_thread *t,
+				 const struct stay *s, const union record *u)
+{
+	switch (u->h.type) {
+	case VMSPAN_EVENT:
+		return stay_times(r, t, s, u->event.begin, u->event.end);
+	case VMSPAN_INPUT:
+	case VMSPAN_FRAME:
+	case VMSPAN_VALUE:
+		return times_of(&r->steps, u->mark.time - t->end, 0);
+	}
+	return stay_times(r, t, s, u->span.begin, u->span.end);
+}
+
 CODE void code_fields(struct records *r, struct records_thread *t, struct coder *c,
-		      const bool writing, bool plain, u64 shape, u64 before, union record *u)
+		      const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		      struct times *n, union record *u)
 {
 	switch (shape & 0xff) {
 	case VMSPAN_SPAN:
-		code_span(r, t, c, writing, plain, shape, before, &u->span);
+		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
 		break;
 	case VMSPAN_EVENT:
-		code_event(r, t, c, writing, plain, shape, before, &u->event);
+		code_event(r, t, c, writing, plain, shape, before, s, n, &u->event);
 		break;
 	case VMSPAN_GC:
-		code_span(r, t, c, writing, plain, shape, before, &u->span);
+		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
 		code_gc(r, c, writing, shape, &u->gc);
 		break;
 	case VMSPAN_BLOCK:
-		code_span(r, t, c, writing, plain, shape, before, &u->span);
+		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
 		number(r, c, writing, KIND_PEER, shape, &u->block.peer);
 		break;
 	default:
-		code_mark(r, t, c, writing, plain, shape, before, &u->mark);
+		code_mark(r, t, c, writing, plain, shape, before, s, n, &u->mark);
 		break;
 	}
 }
 
-CODE void code_raw(struct coder *c, const bool writing, u64 shape, union record *u)
+CODE void code_raw(struct records_thread *t, struct coder *c, const bool writing, u64 shape,
+		   union record *u)
 {
 	u32 words = (u32)(shape >> 8 & 0xff) * (VMSPAN_SLOT / 8), i;
 
+	t->loose++;
 	/* Of an event the shape does not tell the id. */
 	for (i = (shape & 0xff) == VMSPAN_EVENT ? 0 : 1; i < words; i++) {
 		if (writing)
@@ -510,14 +517,13 @@ CODE void code_raw(struct coder *c, const bool writing, u64 shape, union record 
 	}
 }
 
-static void record_done(struct records_thread *t, const struct guess *g, u64 shape)
+CODE void record_done(struct records *r, struct records_thread *t, const struct guess *g, u64 shape,
+		      bool far)
 {
-	guess_learn(g, shape);
-	t->recent[3] = t->recent[2];
-	t->recent[2] = t->recent[1];
+	if (!far)
+		shape_learn(g, shape_add(&r->shapes, shape));
 	t->recent[1] = t->recent[0];
 	t->recent[0] = shape;
-	t->since++;
 }
 
 /* Spans are most of all there is: for them `span` is a constant. */
@@ -525,14 +531,25 @@ CODE void record_code(struct records *r, struct records_thread *t, struct coder 
 		      const union record *u, u64 shape, const bool span)
 {
 	u64 before = t->recent[0];
-	struct guess g = guess_head(r, t);
-	bool coded = span || (shape_coded(shape) && record_regular(u));
-	bool plain = coded && (span ? span_plain(&u->span, t) : record_plain(u, t));
-	bool expected = shape == *g.far && plain;
+	struct guess g = shape_guess(&r->shapes, t->recent);
+	bool coded = span || (shape_coded(shape) && record_regular(u)), plain = false, expected;
+	bool far = shape == shape_far(&r->shapes, &g);
+	struct stay s;
+	struct times n;
 
+	if (span) {
+		s = stay_of(t, shape, true);
+		n = stay_times(r, t, &s, u->span.begin, u->span.end);
+		plain = n.whole && span_plain(&u->span, t);
+	} else if (coded) {
+		s = stay_of(t, shape, false);
+		n = record_times(r, t, &s, u);
+		plain = n.whole && record_plain(u, t, shape);
+	}
+	expected = plain && far;
 	flag(c, true, expected);
 	if (!expected) {
-		shape_write(r, c, &g, shape);
+		shape_put(&r->shapes, &c->out, &g, shape);
 		if (shape_coded(shape)) {
 			flag(c, true, plain);
 			if (!plain)
@@ -541,12 +558,13 @@ CODE void record_code(struct records *r, struct records_thread *t, struct coder 
 	}
 	/* Nothing is stored through it while writing: it may be read only. */
 	if (span)
-		code_span(r, t, c, true, plain, shape, before, (struct vmspan_span *)&u->span);
+		code_span(r, t, c, true, plain, shape, before, &s, &n,
+			  (struct vmspan_span *)&u->span);
 	else if (coded)
-		code_fields(r, t, c, true, plain, shape, before, (union record *)u);
+		code_fields(r, t, c, true, plain, shape, before, &s, &n, (union record *)u);
 	else
-		code_raw(c, true, shape, (union record *)u);
-	record_done(t, &g, shape);
+		code_raw(t, c, true, shape, (union record *)u);
+	record_done(r, t, &g, shape, far);
 }
 
 static void record_write(struct records *r, struct records_thread *t, struct coder *c,
@@ -562,8 +580,9 @@ static void record_write(struct records *r, struct records_thread *t, struct cod
 
 size_t records_bound(u32 records, u32 bytes)
 {
-	/* A field of 2 bytes may take 11: PLACE_STEP_MAX + 64 bits. */
-	return (size_t)bytes * 3 + (size_t)records * 64 + 16 + BITS_PAD;
+	/* A number may take 12 bytes: PLACE_STEP_MAX + 64 bits. One is told of
+	 * 2 bytes at least, two of the 8 of a time. */
+	return (size_t)bytes * 6 + (size_t)records * 64 + 16 + BITS_PAD;
 }
 
 u8 *records_write(struct records *r, struct records_thread *t, u8 *out, const void *data,
@@ -585,39 +604,40 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 		       union record *u, u32 room, u32 *size)
 {
 	u64 before = t->recent[0], shape;
-	struct guess g = guess_head(r, t);
-	bool coded = true, plain = true;
+	struct guess g = shape_guess(&r->shapes, t->recent);
+	bool expected = flag(c, false, 0), plain = expected, coded;
+	struct stay s;
+	struct times n;
 
-	shape = *g.far;
-	if (!flag(c, false, 0)) {
-		shape = shape_read(r, c, &g);
-		coded = shape_coded(shape);
-		if (coded) {
-			plain = flag(c, false, 0);
-			if (!plain)
-				coded = flag(c, false, 0);
-		}
-	} else if (!shape_coded(shape)) {
+	shape = expected ? shape_far(&r->shapes, &g) : shape_get(&r->shapes, &c->in, &g);
+	coded = shape_coded(shape);
+	if (expected && !coded)
 		return -EBADMSG;
+	if (coded && !expected) {
+		plain = flag(c, false, 0);
+		if (!plain)
+			coded = flag(c, false, 0);
 	}
 	*size = (u32)(shape >> 8 & 0xff) * VMSPAN_SLOT;
 	if (!*size || *size > room || c->in.bad)
 		return -EBADMSG;
 	if (coded && (shape & 0xffff) == SPAN_SHAPE) {
 		u->h = head_of(shape);
-		code_span(r, t, c, false, plain, shape, before, &u->span);
+		s = stay_of(t, shape, true);
+		code_span(r, t, c, false, plain, shape, before, &s, &n, &u->span);
 	} else if (coded) {
 		memset(u, 0, *size);
 		u->h = head_of(shape);
-		code_fields(r, t, c, false, plain, shape, before, u);
+		s = stay_of(t, shape, false);
+		code_fields(r, t, c, false, plain, shape, before, &s, &n, u);
 	} else {
 		u->words[0] = shape;
-		code_raw(c, false, shape, u);
+		code_raw(t, c, false, shape, u);
 		/* The words must agree with what they were announced as. */
 		if (head_shape(&u->h) != shape)
 			return -EBADMSG;
 	}
-	record_done(t, &g, shape);
+	record_done(r, t, &g, shape, expected || shape == shape_far(&r->shapes, &g));
 	return c->in.bad ? -EBADMSG : 0;
 }
 

@@ -8,14 +8,15 @@
 #define REC_RECORDS_H
 
 #include "base/wire.h"
-#include "rec/predict.h"
+#include "rec/shape.h"
+#include "rec/steps.h"
 
 enum {
 	RECORDS_THREADS = 1024, /* of one chunk */
-	RECORDS_SHAPES = 4096, /* heads remembered in a chunk */
-	RECORDS_GUESSES = 4096,
 	RECORDS_PLACES = 4096,
 	RECORDS_OPEN = 32, /* levels of nesting followed in a thread */
+	RECORDS_LOOPS = 16, /* depths whose nested loops are followed */
+	RECORDS_AFTER = 256,
 };
 
 /* As a number of records to read: up to the first event, and that too. */
@@ -28,13 +29,18 @@ struct records_thread {
 	u64 registry, seq; /* seq: expected of the next batch */
 	u64 end, mono, cpu_ns; /* of the latest record, of the latest event */
 	u64 mono_cycles; /* cycles at `mono` */
-	u64 recent[4]; /* shapes of the latest records, newest first */
-	u32 iteration, iteration_last;
-	u32 since; /* records since the latest event */
+	u64 recent[2]; /* shapes of the latest records, newest first */
+	u32 iteration, iteration_last; /* expected; the largest event's */
+	u32 loose; /* records that have no times, since the latest that has */
 	u16 cpu;
 	u16 open_len;
+	/* Of events at each depth, the one they lay in; 0: not known. */
+	u32 parent[RECORDS_LOOPS];
+	/* The place that learns what comes after the latest event; 0: none. */
+	u32 after, after_parent;
 	struct records_open {
 		u32 level;
+		u32 count; /* records at this level and inside them */
 		u64 begin; /* of the first record at this level */
 	} open[RECORDS_OPEN];
 };
@@ -42,20 +48,18 @@ struct records_thread {
 /* All that coding remembers; forgotten at the start of each chunk. */
 struct records {
 	u64 mono_mult; /* ns per cycle, 32.32 */
-	u32 thread_len, shape_len;
-	u64 shapes[RECORDS_SHAPES];
-	u16 shape_at[RECORDS_SHAPES * 2]; /* hash table: index + 1 */
-	u64 guess_far[RECORDS_GUESSES];
-	struct records_pair {
-		u64 last, other; /* the shape that came last; the one before that */
-	} guess_near[RECORDS_GUESSES];
+	struct steps steps;
+	u32 thread_len;
+	struct shapes shapes;
 	struct place places[RECORDS_PLACES];
 	struct place kinds[32];
+	u8 after[RECORDS_AFTER]; /* 1: after such an event comes one beside it */
 	u16 thread_at[RECORDS_THREADS * 2]; /* hash table: index + 1 */
 	struct records_thread threads[RECORDS_THREADS];
 };
 
-void records_reset(struct records *r, u64 mono_mult);
+/* step: what times differ by is mostly a multiple of it; 1 ... STEPS_MAX. */
+void records_reset(struct records *r, u64 mono_mult, u64 step);
 /* The thread's place, or NULL when it is not known in this chunk. */
 struct records_thread *records_find(struct records *r, u32 pid, u32 tid, u64 registry, u32 thread);
 /* Adds one; NULL when there are RECORDS_THREADS. */

@@ -166,7 +166,7 @@ static int chunk_begin(struct rec_writer *w)
 	w->has_data = false;
 	w->chunk_records = 0;
 	w->chunk_mono_ns = anchor->mono_ns;
-	return codec_begin(w->codec, &w->chunk, anchor, writer_rate(w));
+	return codec_begin(w->codec, &w->chunk, anchor, writer_rate(w), w->head.info.cycles_step);
 }
 
 /* Packs the content if that helps. Returns the buffer to write. */

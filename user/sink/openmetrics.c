@@ -78,48 +78,34 @@ void metrics_alert(struct metrics *m, const char *group, unsigned int reasons)
 	m->reasons[2] += !!(reasons & ALERT_IN_INPUT);
 }
 
-/* ---- Text ---- */
-
-void metrics_label(struct out *o, const char *text)
+const char *metrics_char(const char *text, size_t len, size_t *from, size_t *to)
 {
-	size_t len = strlen(text), n;
-
-	for (; len; text += n, len -= n) {
-		n = text_utf8_len(text, len);
-		if (!n || (u8)*text < 0x20 || *text == 0x7f) {
-			n = 1;
-			out_puts(o, "\xef\xbf\xbd");
-		} else if (*text == '"' || *text == '\\') {
-			out_printf(o, "\\%c", *text);
-		} else {
-			out_write(o, text, n);
-		}
-	}
+	*from = *to = text_utf8_len(text, len);
+	if (*from && (u8)*text >= 0x20 && *text != 0x7f)
+		return text;
+	*from = 1;
+	*to = 3;
+	return "\xef\xbf\xbd";
 }
 
-static void put_help(struct out *o, const char *name, const char *type, const char *unit,
-		     const char *help)
+static void begin(struct metrics_out *m, const struct metric_family *f)
 {
-	out_printf(o, "# TYPE vmspan_%s %s\n", name, type);
-	if (unit)
-		out_printf(o, "# UNIT vmspan_%s %s\n", name, unit);
-	out_printf(o, "# HELP vmspan_%s %s\n", name, help);
+	m->type = f->type;
+	m->seconds = f->seconds;
+	m->name = f->name;
+	m->form->begin(m, f);
 }
 
-/* ns as seconds with all their digits. */
-static void put_seconds(struct out *o, u64 ns)
+static void value(struct metrics_out *m, const char *label, const char *text, u64 v)
 {
-	u64 seconds = ns / NSEC_PER_SEC, rest = ns % NSEC_PER_SEC;
+	const struct metric_label l = { label, text };
 
-	out_printf(o, " %" PRIu64 ".%09" PRIu64 "\n", seconds, rest);
+	m->form->value(m, &l, label != NULL, v);
 }
 
-static void put_value(struct out *o, bool seconds, u64 v)
+static void end(struct metrics_out *m)
 {
-	if (seconds)
-		put_seconds(o, v);
-	else
-		out_printf(o, " %" PRIu64 "\n", v);
+	m->form->end(m);
 }
 
 /* ---- Groups ---- */
@@ -185,45 +171,43 @@ static int take_groups(struct metrics *m, const struct snapshot *s, struct sums 
 	return 0;
 }
 
-static void group_labels(struct out *o, const struct metrics *m, const struct sums *sums, u32 id)
+/* A value of each group: `at` in its figures, or (NULL) its alerts. */
+static void put_family(struct metrics_out *o, const struct metrics *m, const struct sums *sums,
+		       const struct metric_family *f, const size_t *at)
 {
-	out_puts(o, "{group=\"");
-	metrics_label(o, name_text_of(&m->groups, id));
-	out_printf(o, "\",kind=\"%s\"}", sums->kind[id]);
+	u32 i;
+
+	begin(o, f);
+	for (i = 0; i < sums->count; i++) {
+		struct metric_label labels[] = { { "group", NULL }, { "kind", sums->kind[i] } };
+
+		if (!sums->kind[i])
+			continue;
+		labels[0].value = name_text_of(&m->groups, i);
+		o->form->value(o, labels, ARRAY_SIZE(labels),
+			       at ? *(u64 *)(void *)((char *)&sums->of[i] + *at) : m->alerts[i]);
+	}
+	end(o);
 }
 
-static void put_groups(struct out *o, const struct metrics *m, struct sums *sums)
+static void put_groups(struct metrics_out *o, const struct metrics *m, struct sums *sums)
 {
-	u32 i, k;
+	static const struct metric_family most = { "group_max_seconds", METRIC_GAUGE, true,
+						   "Most time charged in one event." };
+	static const struct metric_family alerts = { "group_alerts", METRIC_COUNTER, false,
+						     "Alerts of the group." };
+	static const size_t max_at = offsetof(struct group_stats, max_ns);
+	u32 k;
 
 	for (k = 0; k < ARRAY_SIZE(figures); k++) {
 		const struct group_figure *f = &figures[k];
+		const struct metric_family family = { f->name, METRIC_COUNTER, f->seconds,
+						      f->help };
 
-		put_help(o, f->name, "counter", f->seconds ? "seconds" : NULL, f->help);
-		for (i = 0; i < sums->count; i++) {
-			if (!sums->kind[i])
-				continue;
-			out_printf(o, "vmspan_%s_total", f->name);
-			group_labels(o, m, sums, i);
-			put_value(o, f->seconds, *field_of(&sums->of[i], f));
-		}
+		put_family(o, m, sums, &family, &f->at);
 	}
-	put_help(o, "group_max_seconds", "gauge", "seconds", "Most time charged in one event.");
-	for (i = 0; i < sums->count; i++) {
-		if (!sums->kind[i])
-			continue;
-		out_puts(o, "vmspan_group_max_seconds");
-		group_labels(o, m, sums, i);
-		put_seconds(o, sums->of[i].max_ns);
-	}
-	put_help(o, "group_alerts", "counter", NULL, "Alerts of the group.");
-	for (i = 0; i < sums->count; i++) {
-		if (!sums->kind[i])
-			continue;
-		out_puts(o, "vmspan_group_alerts_total");
-		group_labels(o, m, sums, i);
-		out_printf(o, " %" PRIu64 "\n", m->alerts[i]);
-	}
+	put_family(o, m, sums, &most, &max_at);
+	put_family(o, m, sums, &alerts, NULL);
 }
 
 /* ---- Histograms by process and kind ---- */
@@ -240,35 +224,29 @@ static unsigned int kind_number(const char *kind)
 	return 0;
 }
 
-static void put_histogram(struct out *o, const char *process, const char *kind,
-			  const struct group_stats *s)
+/* Adds what a group had in one process. */
+static int add_child(struct group_stats *to, const struct snapshot_group *g,
+		     const struct snapshot_child *c)
 {
-	unsigned int i;
+	u32 b;
 
-	/* durations[i] are the events strictly longer: the rest is le. */
-	for (i = 0; i <= JANK_BUCKETS; i++) {
-		out_puts(o, "vmspan_group_event_seconds_bucket{process=\"");
-		metrics_label(o, process);
-		out_printf(o, "\",kind=\"%s\",le=\"", kind);
-		if (i < JANK_BUCKETS)
-			out_printf(o, "0.%03u\"} %" PRIu64 "\n", 1u << i,
-				   s->events - s->durations[i]);
-		else
-			out_printf(o, "+Inf\"} %" PRIu64 "\n", s->events);
-	}
-	out_puts(o, "vmspan_group_event_seconds_count{process=\"");
-	metrics_label(o, process);
-	out_printf(o, "\",kind=\"%s\"} %" PRIu64 "\n", kind, s->events);
-	out_puts(o, "vmspan_group_event_seconds_sum{process=\"");
-	metrics_label(o, process);
-	out_printf(o, "\",kind=\"%s\"}", kind);
-	put_seconds(o, s->wall_ns);
+	to->events += c->stats.events;
+	to->wall_ns += c->stats.wall_ns;
+	for (b = 0; b < JANK_BUCKETS; b++)
+		to->durations[b] += c->stats.durations[b];
+	/* An only child's histogram is its group's. */
+	return hist_merge(&to->hist, g->children == 1 ? &g->stats.hist : &c->stats.hist);
 }
 
-static int put_histograms(struct out *o, struct metrics *m, const struct snapshot *s)
+static int put_histograms(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
 {
-	u32 cells = (m->processes.limit + 1) * KINDS, g, c, i, b;
+	static const struct metric_family family = {
+		"group_event_seconds", METRIC_HISTOGRAM, true,
+		"Time charged to a group in one event, of all groups of a kind."
+	};
+	u32 cells = (m->processes.limit + 1) * KINDS, g, c, i;
 	struct group_stats *sum = calloc(cells, sizeof(*sum));
+	int rc = 0;
 
 	if (!sum)
 		return -ENOMEM;
@@ -279,34 +257,36 @@ static int put_histograms(struct out *o, struct metrics *m, const struct snapsho
 		for (c = 0; c < group->children; c++) {
 			const struct snapshot_child *child = &s->children[group->first_child + c];
 			u32 id = name_of(&m->processes, s->processes[child->process].name);
-			struct group_stats *to = &sum[id * KINDS + kind];
 
-			to->events += child->stats.events;
-			to->wall_ns += child->stats.wall_ns;
-			for (b = 0; b < JANK_BUCKETS; b++)
-				to->durations[b] += child->stats.durations[b];
+			rc = add_child(&sum[id * KINDS + kind], group, child) ?: rc;
 		}
 	}
-	put_help(o, "group_event_seconds", "histogram", "seconds",
-		 "Time charged to a group in one event, of all groups of a kind.");
-	for (i = 0; i < cells; i++)
-		if (sum[i].events)
-			put_histogram(o, name_text_of(&m->processes, i / KINDS),
-				      kind_name(i % KINDS), &sum[i]);
+	begin(o, &family);
+	for (i = 0; i < cells; i++) {
+		struct metric_label labels[] = { { "process", NULL },
+						 { "kind", kind_name(i % KINDS) } };
+
+		if (!sum[i].events)
+			continue;
+		labels[0].value = name_text_of(&m->processes, i / KINDS);
+		o->form->histogram(o, labels, ARRAY_SIZE(labels), &sum[i]);
+		hist_free(&sum[i].hist);
+	}
+	end(o);
 	free(sum);
-	return 0;
+	return rc;
 }
 
 /* ---- Totals ---- */
 
-static void put_one(struct out *o, const char *name, const char *help, bool seconds, u64 v)
+static void put_one(struct metrics_out *o, const char *name, const char *help, bool seconds, u64 v)
 {
-	put_help(o, name, "counter", seconds ? "seconds" : NULL, help);
-	out_printf(o, "vmspan_%s_total", name);
-	put_value(o, seconds, v);
+	begin(o, &(struct metric_family){ name, METRIC_COUNTER, seconds, help });
+	value(o, NULL, NULL, v);
+	end(o);
 }
 
-static void put_ledger(struct out *o, const struct ledger *l)
+static void put_ledger(struct metrics_out *o, const struct ledger *l)
 {
 	const struct {
 		const char *part;
@@ -317,15 +297,14 @@ static void put_ledger(struct out *o, const struct ledger *l)
 		      { "lost", l->lost_ns } };
 	size_t i;
 
-	put_help(o, "ledger_seconds", "counter", "seconds",
-		 "Where the events' time went; the parts add up to it.");
-	for (i = 0; i < ARRAY_SIZE(parts); i++) {
-		out_printf(o, "vmspan_ledger_seconds_total{part=\"%s\"}", parts[i].part);
-		put_seconds(o, parts[i].ns);
-	}
+	begin(o, &(struct metric_family){ "ledger_seconds", METRIC_COUNTER, true,
+					  "Where the events' time went; the parts add up to it." });
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		value(o, "part", parts[i].part, parts[i].ns);
+	end(o);
 }
 
-static void put_totals(struct out *o, const struct metrics *m, const struct snapshot *s)
+static void put_totals(struct metrics_out *o, const struct metrics *m, const struct snapshot *s)
 {
 	static const char *const reasons[] = { "SLOWDOWN", "IN_ANIMATION", "IN_INPUT" };
 	u32 i, alive = 0;
@@ -339,32 +318,39 @@ static void put_totals(struct out *o, const struct metrics *m, const struct snap
 	put_one(o, "collection_seconds", "Time of all collections.", true, s->gc.total_ns);
 	put_one(o, "spans", "Spans received.", false, s->spans);
 	put_ledger(o, &s->ledger);
-	put_help(o, "lost_records", "counter", NULL, "Records lost, by cause.");
+	begin(o, &(struct metric_family){ "lost_records", METRIC_COUNTER, false,
+					  "Records lost, by cause." });
 	for (i = 0; i < LOSS_CAUSES; i++)
-		out_printf(o, "vmspan_lost_records_total{cause=\"%s\"} %" PRIu64 "\n",
-			   loss_name((enum loss_cause)i), s->losses.records[i]);
-	put_help(o, "alerts", "counter", NULL, "Alerts, by reason; SLOWDOWN is all of them.");
+		value(o, "cause", loss_name((enum loss_cause)i), s->losses.records[i]);
+	end(o);
+	begin(o, &(struct metric_family){ "alerts", METRIC_COUNTER, false,
+					  "Alerts, by reason; SLOWDOWN is all of them." });
 	for (i = 0; i < ARRAY_SIZE(reasons); i++)
-		out_printf(o, "vmspan_alerts_total{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
-			   m->reasons[i]);
+		value(o, "reason", reasons[i], m->reasons[i]);
+	end(o);
 	for (i = 0; i < s->process_count; i++)
 		alive += !s->processes[i].ended;
-	put_help(o, "processes", "gauge", NULL, "Processes traced now.");
-	out_printf(o, "vmspan_processes %u\n", alive);
+	begin(o,
+	      &(struct metric_family){ "processes", METRIC_GAUGE, false, "Processes traced now." });
+	value(o, NULL, NULL, alive);
+	end(o);
 }
 
-int metrics_page(struct metrics *m, const struct snapshot *s, struct out *o)
+int metrics_page(struct metrics *m, const struct snapshot *s, const struct metrics_form *form,
+		 struct out *to)
 {
+	struct metrics_out o = { .form = form, .o = to };
 	struct sums sums = { 0 };
 	int rc = take_groups(m, s, &sums);
 
 	if (!rc) {
-		put_groups(o, m, &sums);
-		put_totals(o, m, s);
-		rc = put_histograms(o, m, s);
-		out_puts(o, "# EOF\n");
+		put_groups(&o, m, &sums);
+		put_totals(&o, m, s);
+		rc = put_histograms(&o, m, s);
+		form->finish(&o);
 	}
+	buf_free(&o.family);
 	free(sums.of);
 	free(sums.kind);
-	return rc ? rc : o->error;
+	return rc ? rc : to->error;
 }

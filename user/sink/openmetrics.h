@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures as OpenMetrics text 1.0. The target names groups and processes, so
+ * Figures as metrics. The target names groups and processes, so
  * label sets are bounded: the first N groups and processes to be seen, the
  * largest first, keep their names for ever; all others are "(other)". So no
  * counter ever falls. METRICS.md lists what there is.
@@ -9,11 +9,11 @@
 #define SINK_OPENMETRICS_H
 
 #include "sink/alert.h"
+#include "sink/metrics_form.h"
 #include "sink/sink.h"
 
 #define METRICS_GROUPS 100
 #define METRICS_PROCESSES 50
-#define METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 struct metrics;
 
@@ -23,7 +23,8 @@ void metrics_free(struct metrics *m);
 /* Counts an alert of the group; reasons: enum alert_reason. */
 void metrics_alert(struct metrics *m, const char *group, unsigned int reasons);
 /* The whole page. 0 or -ENOMEM. */
-int metrics_page(struct metrics *m, const struct snapshot *s, struct out *o);
+int metrics_page(struct metrics *m, const struct snapshot *s, const struct metrics_form *form,
+		 struct out *o);
 /* A label value as it stands between the quotes: for tests. */
 void metrics_label(struct out *o, const char *text);
 

@@ -17,6 +17,7 @@ enum source_clock {
 struct source_info {
 	enum source_clock clock;
 	u64 cycles_hz; /* nominal; the clock items say the exact rate */
+	u32 cycles_step; /* the counter's times mostly differ by multiples; 0: not known */
 	bool sampled; /* method: sampled, else exact */
 	bool exact; /* the scheduler's record is in the stream */
 	u64 start_mono_ns, start_real_ns;
