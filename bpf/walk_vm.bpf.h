@@ -343,9 +343,6 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		if (w.outside && jvm_left(&w, t, task))
 			bpf_loop(STEPS, jvm_step, &w, 0);
 	}
-	count(COUNT_WALKS, 1);
-	if (!to->count)
-		count(COUNT_WALK_EMPTY, 1);
 	/* In a JVM some instructions leave no way further out: cut, as the mark says. Without
 	 * any frame the time is nobody's. */
 	if (to->flags & SAMPLE_FAULT && (p->kind != VM_JVM || !to->count))
