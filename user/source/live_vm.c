@@ -130,6 +130,19 @@ static bool serves(u32 pid, const struct vm_target *v)
 	return false;
 }
 
+/* Whose silence would tell of something. A script's one request began before anybody
+ * looked. */
+static u32 watched(const struct live *l, bool service)
+{
+	u32 roles = ~0u;
+
+	if (!service)
+		roles &= ~(1u << VM_REQUEST_BEGIN);
+	if (!l->calls)
+		roles &= ~(1u << VM_CALL_BEGIN);
+	return roles;
+}
+
 /* What every process of the VM needs, where it is wanted. */
 static int vm_begin(struct live *l, struct process *p, const struct vm_proc *proc, bool walks,
 		    struct err *err)
@@ -200,8 +213,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
 		l->s.info.sampled |= walks;
-		/* A script's one request began before anybody looked. */
-		live_watch_start(p, &v, service ? ~0u : ~(1u << VM_REQUEST_BEGIN));
+		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;
 	}
 	if (!r && unseen.code)

@@ -475,6 +475,9 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	if (h->kind == WIRE_VM_FRAME)
 		return take_frame(l, p, (const void *)h);
+	if ((h->kind == WIRE_VM_CALL || h->kind == WIRE_VM_CALLS) &&
+	    live_watch_hit(l, p, VM_CALL_BEGIN))
+		return l->failed;
 	if (h->kind == WIRE_VM_CALL)
 		return calls_take_function(l, p, (const void *)h);
 	s = stream_of(v, h->tid);
