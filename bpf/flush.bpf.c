@@ -56,7 +56,7 @@ static __always_inline __u32 records_of(const void *batch, __u32 bytes)
 static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes, const __u32 room)
 {
 	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
-	__u32 slots = (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT, records;
+	__u32 slots = (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT;
 
 	if (!h) {
 		count(COUNT_RING_FULL_BATCHES, 1);
@@ -75,10 +75,6 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 	h->bytes = bytes;
 	h->pid = ids.tgid;
 	h->tid = ids.tid;
-	records = ((struct vmspan_batch *)(h + 1))->records;
-	count(COUNT_BATCHES, 1);
-	count(COUNT_RECORDS, records < slots ? records : slots);
-	count(COUNT_BYTES, bytes);
 	bpf_ringbuf_submit(h, wake_flags(slots >= sizeof(struct vmspan_event) / VMSPAN_SLOT &&
 					 is_alert((const char *)(h + 1) + bytes)));
 	return 0;
@@ -93,10 +89,9 @@ int flush(struct pt_regs *ctx)
 	__u32 bytes;
 
 	stay_on_own_stack(ctx, &no_sites);
-	if (!bpf_map_lookup_elem(&traced, &ids.tgid)) {
-		count(COUNT_UNTRACED, 1);
+	/* Of a process nobody asked for. */
+	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return 0;
-	}
 	if (size < VMSPAN_BATCH_HEADER || size > VMSPAN_BATCH_BYTES || size % VMSPAN_SLOT) {
 		count(COUNT_MALFORMED, 1);
 		return 0;

@@ -46,9 +46,6 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 	h->bytes = bytes;
 	h->pid = w->ids.tgid;
 	h->tid = w->ids.tid;
-	count(COUNT_BATCHES, 1);
-	count(COUNT_RECORDS, w->batch.records);
-	count(COUNT_BYTES, bytes);
 	bpf_ringbuf_submit(h, wake_flags(false));
 	return 0;
 }

@@ -62,9 +62,6 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 	h->bytes = bytes;
 	h->pid = w->pid;
 	h->tid = tid;
-	count(COUNT_BATCHES, 1);
-	count(COUNT_RECORDS, records);
-	count(COUNT_BYTES, bytes);
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 

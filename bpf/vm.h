@@ -64,11 +64,62 @@ enum vm_kind {
 	X(rstring_embedded)    \
 	X(rarray_heap)         \
 	X(rarray_embedded)
+/* Published by the VM itself: user/probe/jvm.c. The last ones are for user space. */
+#define VM_JVM_OFFSETS(X)                                                    \
+	X(list_length) /* ThreadsList */                                     \
+	X(list_threads)                                                      \
+	X(thread_os) /* JavaThread -> OSThread */                            \
+	X(os_tid) /* gettid() as the process sees it */                      \
+	X(thread_anchor) /* JavaThread: where it left Java code */           \
+	X(anchor_sp)                                                         \
+	X(anchor_fp)                                                         \
+	X(anchor_pc)                                                         \
+	X(wrapper_anchor) /* JavaCallWrapper: where C++ that calls it was */ \
+	X(method_const)                                                      \
+	X(const_constants)                                                   \
+	X(const_size) /* words, code included */                             \
+	X(const_name) /* its place in the constants */                       \
+	X(pool_holder)                                                       \
+	X(pool_slots) /* size of what is before them */                      \
+	X(klass_name)                                                        \
+	X(symbol_length)                                                     \
+	X(symbol_text)                                                       \
+	X(block_used) /* HeapBlock, in front of each blob */                 \
+	X(block_size)                                                        \
+	X(blob_name)                                                         \
+	X(blob_code)                                                         \
+	X(blob_complete) /* from here in the code on, its frame is whole */  \
+	X(blob_frame) /* words */                                            \
+	X(nmethod_method)                                                    \
+	X(nmethod_id)                                                        \
+	X(nmethod_metadata)                                                  \
+	X(nmethod_pcs)                                                       \
+	X(nmethod_pcs_end)                                                   \
+	X(nmethod_scopes)                                                    \
+	X(pc_size)                                                           \
+	X(pc_offset)                                                         \
+	X(pc_scope)
 
 #define VM_OFFSET_ID(name) OFF_##name,
 enum vm_offset {
 	VM_CPYTHON_OFFSETS(VM_OFFSET_ID)
-	VM_PHP_OFFSETS(VM_OFFSET_ID) VM_RUBY_OFFSETS(VM_OFFSET_ID) OFF_COUNT
+	VM_PHP_OFFSETS(VM_OFFSET_ID) VM_RUBY_OFFSETS(VM_OFFSET_ID)
+		VM_JVM_OFFSETS(VM_OFFSET_ID) OFF_COUNT
+};
+
+/*
+ * Where a JVM keeps its code: a heap is cut into segments, and a byte of the map
+ * for each leads to the block's first one (0; 0xff: nothing is there).
+ */
+#define JVM_HEAPS 4
+struct vm_jvm {
+	vmspan_u64 threads; /* where the address of its ThreadsList is */
+	vmspan_u64 interpreter, interpreter_end;
+	vmspan_u64 call_return; /* where a call from C++ into Java comes back to */
+	struct {
+		vmspan_u64 low, high, map;
+		vmspan_u64 shift; /* of a segment's size */
+	} heaps[JVM_HEAPS]; /* high 0: none */
 };
 
 /* How a thread's events are told apart, the surest last: it never goes back. */
@@ -96,6 +147,7 @@ struct vm_proc {
 	vmspan_u64 root; /* run-time address of the VM's root symbol */
 	vmspan_u16 off[OFF_COUNT];
 	vmspan_u16 pad[4 - OFF_COUNT % 4];
+	struct vm_jvm jvm;
 };
 
 enum {
@@ -107,15 +159,26 @@ enum {
 	VM_TITLE = 112, /* bytes of a process's title */
 };
 
+enum frame_how {
+	FRAME_CODE, /* file and function */
+	FRAME_COMPILED, /* JVM: of the method; what is inlined at pc, user space finds */
+	FRAME_THREAD, /* no frame of the VM's: the thread's name is in `function` */
+};
+
 /* A frame's code, told once before the first sample that has it. */
 struct wire_frame {
 	struct wire_head h;
 	vmspan_u32 id;
 	vmspan_u16 file_len, function_len; /* bytes */
 	/* Bytes a character; 0: bytes as they are (ASCII or UTF-8). */
-	vmspan_u8 file_unit, function_unit, pad[6];
+	vmspan_u8 file_unit, function_unit;
+	vmspan_u8 how; /* enum frame_how */
+	vmspan_u8 leaf; /* pc is where it is, not where a call comes back to */
+	vmspan_u32 compiled; /* number of the compilation */
+	vmspan_u64 code, pc; /* of compiled code: where, and where in it */
 	char file[VM_FILE];
 	char function[VM_FUNCTION];
+	char room[16];
 };
 
 /* A function, told of once before the first call that has it. In UTF-8 or as the

@@ -304,6 +304,8 @@ static __always_inline bool rb_start(struct walk *w)
 	return w->at && w->at >= base && w->at < w->end;
 }
 
+#include "bpf/walk_jvm.bpf.h"
+
 /* ---- All ---- */
 
 /* Frames stepped over, those of native functions included. */
@@ -334,11 +336,16 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		started = rb_start(&w);
 		if (started)
 			bpf_loop(STEPS, rb_step, &w, 0);
+	} else if (p->kind == VM_JVM) {
+		started = jvm_start(&w, task);
+		if (started)
+			bpf_loop(STEPS, jvm_step, &w, 0);
+		if (w.outside && jvm_left(&w, t, task))
+			bpf_loop(STEPS, jvm_step, &w, 0);
 	}
-	count(COUNT_WALKS, 1);
-	if (!to->count)
-		count(COUNT_WALK_EMPTY, 1);
-	if (to->flags & SAMPLE_FAULT)
+	/* In a JVM some instructions leave no way further out: cut, as the mark says. Without
+	 * any frame the time is nobody's. */
+	if (to->flags & SAMPLE_FAULT && (p->kind != VM_JVM || !to->count))
 		count(COUNT_WALK_FAULTS, 1);
 }
 

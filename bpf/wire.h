@@ -79,21 +79,15 @@ enum {
  * entries (LOST_x_BATCHES, LOST_x_RECORDS).
  */
 enum wire_counter {
-	COUNT_BATCHES, /* handed over */
-	COUNT_RECORDS,
-	COUNT_BYTES,
 	COUNT_RING_FULL_BATCHES, /* no room in the ring buffer */
 	COUNT_RING_FULL_RECORDS,
 	COUNT_READ_FAULT_BATCHES, /* target memory could not be read */
 	COUNT_READ_FAULT_RECORDS,
 	COUNT_MALFORMED, /* batches whose size or head made no sense */
-	COUNT_UNTRACED, /* batches of processes nobody asked for */
 	COUNT_WAKEUPS, /* times the reader was woken */
 	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
 	COUNT_MARK_LOST, /* direct method: marks without state or clock */
-	COUNT_WALKS, /* stacks of stock VMs walked */
-	COUNT_WALK_EMPTY, /* of those: no frame of the interpreter's was there */
-	COUNT_WALK_FAULTS, /* of those: memory that could not be read, or made no sense */
+	COUNT_WALK_FAULTS, /* stacks of stock VMs that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */
 	COUNT_SCHED_LOST, /* scheduler records without room */
 	COUNT_MAX,

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Stock VMs: how far shares by samples are from what the programs measure
 # themselves, what sampling and exact calls cost them, and the price that is told.
-# Writes $B/bench/vms.json; tools/bench-md puts it into BENCHMARKS.md.
-#   tests/bench/vms.sh [PART...]     (root; parts: accuracy slowdown price; about 4 minutes)
+# Writes $B/bench/vms.json; tools/vms-md puts it into BENCHMARKS.md.
+#   tests/bench/vms.sh [PART...]     (root; parts: accuracy slowdown price peers; about 6 minutes)
 # Tests wait for facts; here time itself is what is wanted, so there are sleeps.
 # shellcheck disable=SC2154 # start_app sets app_pid
 # shellcheck source=tests/stock/lib.sh
@@ -14,6 +14,9 @@ mkdir -p "$B/bench"
 [ -s "$out" ] || echo '{}' >"$out"
 SECONDS_EACH=${SECONDS_EACH:-10}
 ROUNDS=${ROUNDS:-4}
+JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
+java_app=(heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin)
+java_plugins "$T/java"
 
 keep() { # KEY JSON
 	jq --arg k "$1" --argjson v "$2" '.[$k] = $v' "$out" >"$out.new" && mv "$out.new" "$out"
@@ -73,6 +76,7 @@ accuracy() {
 	accuracy_of PHP plugin /usr/bin/php8.2 "$APPS/app.php" "$T/www"
 	accuracy_of Ruby package /usr/bin/ruby3.1 -I "$T/gems/heavy-1.0.0/lib" -I "$T/gems/middle-1.0.0/lib" \
 		-I "$T/gems/light-1.0.0/lib" "$APPS/app.rb"
+	accuracy_of OpenJDK package "$JAVA" -cp "$T/java" App "${java_app[@]}"
 	keep accuracy "$(printf '%s\n' "${rows[@]}" | jq -sc .)"
 }
 
@@ -84,82 +88,165 @@ window() { # SECONDS: ns of CPU time a call
 	ask end 0 | jq '.ns / ([.calls[]] | add)'
 }
 
-median() {
-	printf '%s\n' "$@" | jq -s 'sort | .[length / 2 | floor] * 1000 | round / 1000'
+# The same of a program that says how many rounds its plugins made.
+rounds() { # SECONDS
+	local before
+	before=$(ask truth)
+	sleep "$1"
+	ask truth | jq --argjson a "$before" '(([.used[]] | add) - ([$a.used[]] | add)) / (.rounds - $a.rounds)'
 }
 
-slowdown_of() { # VM COMMAND...
-	local vm=$1 hz bare traced ratios
-	shift
+median() {
+	printf '%s\n' "$@" | jq -s 'sort | (.[(length - 1) / 2 | floor] + .[length / 2 | floor]) / 2 * 1000 | round / 1000'
+}
+
+# A window with something attached, of the mean of the windows before and behind it.
+beside() { # BEFORE DURING AFTER
+	jq -n "2 * $2 / ($1 + $3)"
+}
+
+# What the kernel's timer takes by itself, with nothing to do.
+start_timer() { # HZ
+	start timer bpftrace -e "BEGIN { printf(\"ready\\n\"); } profile:hz:$1 { @n = count(); }
+		interval:ms:50 /!@told/ { printf(\"runs\\n\"); @told = 1; }"
+	wait_line timer '^runs' >/dev/null
+}
+
+slowdown_of() { # VM WINDOW COMMAND...
+	local vm=$1 window=$2 hz before during after ours alone
+	shift 2
 	start_app "$@"
 	for hz in 99 999; do
-		ratios=()
+		ours=() alone=()
+		before=$("$window" 0.7)
 		for _ in $(seq "$ROUNDS"); do
-			bare=$(window 1)
 			start_record "$T/a" "$app_pid" --hz $hz
-			traced=$(window 1)
+			during=$("$window" 0.7)
 			finish rec INT
-			ratios+=("$(jq -n "($traced / $bare)")")
+			after=$("$window" 0.7)
+			ours+=("$(beside "$before" "$during" "$after")")
+			start_timer $hz
+			during=$("$window" 0.7)
+			finish timer INT
+			before=$("$window" 0.7)
+			alone+=("$(beside "$after" "$during" "$before")")
 		done
-		rows+=("{\"vm\":\"$vm\",\"hz\":$hz,\"ratio\":$(median "${ratios[@]}")}")
-		echo "$vm, $hz looks a second: $(median "${ratios[@]}") times its CPU time"
+		rows+=("{\"vm\":\"$vm\",\"hz\":$hz,\"ratio\":$(median "${ours[@]}"),\"timer\":$(median "${alone[@]}")}")
+		echo "$vm, $hz looks a second: $(median "${ours[@]}") times its CPU time, the timer alone $(median "${alone[@]}")"
 	done
 	stop_app
 }
 
 slowdown() {
 	rows=()
-	slowdown_of CPython /usr/bin/python3.11 "$APPS/calls.py"
-	slowdown_of PHP /usr/bin/php8.2 "$APPS/calls.php"
+	slowdown_of CPython window /usr/bin/python3.11 "$APPS/calls.py"
+	slowdown_of PHP window /usr/bin/php8.2 "$APPS/calls.php"
+	slowdown_of Ruby window /usr/bin/ruby3.1 "$APPS/calls.rb"
+	slowdown_of OpenJDK rounds "$JAVA" -cp "$T/java" App "${java_app[@]}"
 	keep slowdown "$(printf '%s\n' "${rows[@]}" | jq -sc .)"
 }
 
-# ---- Exact calls: what is told, and what it then is; the peers beside it ----
+# ---- Exact calls: what is told, and what it then is ----
 
 price_of() { # VM COMMAND...
-	local vm=$1 bare traced told
+	local vm=$1 before during after told how
 	shift
 	start_app "$@"
-	bare=$(window 1)
+	before=$(window 1)
 	echo "run 30" >&"$app_in"
 	start_record "$T/a" "$app_pid" --exact-calls --yes
 	ask end 0 >"$T/answer"
-	traced=$(window 2)
+	during=$(window 2)
 	finish rec INT
-	told=$(sed -n 's/^exact calls: [a-z ]* \([0-9.]*\)x.*/\1/p' "$T/rec.err")
-	rows+=("{\"vm\":\"$vm\",\"told\":${told:-null},\"measured\":$(jq -n "($traced / $bare * 100 | round / 100)")}")
-	echo "$vm, exact calls: told ${told:-nothing}x, measured $(jq -n "$traced / $bare")x"
-	[ "$vm" != PHP ] || peer_of "$bare"
+	after=$(window 1)
+	told=$(sed -nE 's/^exact calls: (about|more than) ([0-9.]+)x a call.*/\2/p' "$T/rec.err")
+	how=$(sed -nE 's/^exact calls: (about|more than) [0-9.]+x a call.*/\1/p' "$T/rec.err")
+	during=$(beside "$before" "$during" "$after")
+	rows+=("{\"vm\":\"$vm\",\"how\":\"$how\",\"told\":${told:-null},\"measured\":$(jq -n "$during * 100 | round / 100"),
+		\"bare_ns\":$(jq -n "($before + $after) / 2 | round")}")
+	echo "$vm, exact calls: told $how ${told:-nothing}x, measured ${during}x"
 	stop_app
 }
 
-# The same by bpftrace: a count by file of every function of PHP.
-peer_of() { # BARE
-	local traced
-	if ! command -v bpftrace >/dev/null; then
-		echo "skip bpftrace: not installed"
-		return
-	fi
-	start peer bpftrace -p "$app_pid" -e "BEGIN { printf(\"ready\\n\"); }
-		usdt:/usr/bin/php8.2:php:function__entry { @begin[tid] = nsecs; @calls[str(arg1)] = count(); }
-		usdt:/usr/bin/php8.2:php:function__return { @ns[str(arg1)] = sum(nsecs - @begin[tid]); }"
-	wait_line peer '^ready' >/dev/null
-	sleep 1
-	traced=$(window 2)
-	finish peer INT
-	peers+=("{\"what\":\"bpftrace, entries and returns of PHP by file\",\"ratio\":$(jq -n "($traced / $1 * 100 | round / 100)")}")
-	echo "bpftrace: $(jq -n "$traced / $1")x"
-}
-
 price() {
-	rows=() peers=()
+	rows=()
 	price_of CPython /usr/bin/python3.11 "$APPS/calls.py"
 	price_of PHP env USE_ZEND_DTRACE=1 /usr/bin/php8.2 "$APPS/calls.php"
+	price_of "Ruby, methods in C" /usr/bin/ruby3.1 "$APPS/calls.rb"
 	keep price "$(printf '%s\n' "${rows[@]}" | jq -sc .)"
+}
+
+# ---- The same job by others ----
+
+peer() { # WHAT RATIO SAYS
+	peers+=("$(jq -nc --arg what "$1" --argjson ratio "${2:-null}" --arg says "$3" '$ARGS.named')")
+	echo "$1: ${2:-no figure}; $3"
+}
+
+# bpftrace tells when it was hit; what it prints at its end is counted.
+bpftrace_of() { # WHAT PATTERN COMMAND... -- PROGRAM
+	local what=$1 pattern=$2 before during after command=() ratio=''
+	shift 2
+	while [ "$1" != -- ]; do
+		command+=("$1")
+		shift
+	done
+	shift
+	start_app "${command[@]}"
+	before=$(window 1)
+	echo "run 30" >&"$app_in"
+	start peer bpftrace -p "$app_pid" -e "BEGIN { @told = 0; @calls_or_looks = 0; } $1
+		interval:ms:100 /!@told && @calls_or_looks/ { printf(\"hit\\n\"); @told = 1; }
+		interval:s:4 /!@told/ { printf(\"never hit\\n\"); @told = 1; }"
+	wait_line peer 'hit$' >/dev/null
+	ask end 0 >"$T/answer"
+	during=$(window 1)
+	finish peer INT
+	after=$(window 1)
+	ratio=$(jq -n "$(beside "$before" "$during" "$after") * 100 | round / 100")
+	peer "$what" "$ratio" "$(if grep -q '^never hit' "$T/peer.out"; then
+		echo "never hit in 4 s: no line"
+	else
+		echo "$(grep -cE "$pattern" "$T/peer.out") lines name its functions or files"
+	fi)"
+	stop_app
+}
+
+# What bcc's tool says in 4 s: the last line of an error, or how many lines name our functions.
+bcc_of() { # TOOL COMMAND...
+	local tool=$1 says
+	shift
+	start_app "$@"
+	echo "run 30" >&"$app_in"
+	if ! command -v "$tool" >/dev/null; then
+		says='not installed (bpfcc-tools)'
+	else
+		timeout 30 "$tool" "$app_pid" 4 >"$T/bcc" 2>&1
+		says=$(grep -E '^[A-Za-z.]*(Exception|Error)|rror:|nable to' "$T/bcc" | tail -n 1)
+		says=${says:-$(grep -cE 'leaf|swapcase' "$T/bcc") lines name its functions or files}
+	fi
+	peer "bcc, \`$tool\`" '' "$says"
+	stop_app
+}
+
+peers() {
+	local python=(/usr/bin/python3.11 "$APPS/calls.py") php=(env USE_ZEND_DTRACE=1 /usr/bin/php8.2 "$APPS/calls.php")
+	peers=()
+	bpftrace_of "bpftrace, entries and returns of PHP, time by file" calls.php "${php[@]}" -- "
+		usdt:/usr/bin/php8.2:php:function__entry { @begin[tid] = nsecs; @calls[str(arg1)] = count(); @calls_or_looks = 1; }
+		usdt:/usr/bin/php8.2:php:function__return { @ns[str(arg1)] = sum(nsecs - @begin[tid]); }"
+	bpftrace_of "bpftrace, entries and returns of CPython, time by file" calls.py "${python[@]}" -- "
+		usdt:/usr/bin/python3.11:python:function__entry { @begin[tid] = nsecs; @calls[str(arg0)] = count(); @calls_or_looks = 1; }
+		usdt:/usr/bin/python3.11:python:function__return { @ns[str(arg0)] = sum(nsecs - @begin[tid]); }"
+	bpftrace_of "bpftrace, user stacks of CPython at 99 Hz" 'calls.py|leaf' "${python[@]}" -- "
+		profile:hz:99 /comm == \"python3.11\"/ { @looks[ustack] = count(); @calls_or_looks = 1; }"
+	bcc_of phpcalls-bpfcc "${php[@]}"
+	bcc_of pythoncalls-bpfcc "${python[@]}"
+	bcc_of rubycalls-bpfcc /usr/bin/ruby3.1 "$APPS/calls.rb"
 	keep peers "$(printf '%s\n' "${peers[@]}" | jq -sc .)"
 }
 
-for part in "${@:-accuracy slowdown price}"; do
+for part in "${@:-accuracy slowdown price peers}"; do
 	for p in $part; do
 		"$p"
 	done

@@ -8,7 +8,6 @@
 
 PYTHON=/usr/bin/python3.11
 PHP=/usr/bin/php8.2
-JDK=/usr/lib/jvm/java-17-openjdk-amd64
 if [ ! -x $PYTHON ] || [ ! -x $PHP ] || ! command -v objcopy >"$T/which"; then
 	skip "bad VMs" "no $PYTHON, $PHP or objcopy: tools/install-deps --vms"
 	exit 0
@@ -20,21 +19,6 @@ patched() { # NAME WHAT...: a copy of CPython; its path is $T/NAME/python3.11
 	mkdir "$T/$1"
 	$PYTHON "$APPS/patch_elf.py" $PYTHON "$T/$1/python3.11" "${@:2}"
 	chmod +x "$T/$1/python3.11"
-}
-app() { # NAME COMMAND...: starts it; ends the one before
-	[ -z "${app_in-}" ] || exec {app_in}>&-
-	rm -f "$T/in"
-	start_app "$@"
-}
-# What is refused says why, on one line, and what to do, on the next.
-refused() { # NAME PID REGEX
-	check_status "$1: refused" 1 "$VMSPAN" record -p "$2" -o "$T/r"
-	check "$1: says why: $(head -c 300 "$T/err" | head -n 1)" grep -qE -- "$3" "$T/err"
-	check "$1: and what to do" test "$(wc -l <"$T/err")" -ge 2
-	"$VMSPAN" doctor -p "$2" --json >"$T/doctor.json"
-	json_eq "$1: doctor says so too" "$T/doctor.json" \
-		'[.processes[0].checks[] | select(.result == "fail") | .advice != ""]' '[true]'
-	check "$1: the process lives on" kill -0 "$2"
 }
 
 # ---- Builds ----
@@ -165,20 +149,3 @@ json_eq "exec into another VM: what each did" "$T/k.json" \
 	'[.groups[] | select(.name == "package:heavy" or .name == "package:(main)") | .samples > 3]' '[true,true]'
 check_ledger "exec into another VM" "$T/k.json"
 json_eq "exec into another VM: nothing is lost" "$T/k.json" '[.losses[]] | add' 0
-
-# ---- A JVM without probes ----
-
-if [ -x $JDK/bin/javac ]; then
-	mkdir -p "$T/jdk/bin" "$T/jdk/lib/server"
-	cp $JDK/bin/java "$T/jdk/bin"
-	ln -s $JDK/conf "$T/jdk"
-	ln -s $JDK/lib/* "$T/jdk/lib" 2>"$T/line"
-	ln -s $JDK/lib/server/* "$T/jdk/lib/server"
-	rm "$T/jdk/lib/server/libjvm.so"
-	objcopy -R .note.stapsdt $JDK/lib/server/libjvm.so "$T/jdk/lib/server/libjvm.so"
-	$JDK/bin/javac -d "$T" "$APPS/App.java"
-	app "$T/jdk/bin/java" -XX:+UseSerialGC -Xmx32m -cp "$T" App
-	refused "a JVM without probes" "$app_pid" 'was built without probes \(hs_private:safepoint__begin|was built without probes \(hotspot:gc__begin'
-else
-	skip "a JVM without probes" "no $JDK: tools/install-deps --vms"
-fi

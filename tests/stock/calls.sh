@@ -30,6 +30,11 @@ calls() { # NAME COMMAND
 	same "$1: calls of each function" "$T/ours" "$T/theirs"
 }
 
+mkfifo "$T/never"
+cpu_ticks() { # PID: hundredths of a second of CPU time
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
 price() { # NAME: the price is told, and it is too high; the app is in "run"
 	check_status "$1: a high price is refused" 5 "$VMSPAN" record -p "$app_pid" -o "$T/b" --exact-calls --duration 1s
 	check "$1: the price was told" grep -qE '^exact calls: about [0-9.]+x a call here: .* a call, .* without; [0-9,]+ calls a second' "$T/err"
@@ -45,6 +50,17 @@ if [ -x /usr/bin/python3.11 ]; then
 	price "CPython"
 	ask end 0 >"$T/answer"
 	json_eq "CPython: it runs on" "$T/answer" '.calls.leaf > 1000' true
+	stop_app
+	# Armed, and never hit, for as long as the watch waits: no call is made.
+	start_app /usr/bin/python3.11 -c "print('ready', 0, flush=True)
+while True: pass"
+	start_record "$T/a" "$app_pid" --exact-calls --yes
+	clock=$(cpu_ticks "$app_pid")
+	until [ $(($(cpu_ticks "$app_pid") - clock)) -gt 300 ]; do read -r -t 0.05 <>"$T/never"; done
+	finish rec INT
+	report "$T/a"
+	json_eq "CPython, without a call: it is said" "$T/a.json" '[.processes[].notes[]?] | tostring |
+		test("function__entry is armed, and not hit once in [23] s .*one long call")' true
 	stop_app
 	# Turns of an event loop that calls span, packages as groups.
 	mkdir -p "$T/app/site-packages"

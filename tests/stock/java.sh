@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# OpenJDK as Debian builds it, attached to by PID: collections, safepoints.
+# OpenJDK as Debian builds it, without any flag, under load, attached to by PID.
 # shellcheck disable=SC2154 # start_app sets app_pid
 # shellcheck source=tests/stock/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -10,19 +10,58 @@ if [ ! -x $JAVA/javac ]; then
 	skip "OpenJDK" "no $JAVA/javac: tools/install-deps --vms"
 	exit 0
 fi
-$JAVA/javac -d "$T" "$APPS/App.java"
-start_app $JAVA/java -XX:+UseSerialGC -Xmx32m -cp "$T" App
+java_plugins "$T/out"
+plugins=(heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin)
+hosts=(heavy=host.Hostheavy middle=host.Hostmiddle light=host.Hostlight)
 
-start_record "$T/a" "$app_pid"
-before=$(ask truth)
-after=$(ask gc 7)
-finish rec INT
-report "$T/a"
-json_eq "the VM is known" "$T/a.json" '[.source.method, .processes[0].vm]' '["exact","jvm"]'
-json_eq "collections are as many as the VM counts" "$T/a.json" .gc.count \
-	"$(($(jq .gc <<<"$after") - $(jq .gc <<<"$before")))"
-json_eq "they lie in safepoints" "$T/a.json" '.events.count >= 7 and .ledger.gc_ns > 0' true
-check_ledger "safepoints" "$T/a.json"
+# Shares against what the program measured, for so many seconds of its work.
+shares_at() { # NAME HZ SECONDS TOLERANCE
+	local answer
+	start_record "$T/s" "$app_pid" --hz "$2"
+	answer=$(ask run "$3")
+	finish rec INT
+	report "$T/s"
+	check_shares "$1" "$T/s.json" package "$(jq .before <<<"$answer")" \
+		"$(jq .used <<<"$answer")" "$4"
+	check_ledger "$1" "$T/s.json"
+}
+another() { # ARGUMENT...: ends the one before
+	exec {app_in}>&-
+	kill "$app_pid"
+	wait "$app_pid" 2>/dev/null
+	rm -f "$T/in"
+	start_app $JAVA/java "$@"
+}
+
+start_app $JAVA/java -cp "$T/out" App "${plugins[@]}"
+check_sampled "10 s at 99 Hz" package
+json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","jvm"]'
+json_eq "events are turns of the loop" "$T/a.json" '.events.count > 100 and .events.max_ns < 2e9' true
+json_eq "collections lie in safepoints" "$T/a.json" '.ledger.gc_ns > 0' true
+json_eq "the class library is a package of its own" "$T/a.json" \
+	'[.groups[].name] | contains(["package:(stdlib)", "package:(main)"])' true
+shares_at "10 s at 999 Hz" 999 10 2
+"$VMSPAN" export "$T/s" -f collapsed -o "$T/stacks" 2>"$T/err"
+check "whole stacks: from the thread's begin to the innermost method" grep -qE \
+	'run \(java/lang/Thread\);.*plugins \(App\);applyAsLong \(heavy/Plugin\);inner \(heavy/Plugin\) [0-9]+$' "$T/stacks"
+"$VMSPAN" doctor -p "$app_pid" --json >"$T/doctor.json"
+json_eq "doctor: it publishes what is needed" "$T/doctor.json" \
+	'.processes[0].checks[] | select(.id == "vm_frames") | [.result, .detail]' \
+	'["ok","it publishes its structures itself, and they are what they are here"]'
 check_kill "OpenJDK" "$app_pid"
 answer=$(ask gc 1)
 json_eq "and answers" <(echo "$answer") '.gc > 0' true
+
+# What is compiled into another package's method is still its own package's.
+another -cp "$T/out" App "${hosts[@]}"
+shares_at "inlined" 999 5 4
+json_eq "inlined: the method around it ran for next to nothing" "$T/s.json" \
+	'[.groups[] | select(.name == "package:host") | .self_ns < 0.03 * .wall_ns]' '[true]'
+report "$T/s" --attribute outermost
+json_eq "--attribute outermost: who called" "$T/s.json" \
+	'[.groups[] | select(.kind == "package")] | sort_by(-.self_ns)[0].name' '"package:host"'
+
+another -Xint -cp "$T/out" App "${plugins[@]}"
+shares_at "interpreted" 999 5 4
+another -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$T/out" App "${plugins[@]}"
+shares_at "the quick compiler" 999 5 4

@@ -18,6 +18,36 @@ start_app() { # COMMAND...
 	wait_line app '^ready ' >"$T/ready" || not_ok "$*" "does not begin"
 }
 
+# Compiles App.java with three plugins, and classes into which they are inlined.
+java_plugins() { # TO
+	local n
+	mkdir -p "$T/src/host"
+	for n in heavy middle light; do
+		mkdir "$T/src/$n"
+		sed "s/NAME/$n/g" "$APPS/java/Plugin.java" >"$T/src/$n/Plugin.java"
+		sed "s/NAME/$n/g" "$APPS/java/Host.java" >"$T/src/host/Host$n.java"
+	done
+	/usr/lib/jvm/java-17-openjdk-amd64/bin/javac -d "$1" "$APPS/App.java" "$T"/src/*/*.java
+}
+
+# Starts it, and ends the one before.
+app() { # COMMAND...
+	[ -z "${app_in-}" ] || exec {app_in}>&-
+	rm -f "$T/in"
+	start_app "$@"
+}
+
+# What is refused says why, on one line, and what to do, on the next.
+refused() { # NAME PID REGEX
+	check_status "$1: refused" 1 "$VMSPAN" record -p "$2" -o "$T/r"
+	check "$1: says why: $(head -c 300 "$T/err" | head -n 1)" grep -qE -- "$3" "$T/err"
+	check "$1: and what to do" test "$(wc -l <"$T/err")" -ge 2
+	"$VMSPAN" doctor -p "$2" --json >"$T/doctor.json"
+	json_eq "$1: doctor says so too" "$T/doctor.json" \
+		'[.processes[0].checks[] | select(.result == "fail") | .advice != ""]' '[true]'
+	check "$1: the process lives on" kill -0 "$2"
+}
+
 # Sends a command; prints the answer.
 ask() { # COMMAND...
 	local answers

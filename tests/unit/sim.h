@@ -44,7 +44,7 @@ struct sim {
 	u64 seq_first; /* records the thread made before those here */
 	u32 too_deep, unmatched, in_mark;
 	/* Records, each at most 3 slots, and where each begins. */
-	u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
+	_Alignas(struct vmspan_span) u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
 	u32 at[SIM_RECORDS], slots, records;
 };
 

@@ -132,6 +132,14 @@ static void test_groups(void **state)
 		{ "php", "/w/wp-content/plugins/akismet/class.php", "akismet", VMSPAN_PLUGIN,
 		  true },
 		{ "php", "/w/wp-content/themes/dark/index.php", "dark", VMSPAN_ADDON, true },
+		{ "jvm", "com/example/shop/Cart", "com/example/shop", VMSPAN_PACKAGE, true },
+		{ "jvm", "java/util/HashMap", "(stdlib)", VMSPAN_PACKAGE, false },
+		{ "jvm", "heavy/Plugin$1", "heavy", VMSPAN_PACKAGE, true },
+		{ "jvm", "Main", "(main)", VMSPAN_PACKAGE, false },
+		{ "jvm", "thread:C2 CompilerThre", "(jit)", VMSPAN_PACKAGE, false },
+		{ "jvm", "thread:GC Thread#1", "(gc)", VMSPAN_PACKAGE, false },
+		{ "jvm", "thread:VM Periodic Tas", "(vm)", VMSPAN_PACKAGE, false },
+		{ "jvm", "thread:worker", "(native)", VMSPAN_PACKAGE, false },
 		{ "php", "/w/vendor/symfony/http/a.php", "symfony/http", VMSPAN_PACKAGE, true },
 	};
 	char name[VM_NAME_MAX];

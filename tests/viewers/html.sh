@@ -101,6 +101,18 @@ serve_file() {
 	eq "serve: SIGINT ends it well" "$?" 0
 }
 
+# A part of a recording: the page that is served is the page that is written.
+serve_range() {
+	check "a recording with turns that a range cuts" "$VMSPAN" record -q -o "$T/turns.vmspan" -- \
+		"$HOST" --turns 200
+	start range "$VMSPAN" serve "$T/turns.vmspan" --from 100ms --to 300ms
+	url=$(wait_line range '^http://') || return
+	eq "serve --from --to: the page" "$(status "$url")" 200
+	"$VMSPAN" report "$T/turns.vmspan" --from 100ms --to 300ms --html "$T/turns.html"
+	check "serve --from --to: as report --html has it" cmp "$T/body" "$T/turns.html"
+	finish range INT
+}
+
 serve_live() {
 	if [ "$(id -u)" != 0 ]; then
 		skip "serve -p" "needs root"
@@ -154,6 +166,7 @@ if [ -n "$chromium" ]; then
 fi
 if command -v curl >/dev/null; then
 	serve_file
+	[ "$(id -u)" != 0 ] || serve_range
 	serve_live
 else
 	skip "serve" "no curl here"

@@ -127,7 +127,9 @@ static const char *const costs[VM_KINDS] = {
 	[VM_PHP] = "a look takes some us (99 a second by default), a request 2 us",
 	[VM_RUBY] = "a look takes some us (99 a second by default), a turn of the loop about 1 us, "
 		    "every other system call of the machine some 150 ns; a collection 2 us",
-	[VM_JVM] = "a safepoint or collection 2 us",
+	[VM_JVM] = "a look takes some us (99 a second by default), a turn of a loop about 1 us, "
+		   "every other system call of the machine some 150 ns; a safepoint or collection "
+		   "2 us",
 	[VM_POSTGRES] = "a statement about 3 us, in every server that runs the file",
 };
 
@@ -195,8 +197,10 @@ static bool put_vm(struct list *l, u32 pid)
 		snprintf(c->advice, sizeof(c->advice), "%.390s", e.hint);
 	} else {
 		put(l, "vm_frames", "frames", CHECK_OK,
-		    vm_walks(t.profile) ? "their layout is known, and is what it is here"
-					: "not looked at");
+		    !vm_walks(t.profile) ? "not looked at"
+		    : t.profile->kind == VM_JVM
+			    ? "it publishes its structures itself, and they are what they are here"
+			    : "their layout is known, and is what it is here");
 	}
 	put_vm_probes(l, &t);
 	put(l, "vm_cost", "expected cost", CHECK_OK, "%s", costs[t.profile->kind]);

@@ -98,7 +98,7 @@ static int translate(struct session *s, const struct exporter *x, const struct o
 
 /* The slowest events are known only at the end, and whose a span is when its
  * event ends: a reading for that alone. */
-static int search(const struct options *o, const char *input, struct select *sel, struct err *e)
+int export_search(const struct options *o, const char *input, struct select *sel, struct err *e)
 {
 	struct options whole = *o;
 	struct session s = { 0 };
@@ -166,7 +166,7 @@ int export_run(const struct exporter *x, const struct options *o, const char *in
 	select_init(&sel, &wanted);
 	rc = docs_load(&docs, o->output.docs, e);
 	if (!rc && select_searches(&wanted))
-		rc = search(o, input, &sel, e);
+		rc = export_search(o, input, &sel, e);
 	known.model.all_spans = true;
 	if (!rc)
 		rc = session_replay(&s, &known, input, e);

@@ -27,7 +27,6 @@ struct record {
 	struct rec_writer *writer;
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
-	u64 start_ns, end_ns; /* CLOCK_MONOTONIC; of the capture */
 };
 
 /* Every item goes to the recording and to the model of the summary. */
@@ -147,7 +146,6 @@ static int capture(struct record *r, struct err *e)
 		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
 			rc = r->write_error;
 	}
-	r->end_ns = now_ns();
 	if (rc < 0)
 		return rc;
 	rc = source_stop(s->source, record_item, r, e);
@@ -172,8 +170,8 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 	text_clean(file, sizeof(file), r->path, strlen(r->path));
 	if (!quiet) {
 		out_printf(o, "%s: %s, %" PRIu64 " events, %" PRIu64 " spans, %s", file,
-			   text_ns(duration, r->end_ns - r->start_ns), t->events, t->spans,
-			   text_bytes(bytes, size));
+			   text_ns(duration, s->end_ns - min_u64(s->begin_ns, s->end_ns)),
+			   t->events, t->spans, text_bytes(bytes, size));
 		if (t->spans)
 			out_printf(o, " (%.2f bytes a span)", (double)size / (double)t->spans);
 		out_puts(o, "\n");
@@ -233,7 +231,6 @@ static int run(struct record *r, struct err *e)
 	rc = session_live(&r->session, r->options, true, e);
 	if (rc)
 		return rc;
-	r->start_ns = now_ns();
 	r->writer = rec_create(r->path, &r->session.source->info, &options, e);
 	if (!r->writer)
 		return e->code ? e->code : err_set(e, -EIO, "cannot write %s", r->path);

@@ -3,6 +3,7 @@
 #include "cmd/session.h"
 #include "cmd/web.h"
 #include "sink/html.h"
+#include "sink/select.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -127,14 +128,39 @@ static int say_url(struct serve *v, struct err *e)
 	return rc;
 }
 
-static int serve_file(struct serve *v, const char *path, struct err *e)
+/* The page of a part of a recording holds what `report --html` of it does. */
+static int read_file(struct serve *v, const char *path, struct err *e)
 {
-	int rc = session_replay(&v->session, v->options, path, e);
+	const struct select_config wanted = {
+		.glob = v->options->view.glob,
+		.whole_turns = html_exporter.whole_turns,
+		.from_ns = v->options->model.from_ns,
+		.to_ns = v->options->model.to_ns,
+	};
+	struct options known = *v->options;
+	struct select sel;
+	int rc = 0;
 
+	select_init(&sel, &wanted);
+	if (select_searches(&wanted))
+		rc = export_search(v->options, path, &sel, e);
+	known.model.all_spans = true;
+	if (!rc)
+		rc = session_replay(&v->session, &known, path, e);
 	if (!rc)
 		rc = start_page(v, e);
-	if (!rc)
+	if (!rc) {
+		select_attach(&sel, v->session.model);
 		rc = session_drain(&v->session, false, e);
+	}
+	select_release(&sel);
+	return rc;
+}
+
+static int serve_file(struct serve *v, const char *path, struct err *e)
+{
+	int rc = read_file(v, path, e);
+
 	if (rc)
 		return err_set(e, rc, "cannot show %s: %s", path,
 			       rc == -EINTR ? "interrupted" : strerror(-rc));

@@ -2,6 +2,7 @@
 /* Which VM a process runs, and whether its frames can be walked. */
 #include "probe/vm.h"
 
+#include "probe/jvm.h"
 #include "probe/maps.h"
 #include "probe/target.h"
 #include "probe/vm_file.h"
@@ -110,8 +111,11 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 	memcpy(t->probes, f.probes, sizeof(t->probes));
 	memcpy(t->nop5, f.nop5, sizeof(t->nop5));
 	t->root = f.root ? f.root + bias : 0;
+	t->sizes = f.sizes ? f.sizes + bias : 0;
 	if (f.version)
 		read_version(pid, t, f.version + bias);
+	else if (p->kind == VM_JVM)
+		snprintf(t->version, sizeof(t->version), "%u", jvm_version(pid, t->root));
 	else
 		version_of_name(t, name);
 	t->layout = choose_layout(t);
@@ -334,6 +338,31 @@ int vm_usable(u32 pid, const struct vm_target *t, struct err *err)
 	return -ENOTSUP;
 }
 
+static int layout_jvm(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err)
+{
+#ifdef __x86_64__
+	const char *why = jvm_published(pid, t->root, t->sizes, to);
+
+	if (!why)
+		why = jvm_check(pid, to);
+#else
+	const char *why = "how frames lie on this kind of machine is not known";
+#endif
+	if (!why) {
+		to->flags |= VM_WALK;
+		return 0;
+	}
+	to->flags = 0;
+	err_set(err, -ENOTSUP, "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
+		t->profile->name, t->version[0] ? t->version : "of an unknown version",
+		t->build_id[0] ? t->build_id : "unknown", why);
+	err_hint(err,
+		 "Known are 64-bit OpenJDK %d on x86-64, as Debian 12 has it, and builds that "
+		 "publish the same. Its safepoints and collections are seen without.",
+		 JVM_MAJOR);
+	return -ENOTSUP;
+}
+
 int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err)
 {
 	const struct vm_profile *p = t->profile;
@@ -346,6 +375,8 @@ int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err
 	to->flags = (p->loop ? VM_LOOPS : 0) | (p->bursts ? VM_BURSTS : 0);
 	if (!vm_walks(p))
 		return 0;
+	if (p->kind == VM_JVM)
+		return layout_jvm(pid, t, to, err);
 	published = p->kind == VM_CPYTHON ? cpython_published(pid, t->root, to->off) : -ENOENT;
 	if (published == -ENOTSUP)
 		return err_set(err, -ENOTSUP,

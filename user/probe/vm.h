@@ -51,7 +51,8 @@ struct vm_layout {
 };
 
 struct vm_profile {
-	char name[VM_NAME_MAX], provider[VM_NAME_MAX], symbol[VM_NAME_MAX], version[VM_NAME_MAX];
+	char name[VM_NAME_MAX], provider[VM_NAME_MAX], symbol[VM_NAME_MAX], version[VM_NAME_MAX],
+		sizes[VM_NAME_MAX];
 	enum vm_kind kind;
 	bool has_file, loop, bursts, scope_file;
 	regex_t file;
@@ -90,7 +91,7 @@ const char *vm_probe(const struct vm_profile *p, enum vm_role role, char *provid
 /* Are stacks of this VM looked at? */
 static inline bool vm_walks(const struct vm_profile *p)
 {
-	return p->kind == VM_CPYTHON || p->kind == VM_PHP || p->kind == VM_RUBY;
+	return p->kind != VM_POSTGRES;
 }
 
 /* The VM a process runs. */
@@ -100,7 +101,7 @@ struct vm_target {
 	int fd; /* owned: the file */
 	u64 dev, inode; /* by fstat */
 	char *path; /* owned; as the target sees it */
-	u64 root; /* run-time address of the symbol, or 0 */
+	u64 root, sizes; /* run-time addresses of the symbols, or 0 */
 	char version[VM_NAME_MAX], build_id[65];
 	bool probes[VM_ROLES]; /* that the file has */
 	bool nop5[VM_ROLES]; /* of those: at a 5-byte nop */

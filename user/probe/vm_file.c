@@ -84,6 +84,8 @@ static void read_symbols(Elf *elf, const struct vm_profile *p, struct vm_file_fa
 				to->root = sym.st_value;
 			if (p->version[0] && !strcmp(name, p->version))
 				to->version = sym.st_value;
+			if (p->sizes[0] && !strcmp(name, p->sizes))
+				to->sizes = sym.st_value;
 		}
 	}
 }

@@ -19,7 +19,8 @@ struct vm_segment {
 struct vm_file_facts {
 	char build_id[65]; /* "": none */
 	bool probes[VM_ROLES], nop5[VM_ROLES];
-	u64 root, version; /* addresses as linked of the profile's symbols; 0: not there */
+	/* Addresses as linked of the profile's symbols; 0: not there. */
+	u64 root, version, sizes;
 	struct vm_segment segments[VM_SEGMENTS];
 	u32 segment_count;
 };

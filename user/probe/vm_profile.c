@@ -94,6 +94,8 @@ static int take_profile(struct parse *c, const char *key, const char *value)
 		return bad_line_text(&c->bad, p->symbol, VM_NAME_MAX, value);
 	if (!strcmp(key, "version"))
 		return bad_line_text(&c->bad, p->version, VM_NAME_MAX, value);
+	if (!strcmp(key, "sizes"))
+		return bad_line_text(&c->bad, p->sizes, VM_NAME_MAX, value);
 	if (!strcmp(key, "loop"))
 		return bad_line_yes(&c->bad, &p->loop, value);
 	if (!strcmp(key, "bursts"))

@@ -241,8 +241,13 @@ static unsigned int rank(const char *group)
 
 static bool is_inside(const struct model_share *in, const struct model_share *of)
 {
-	return in->wall_ns < of->wall_ns ||
-	       (in->wall_ns == of->wall_ns && rank(in->group) > rank(of->group));
+	unsigned int a = rank(in->group), b = rank(of->group);
+
+	if (in->wall_ns != of->wall_ns)
+		return in->wall_ns < of->wall_ns;
+	/* All that were on every stack that was looked at have the same time: the one
+	 * whose code ran is inside. */
+	return a != b ? a > b : in->self_ns > of->self_ns;
 }
 
 static bool is_container(const char *group)

@@ -150,7 +150,8 @@ static int after_drain(struct live *l, int taken)
 		return l->failed;
 	if (taken && live_losses(l))
 		return l->failed;
-	if (taken && clock_mono_ns() - l->clock_ns >= LIVE_CLOCK_NS)
+	/* The last one says when the trace ended, not when all of it was taken in. */
+	if (taken && !l->detached && clock_mono_ns() - l->clock_ns >= LIVE_CLOCK_NS)
 		live_emit_clock(l);
 	return l->failed;
 }
@@ -259,7 +260,7 @@ int live_tails(struct live *l)
  *  3. The carriers go; the ring is drained of what came meanwhile.
  *  4. What threads have gathered and not flushed is read from their memory:
  *     last, so that its sequence numbers follow what was drained.
- *  5. Losses and a clock close the stream. The programs that watch fork and
+ *  5. Losses and the clock of step 1 close the stream. The programs that watch fork and
  *     exit live on until free: they hurt nobody, and the ring takes the rest.
  */
 static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
@@ -278,6 +279,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	vm_end_calls(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);
+	clock_read(l->s.info.clock, &l->last);
 	tracer_tail(l->t);
 	if (!r)
 		r = live_drain(l, err);
@@ -289,7 +291,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	if (!r && !l->finished)
 		r = live_losses(l);
 	if (!r && !l->finished)
-		r = live_emit_clock(l);
+		r = emit_clock(l, &l->last);
 	l->finished = true;
 	command_reap(&l->command, false);
 	return r;
@@ -485,6 +487,14 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	return ring_open(&l->ring, l, err);
 }
 
+/* Spans that began before this reading are not of this trace. It is taken right before
+ * the first mark can be made: the trace is as long as its marks are on. */
+static void begin(struct live *l)
+{
+	if (!l->first.mono_ns)
+		fill_info(l);
+}
+
 static void watch_sched(struct live *l)
 {
 	if (tracer_has_sched(l->t) && part_wanted(l, TRACE_BLOCKING))
@@ -511,11 +521,13 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		if (r)
 			return r;
 		watch_sched(l);
+		begin(l);
 		r = process_attach(l, p, err);
 		if (r)
 			return r;
 	}
 	if (sweep_wanted(&c->sweep)) {
+		begin(l);
 		r = sweep_open(l, err);
 		if (r)
 			return r;
@@ -581,18 +593,15 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	r = look(l, config, &needs, err);
 	if (!r)
 		r = open_tracer(l, config, &needs, err);
-	if (!r) {
-		/* Spans that began before this reading are not of this trace. */
-		fill_info(l);
-		/* Their last records before the news of their ends. */
-		if (l->vm_hz)
-			r = vm_watch_life(l->t, err);
-	}
-	if (!r) {
+	/* Their last records before the news of their ends. */
+	if (!r && l->vm_hz)
+		r = vm_watch_life(l->t, err);
+	if (!r)
 		r = tracer_watch_life(l->t, err);
-	}
 	if (!r)
 		r = open_pids(l, config, err);
+	if (!r)
+		begin(l);
 	forget_looked(l);
 	if (!r && read_defs(l))
 		r = err_set(err, l->failed, "no memory for the definitions");

@@ -190,6 +190,7 @@ struct live {
 	enum live_trial_part trial; /* of those */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */

@@ -21,10 +21,9 @@
 /* How much CPU time without a hit is worth a word. Collections are rare in a
  * program that makes little; work is what the other probes are there for. */
 static const u64 patience[VM_ROLES] = {
-	[VM_GC_BEGIN] = 5 * NSEC_PER_SEC,
-	[VM_REQUEST_BEGIN] = 2 * NSEC_PER_SEC,
-	[VM_STATUS] = 2 * NSEC_PER_SEC,
-	[VM_STALL_BEGIN] = 10 * NSEC_PER_SEC,
+	[VM_GC_BEGIN] = 5 * NSEC_PER_SEC,   [VM_REQUEST_BEGIN] = 2 * NSEC_PER_SEC,
+	[VM_STATUS] = 2 * NSEC_PER_SEC,     [VM_STALL_BEGIN] = 10 * NSEC_PER_SEC,
+	[VM_CALL_BEGIN] = 2 * NSEC_PER_SEC,
 };
 
 static int define(struct live *l, const struct process *p, u32 id, const char *text)
@@ -131,7 +130,8 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed)
 		if (armed & 1u << i && v->probes[i] && patience[i])
 			w->armed |= 1u << i;
 	for (i = 0; i < VM_ROLES; i++)
-		if (v->profile->probes[i][0] && !v->probes[i] && patience[i])
+		/* Without probes at calls those are not traced at all. */
+		if (v->profile->probes[i][0] && !v->probes[i] && patience[i] && i != VM_CALL_BEGIN)
 			w->absent |= 1u << i;
 	snprintf(w->version, sizeof(w->version), "%.15s", v->version);
 	w->cpu_ns = cpu_ns(p->pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stock VMs: attaching to them. What comes of it: live_vm_items.c. */
-#include "source/live_int.h"
+#include "source/live_vm_int.h"
 
 #include "attach/vm.h"
 
@@ -130,13 +130,36 @@ static bool serves(u32 pid, const struct vm_target *v)
 	return false;
 }
 
-/* What every process of the VM needs, where it is wanted. */
-static int vm_begin(struct live *l, const struct vm_target *v, bool walks, struct err *err)
+/* Whose silence would tell of something. A script's one request began before anybody
+ * looked. */
+static u32 watched(const struct live *l, bool service)
 {
+	u32 roles = ~0u;
+
+	if (!service)
+		roles &= ~(1u << VM_REQUEST_BEGIN);
+	if (!l->calls)
+		roles &= ~(1u << VM_CALL_BEGIN);
+	return roles;
+}
+
+/* What every process of the VM needs, where it is wanted. */
+static int vm_begin(struct live *l, struct process *p, const struct vm_proc *proc, bool walks,
+		    struct err *err)
+{
+	struct vm_state *v;
+
 	if (!part_wanted(l, TRACE_TURNS))
 		return 0;
 	walks = walks && part_wanted(l, TRACE_SAMPLES);
-	return vm_start(l->t, l->vm_hz, v->profile->loop, walks, err);
+	if (walks && proc->kind == VM_JVM) {
+		v = vm_state_of(p);
+		if (v && !v->jvm)
+			v->jvm = jvm_new(proc);
+		if (!v || !v->jvm)
+			return err_set(err, -ENOMEM, "no memory");
+	}
+	return vm_start(l->t, l->vm_hz, proc->flags & VM_LOOPS, walks, err);
 }
 
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
@@ -144,6 +167,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	struct vm_target v;
 	struct vm_proc proc = { 0 };
 	struct vm_calls calls = { 0 };
+	struct err unseen = { 0 };
 	bool walks, service;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
@@ -156,6 +180,13 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_usable(p->pid, &v, err);
 	if (!r)
 		r = vm_layout(p->pid, &v, &proc, err);
+	/* Its probes tell something by themselves. */
+	if (r == -ENOTSUP && walks && v.probes[VM_STALL_BEGIN]) {
+		unseen = *err;
+		*err = (struct err){ 0 };
+		walks = false;
+		r = 0;
+	}
 	/* No stack is looked at: whether it could be does not matter. */
 	if (l->calls && r == -ENOTSUP && proc.kind != VM_NONE) {
 		*err = (struct err){ 0 };
@@ -167,7 +198,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r)
-		r = vm_begin(l, &v, walks, err);
+		r = vm_begin(l, p, &proc, walks, err);
 	if (!r && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
@@ -182,10 +213,11 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
 		l->s.info.sampled |= walks;
-		/* A script's one request began before anybody looked. */
-		live_watch_start(p, &v, service ? ~0u : ~(1u << VM_REQUEST_BEGIN));
+		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;
 	}
+	if (!r && unseen.code)
+		live_refused(p, &unseen);
 	vm_target_free(&v);
 	return r;
 }
@@ -200,7 +232,7 @@ void live_vm_fall_back(struct live *l, struct process *p)
 		return;
 	/* With exact calls nothing was looked at until now. */
 	if (!vm_layout(p->pid, &v, &proc, &ignored) &&
-	    !vm_begin(l, &v, vm_walks(v.profile), &ignored) &&
+	    !vm_begin(l, p, &proc, vm_walks(v.profile), &ignored) &&
 	    !vm_trace(l->t, p->pid, &proc, &ignored))
 		l->s.info.sampled |= vm_walks(v.profile);
 	vm_target_free(&v);

@@ -14,15 +14,24 @@ struct vm_stream {
 	u64 calls_seq; /* that the kernel's next batch of calls has */
 };
 
+struct jvm;
+
 struct vm_state {
 	struct intern *groups, *labels; /* owned; ids are numbers here plus 1 */
 	struct map streams; /* tid -> struct vm_stream *, owned */
 	struct map calls; /* a function's id in the kernel -> its compartment */
+	struct jvm *jvm; /* owned; NULL: none, or not walked */
 };
+
+/* Made on first sight; NULL without memory. */
+struct vm_state *vm_state_of(struct process *p);
 
 /* Hands a definition out. 0 or l->failed. */
 int vm_define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
 	      u32 group, const char *name);
+/* A frame of the code in a file. 0 or l->failed. */
+int vm_define_frame(struct live *l, struct process *p, u32 id, const char *file,
+		    const char *function);
 /* The compartment of a group, made on first sight. 0 without memory, or when an
  * item was refused. */
 u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name);
@@ -32,6 +41,18 @@ u32 vm_function(struct live *l, struct process *p, u32 group, const char *name);
 void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t cap);
 /* A record of an event; how many it has is told by its own. */
 void vm_count_record(struct vm_stream *s, u32 iteration);
+
+/* ---- live_jvm.c ---- */
+
+/* Frames of a sample, what is inlined included; the outermost are cut off. */
+#define JVM_FRAMES 160
+/* How a JVM is walked. NULL without memory. */
+struct jvm *jvm_new(const struct vm_proc *proc);
+void jvm_free(struct jvm *j);
+/* 0 or l->failed. */
+int jvm_take_frame(struct live *l, struct process *p, struct jvm *j, const struct wire_frame *w);
+/* The frames of `count` frames of the kernel's: their number. */
+u32 jvm_frames(struct jvm *j, const u32 *places, u32 count, u32 to[JVM_FRAMES], u16 *flags);
 
 /* ---- live_calls.c ---- */
 

@@ -35,11 +35,12 @@ void live_vm_free(struct process *p)
 	map_free(&v->calls);
 	intern_free(v->groups);
 	intern_free(v->labels);
+	jvm_free(v->jvm);
 	free(v);
 	p->vm_state = NULL;
 }
 
-static struct vm_state *state_of(struct process *p)
+struct vm_state *vm_state_of(struct process *p)
 {
 	struct vm_state *v = p->vm_state;
 
@@ -106,7 +107,7 @@ int vm_define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind,
 
 u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name)
 {
-	struct vm_state *v = state_of(p);
+	struct vm_state *v = vm_state_of(p);
 	char full[VMSPAN_NAME_MAX + 8];
 	u32 before;
 	s64 id;
@@ -129,7 +130,7 @@ u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name)
 
 u32 vm_function(struct live *l, struct process *p, u32 group, const char *name)
 {
-	struct vm_state *v = state_of(p);
+	struct vm_state *v = vm_state_of(p);
 	char full[VMSPAN_NAME_MAX + 16];
 	u32 before;
 	s64 id;
@@ -149,7 +150,7 @@ u32 vm_function(struct live *l, struct process *p, u32 group, const char *name)
 
 static u32 label(struct live *l, struct process *p, const char *text)
 {
-	struct vm_state *v = state_of(p);
+	struct vm_state *v = vm_state_of(p);
 	u32 before;
 	s64 id;
 
@@ -239,19 +240,14 @@ void vm_count_record(struct vm_stream *s, u32 iteration)
 	s->records++;
 }
 
-static int take_frame(struct live *l, struct process *p, const struct wire_frame *w)
+int vm_define_frame(struct live *l, struct process *p, u32 id, const char *file,
+		    const char *function)
 {
-	char file[3 * VM_FILE + 8], function[3 * VM_FUNCTION + 8], name[VMSPAN_NAME_MAX + 1],
-		group[VM_NAME_MAX];
+	char name[VMSPAN_NAME_MAX + 1], group[VM_NAME_MAX];
 	u8 kind = VMSPAN_PACKAGE;
 	bool named = false;
 	u32 comp;
 
-	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
-	    w->function_unit > 4 || !p->vm_profile)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	vm_text(w->file, w->file_len, w->file_unit, file, sizeof(file));
-	vm_text(w->function, w->function_len, w->function_unit, function, sizeof(function));
 	if (!vm_group(p->vm_profile, file, &kind, &named, group, sizeof(group)))
 		snprintf(group, sizeof(group), "(unknown)");
 	comp = vm_compartment(l, p, kind, group);
@@ -259,28 +255,48 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 		return l->failed;
 	snprintf(name, sizeof(name), "%.100s (%.148s)", function[0] ? function : "(main)",
 		 strlen(file) > 148 ? file + strlen(file) - 148 : file);
-	return vm_define(l, p, VMSPAN_DEF_FRAME, w->id, kind, named ? VMSPAN_FRAME_NAMED : 0, comp,
+	return vm_define(l, p, VMSPAN_DEF_FRAME, id, kind, named ? VMSPAN_FRAME_NAMED : 0, comp,
 			 name);
+}
+
+static int take_frame(struct live *l, struct process *p, const struct wire_frame *w)
+{
+	char file[3 * VM_FILE + 8], function[3 * VM_FUNCTION + 8];
+
+	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
+	    w->function_unit > 4 || !p->vm_profile)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (p->vm_state->jvm)
+		return jvm_take_frame(l, p, p->vm_state->jvm, w);
+	vm_text(w->file, w->file_len, w->file_unit, file, sizeof(file));
+	vm_text(w->function, w->function_len, w->function_unit, function, sizeof(function));
+	return vm_define_frame(l, p, w->id, file, function);
 }
 
 static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 		       const struct wire_sample *w)
 {
-	u64 room[(sizeof(struct vmspan_sample) + VM_FRAMES * sizeof(u32)) / 8] = { 0 };
+	u64 room[(sizeof(struct vmspan_sample) + JVM_FRAMES * sizeof(u32)) / 8 + 1] = { 0 };
 	struct vmspan_sample *r = (void *)room;
-	size_t bytes = sizeof(*r) + w->count * sizeof(u32);
+	struct jvm *j = p->vm_state->jvm;
+	u32 count = w->count;
+	size_t bytes;
 
-	if (w->count > VM_FRAMES)
+	if (count > VM_FRAMES)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	r->flags = w->flags;
+	if (j)
+		count = jvm_frames(j, w->frames, count, r->frames, &r->flags);
+	else
+		memcpy(r->frames, w->frames, count * sizeof(u32));
+	bytes = sizeof(*r) + count * sizeof(u32);
 	r->h.type = VMSPAN_SAMPLE;
 	r->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	r->h.depth = (u16)w->count;
+	r->h.depth = (u16)count;
 	r->time = live_cycles(l, w->time);
 	r->weight = w->weight;
 	r->cpu = w->cpu;
-	r->flags = w->flags;
 	r->iteration = w->iteration;
-	memcpy(r->frames, w->frames, w->count * sizeof(u32));
 	vm_count_record(s, w->iteration);
 	return emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
 }
@@ -450,7 +466,7 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		[WIRE_VM_CALLS] = sizeof(struct wire_head),
 	};
 	struct process *p = process_find(l, h->pid);
-	struct vm_state *v = p ? state_of(p) : NULL;
+	struct vm_state *v = p ? vm_state_of(p) : NULL;
 	struct vm_stream *s;
 
 	if (!v || size < sizes[h->kind])
@@ -459,6 +475,9 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	if (h->kind == WIRE_VM_FRAME)
 		return take_frame(l, p, (const void *)h);
+	if ((h->kind == WIRE_VM_CALL || h->kind == WIRE_VM_CALLS) &&
+	    live_watch_hit(l, p, VM_CALL_BEGIN))
+		return l->failed;
 	if (h->kind == WIRE_VM_CALL)
 		return calls_take_function(l, p, (const void *)h);
 	s = stream_of(v, h->tid);

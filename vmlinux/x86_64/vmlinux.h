@@ -4,12 +4,16 @@
 
 #include "../vmlinux-common.h"
 
-/* The context of a uprobe program: only what holds arguments. */
+/* A task's saved registers: what holds arguments, and where it is. */
 struct pt_regs {
+	unsigned long r13;
+	unsigned long ax;
 	unsigned long di;
 	unsigned long si;
 	unsigned long dx;
 	unsigned long ip;
+	unsigned long sp;
+	unsigned long bp;
 	unsigned long orig_ax;
 } __attribute__((preserve_access_index));
 

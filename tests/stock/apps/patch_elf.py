@@ -30,9 +30,11 @@ elif what == "notes":
     old = named[".note.stapsdt"]
     data = one * int(rest[0]) + data[old[4]:old[4] + old[5]]
 elif what == "hide":
-    s = named[".dynstr"]
-    at = data.index(b"\0" + rest[0].encode() + b"\0", s[4], s[4] + s[5]) + 1
-    data[at] ^= 1
+    for table in ".dynstr", ".strtab":
+        s = named.get(table, (0,) * 6)
+        at = data.find(b"\0" + rest[0].encode() + b"\0", s[4], s[4] + s[5])
+        if at >= 0:
+            data[at + 1] ^= 1
 else:
     s, text = named[".dynsym"], named[".dynstr"][4]
     for at in range(s[4], s[4] + s[5], 24):

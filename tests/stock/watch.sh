@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Alerts of a stock VM: the package that holds the loop is named, and no other, with
+# the stacks that say where; a dump gives the same again.
+# shellcheck disable=SC2154 # the helpers set their variables
+# shellcheck source=tests/stock/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# alerts NAME GROUP FUNCTION: what watch and the replay of its dump have said.
+alerts() {
+	json_eq "$1: that package, and no other" <(jq -s . "$T/watch.out") \
+		'[length >= 3, (map(.group) | unique)]' "[true,[\"$2\"]]"
+	json_eq "$1: about as long as it was" <(jq -s . "$T/watch.out") \
+		'all(.[]; .total_ns > 150000000 and .total_ns < 5000000000 and .threshold_ns == 64000000)' true
+	json_eq "$1: the stacks say where" <(jq -s . "$T/watch.out") \
+		"all(.[]; .stacks | length > 0 and (map(select(.frames[0] | tostring | contains(\"$3\"))) | length) > 0)" true
+	json_eq "$1: the event's ledger sums" <(jq -s . "$T/watch.out") 'all(.[].event; (.ledger | add) == .wall_ns)' true
+	dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | head -n 1)
+	check "$1: a dump" test -s "$dump"
+	check_status "$1: the dump replayed" 0 "$VMSPAN" watch "$dump" --json
+	eq "$1: the same alerts as live" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out" | head -n 3)" \
+		"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/watch.out" | head -n 3)"
+}
+watch() { # PID
+	start watch "$VMSPAN" watch -p "$1" --json --dump "$T/dumps" --before 1h --after 1h --ring 64M
+	wait_line watch '^watching ' err >/dev/null
+}
+
+PYTHON=/usr/bin/python3.11
+if [ -x $PYTHON ]; then
+	mkdir -p "$T/app/site-packages"
+	for n in heavy middle light; do
+		cp "$APPS/plugin.py" "$T/app/site-packages/$n.py"
+	done
+	cp "$APPS/slow.py" "$T/app"
+	start_app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/slow.py"
+	watch "$app_pid"
+	ask hold 3 >/dev/null
+	wait_lines watch '^\{' 3
+	finish watch INT
+	alerts CPython package:heavy inner
+	kill "$app_pid"
+else
+	skip "CPython" "no $PYTHON: tools/install-deps --vms"
+fi
