@@ -214,7 +214,7 @@ static void scenario_basic(struct maker *m)
 static void scenario_lossy(struct maker *m)
 {
 	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
-	struct item it = { .type = ITEM_LOSS, .loss = { LOSS_RING_FULL, 2, 1 } };
+	struct item it = { .type = ITEM_LOSS, .loss = { LOSS_RING_FULL, 2, 1, false } };
 	u32 i;
 
 	process(m, 1000, "host");

@@ -91,6 +91,9 @@ json_eq "waiting: it is blocked time, unannounced as it is" "$T/report.json" \
 	'(.groups[] | select(.name == "addon:b") | .blocked_ns) >= 60 * 2000000' true
 json_eq "waiting: for the reason the kernel knows" "$T/report.json" \
 	'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= 60 * 2000000' true
+json_eq "waiting: a single event shows in which stay" \
+	<("$VMSPAN" report "$T/rec.vmspan" --slowest 1 --json) \
+	'[.explained[0].tree[] | select(.name == "b") | .off_ns >= 2000000 and .off_ns < .ns] | . == [true]' true
 exact "nested loops" nested 60
 exact "threads that come and go" threads 60
 crowd

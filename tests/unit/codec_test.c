@@ -237,7 +237,8 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 	case 3:
 		it.type = ITEM_LOSS;
 		it.loss = (struct item_loss){ (enum loss_cause)few, any_number(seed),
-					      any_number(seed) };
+					      any_number(seed),
+					      few == LOSS_TRUNCATED && any_number(seed) % 2 };
 		break;
 	case 4:
 		any_records(seed, data);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "random_tree.h"
+#include "seen_event.h"
 
 static int check_event(void *ctx, const struct model_event *e)
 {
@@ -282,45 +283,9 @@ static void random_forgeries(void **state)
 	}
 }
 
-/* What an event came to, whatever order its groups are in. */
-struct seen_event {
-	bool complete;
-	u64 digest;
-};
-
-struct seen_events {
-	struct seen_event by_iteration[4096];
-	u32 pid; /* only of this process; 0: all */
-};
-
-static u64 digest_event(const struct model_event *e)
-{
-	u64 sum = e->ledger.self_ns * 3 + e->ledger.gc_ns * 5 + e->ledger.blocked_ns * 7 +
-		  e->ledger.native_ns * 11 + e->ledger.moved_ns * 13 + e->ledger.stale_ns * 17 +
-		  e->ledger.lost_ns * 19 + e->ledger.event_wall_ns * 23 +
-		  e->ledger.preempted_ns * 29 + e->cpu_ns * 31 + e->begin_ns * 37;
-	u32 i;
-
-	for (i = 0; i < e->share_count; i++) {
-		const struct model_share *s = &e->shares[i];
-		u64 own = s->wall_ns * 3 + s->self_ns * 5 + s->cpu_ns * 7 + s->blocked_ns * 11 +
-			  s->gc_ns * 13 + s->preempted_ns * 17 + s->ticks * 19 + s->spans * 23;
-		const char *c;
-
-		for (c = s->group; *c; c++)
-			own = (own ^ (u8)*c) * 0x9e3779b97f4a7c15ull;
-		sum += own;
-	}
-	return sum;
-}
-
 static int see_event(void *ctx, const struct model_event *e)
 {
-	struct seen_events *seen = ctx;
-
-	if (e->thread->pid == seen->pid && e->iteration < ARRAY_SIZE(seen->by_iteration))
-		seen->by_iteration[e->iteration] =
-			(struct seen_event){ !e->incomplete, digest_event(e) };
+	seen_add(ctx, e);
 	return check_event(NULL, e);
 }
 

@@ -119,7 +119,7 @@ static void definitions_are_checked_as_those_of_a_target(void **state)
 /* A cause that a later version knows is a loss here too. */
 static void a_loss_of_an_unknown_cause_is_one(void **state)
 {
-	struct item it = { .type = ITEM_LOSS, .loss = { LOSS_RING_FULL, 17, 1 } };
+	struct item it = { .type = ITEM_LOSS, .loss = { LOSS_RING_FULL, 17, 1, false } };
 	struct item_loss loss = { 0 };
 	struct content c;
 

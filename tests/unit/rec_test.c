@@ -83,7 +83,7 @@ static void totals_count_what_was_taken(void **state)
 
 	stream_begin(&s, 5);
 	stream_events(&s, 101);
-	loss.loss = (struct item_loss){ LOSS_RING_FULL, 17, 1 };
+	loss.loss = (struct item_loss){ LOSS_RING_FULL, 17, 1, false };
 	stream_item(&s, &loss);
 	assert_int_equal(rec_sync(s.w, &f->err), 0);
 	rec_totals(s.w, &t);
@@ -109,7 +109,7 @@ static void what_cannot_be_kept_is_counted(void **state)
 	stream_begin(&s, 5);
 	it.batch = (struct item_batch){ .records = 1, .bytes = 32, .data = bad };
 	assert_int_equal(rec_item(s.w, &it), 0);
-	loss.loss = (struct item_loss){ LOSS_TRUNCATED, 1, 1 };
+	loss.loss = (struct item_loss){ LOSS_TRUNCATED, 1, 1, true };
 	log_item(&f->written, &loss);
 	for (size_t i = 0; i < sizeof(large); i += 32)
 		large[i] = VMSPAN_SPAN, large[i + 1] = 1;

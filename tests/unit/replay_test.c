@@ -7,11 +7,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "random_tree.h"
+#include "seen_event.h"
 #include "base/out.h"
 #include "rec/rec.h"
 #include "sink/sink.h"
@@ -199,12 +201,152 @@ static void replay_equals_live_in_exact_mode(void **state)
 		once(seed, true, seed % 2);
 }
 
+static int see_event(void *ctx, const struct model_event *e)
+{
+	assert_int_equal(ledger_sum(&e->ledger), e->ledger.event_wall_ns);
+	seen_add(ctx, e);
+	return 0;
+}
+
+static const struct model_observer see_ops = { .event = see_event };
+
+/* Both streams, what the scheduler did to spans before them, in many chunks. */
+static void put_chunks(struct both *b, const struct sim *s, const struct sim *sched)
+{
+	u32 i, to, done = 0, upto;
+	struct err err = { 0 };
+
+	for (i = 0; i < s->records; i = to) {
+		const struct vmspan_span *last;
+
+		to = (u32)min_u64(i + 1 + (u32)random() % 6, s->records);
+		last = (void *)s->data[s->at[to - 1]];
+		for (upto = done; upto < sched->records; upto++)
+			if (((struct vmspan_span *)sched->data[upto])->begin >= last->end)
+				break;
+		if (upto > done)
+			put_batch(b, sched, ITEM_SCHED_REGISTRY, done, upto);
+		done = upto;
+		if (random() % 3 == 0)
+			assert_int_equal(rec_sync(b->w, &err), 0);
+		put_batch(b, s, SIM_REGISTRY, i, to);
+		if (random() % 3 == 0)
+			assert_int_equal(rec_sync(b->w, &err), 0);
+	}
+}
+
+/* What the events of a file come to that may be cut or damaged. */
+static void see(const char *path, const struct model_config *config, struct seen_events *seen)
+{
+	struct model *m = model_new(config);
+	struct err err = { 0 };
+	struct source *source = replay_open(path, &err);
+
+	memset(seen, 0, sizeof(*seen));
+	seen->pid = SIM_PID;
+	model_observe(m, &see_ops, seen);
+	while (source && source_poll(source, -1, -1, model_item, m, &err) > 0)
+		;
+	assert_int_equal(model_finish(m), 0);
+	source_free(source);
+	model_free(m);
+}
+
+/* Of a part of a recording each event that passes for complete is what it was in
+ * the whole. Returns how many are. */
+static u32 compare_events(unsigned int seed, const struct seen_events *part,
+			  const struct seen_events *whole)
+{
+	u32 i, complete = 0;
+
+	for (i = 1; i < ARRAY_SIZE(part->by_iteration); i++) {
+		if (!part->by_iteration[i].complete)
+			continue;
+		complete++;
+		assert_true(whole->by_iteration[i].complete);
+		SAME("a complete event", part->by_iteration[i].digest,
+		     whole->by_iteration[i].digest);
+	}
+	return complete;
+}
+
+/* Bytes of a file from `at` on: cut off, or `n` of them inverted. */
+static void spoil(const char *path, const char *copy, size_t at, size_t n)
+{
+	FILE *from = fopen(path, "r"), *to = fopen(copy, "w");
+	size_t i;
+	int c;
+
+	assert_true(from && to);
+	for (i = 0; (c = fgetc(from)) != EOF && (n || i < at); i++)
+		fputc(i >= at && i < at + n ? ~c & 0xff : c, to);
+	fclose(from);
+	assert_int_equal(fclose(to), 0);
+}
+
+static size_t somewhere(const struct stat *from, const struct stat *to)
+{
+	return (size_t)(from->st_size + random() % (to->st_size - from->st_size));
+}
+
+static void a_spoiled_recording_is_incomplete_not_wrong(void **state)
+{
+	static struct seen_events whole, part;
+	char path[PATH_MAX_HERE], copy[PATH_MAX_HERE];
+	u32 n, cut = 0, damaged = 0;
+	unsigned int seed;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/tmp/vmspan-spoil-%d.vmspan", (int)getpid());
+	snprintf(copy, sizeof(copy), "/tmp/vmspan-spoilt-%d.vmspan", (int)getpid());
+	for (seed = 1; seed <= 40; seed++) {
+		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
+					       .exact = true };
+		struct source_info info = { .clock = CLOCK_TSC,
+					    .cycles_hz = 1000000000,
+					    .exact = true };
+		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct tree *t = random_tree(s, sched, seed);
+		struct err err = { 0 };
+		struct both b = { .model = model_new(&config) };
+		struct stat defs, st;
+
+		b.w = rec_create(path, &info, &(struct rec_options){ 0 }, &err);
+		assert_non_null(b.w);
+		put_start(&b);
+		put_defs(&b);
+		/* Without its names an event has the same times, in no group. */
+		assert_int_equal(rec_sync(b.w, &err), 0);
+		assert_int_equal(stat(path, &defs), 0);
+		put_chunks(&b, s, sched);
+		assert_int_equal(rec_close(b.w, &err), 0);
+		see(path, &config, &whole);
+		assert_int_equal(stat(path, &st), 0);
+		for (n = 0; n < 20; n++) {
+			spoil(path, copy, somewhere(&defs, &st), 0);
+			see(copy, &config, &part);
+			cut += compare_events(seed, &part, &whole);
+			spoil(path, copy, somewhere(&defs, &st), 1 + random() % 300);
+			see(copy, &config, &part);
+			damaged += compare_events(seed, &part, &whole);
+		}
+		model_free(b.model);
+		free(t);
+		free(sched);
+		free(s);
+	}
+	unlink(path);
+	unlink(copy);
+	assert_true(cut > 1000 && damaged > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(replay_equals_live),
 		cmocka_unit_test(replay_equals_live_with_losses),
 		cmocka_unit_test(replay_equals_live_in_exact_mode),
+		cmocka_unit_test(a_spoiled_recording_is_incomplete_not_wrong),
 	};
 
 	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);

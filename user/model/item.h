@@ -100,6 +100,7 @@ struct item_loss {
 	enum loss_cause cause;
 	u64 records;
 	u64 batches; /* 0 where it makes no sense */
+	bool all; /* whatever came at this place of the stream, of whomever */
 };
 
 struct item {

@@ -661,6 +661,8 @@ int model_item(void *ctx, const struct item *it)
 	case ITEM_LOSS:
 		m->losses.records[it->loss.cause] += it->loss.records;
 		m->losses.batches[it->loss.cause] += it->loss.batches;
+		if (it->loss.all)
+			registry_sched_lost(&m->set);
 		return 0;
 	}
 	return 0;

@@ -324,6 +324,17 @@ int registry_process(struct registry_set *s, const struct item_process *it)
 static int copy_definitions(struct registry_set *s, struct proc *p, struct registry *r,
 			    const struct proc *parent, const struct registry *from);
 
+void registry_sched_lost(struct registry_set *s)
+{
+	u64 tid, sched;
+	size_t at;
+	u32 i;
+
+	for (i = 0; i < s->proc_len; i++)
+		for (at = 0; map_next(&s->procs[i]->scheds, &at, &tid, &sched);)
+			sched_lost((struct sched *)(uintptr_t)sched);
+}
+
 struct registry *registry_at(struct registry_set *s, struct proc *p, u64 address)
 {
 	const struct proc *parent;

@@ -129,6 +129,9 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *));
 /* The live process of a pid, made up if it was never announced. NULL without
  * memory. */
 struct proc *registry_proc(struct registry_set *s, u32 pid);
+/* A part of the stream is missing, and of the scheduler's records nobody can tell how
+ * many were in it, of any process. */
+void registry_sched_lost(struct registry_set *s);
 /* Its registry at this address; a forked child starts with its parent's
  * definitions. NULL without memory or beyond REGISTRY_MAX. */
 struct registry *registry_at(struct registry_set *s, struct proc *p, u64 address);

@@ -37,6 +37,7 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 		out.self_ns = scale(stay->self, ns, stay->cycles);
 		out.blocked_ns = scale(stay->blocked, ns, stay->cycles);
 		out.gc_ns = scale(stay->gc, ns, stay->cycles);
+		out.off_ns = scale(min_u64(stay->off, stay->cycles), ns, stay->cycles);
 	}
 	return m->observer->span(m->observer_ctx, &out);
 }

@@ -329,6 +329,7 @@ static int stay_measure(struct turn *t, const struct turn_rules *rules, const st
 	}
 	out->blocked = m->in.blocked;
 	out->gc = m->in.gc;
+	out->off = m->in.off;
 	return 0;
 }
 
@@ -409,7 +410,7 @@ static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_
 	u64 seq = ++t->closed;
 	u32 i;
 
-	*out = (struct stay){ SPAN_KEPT, in.cycles, in.cycles, 0, 0 };
+	*out = (struct stay){ SPAN_KEPT, in.cycles, in.cycles, 0, 0, 0 };
 	cycles_add(&tc->self, in.cycles);
 	cycles_add(&t->self, in.cycles);
 	for (i = 0; i < tc->share_count; i++) {

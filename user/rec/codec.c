@@ -31,6 +31,8 @@ static const u8 loss_codes[LOSS_CAUSES] = {
 	[LOSS_UNMATCHED] = 3, [LOSS_TRUNCATED] = 4,  [LOSS_SCHED] = 5,
 };
 
+#define LOSS_ALL_CODE 6 /* LOSS_TRUNCATED of everything that came there */
+
 struct codec {
 	struct item_clock clock; /* latest in this chunk, or the anchor */
 	struct buf body; /* writing: an item whose length comes first */
@@ -154,7 +156,8 @@ static void put_loss(struct codec *c, const struct item_loss *l)
 {
 	bool known = (unsigned int)l->cause < LOSS_CAUSES;
 
-	buf_put_uleb(&c->body, loss_codes[known ? l->cause : LOSS_TRUNCATED]);
+	buf_put_uleb(&c->body,
+		     l->all ? LOSS_ALL_CODE : loss_codes[known ? l->cause : LOSS_TRUNCATED]);
 	buf_put_uleb(&c->body, l->records);
 	buf_put_uleb(&c->body, l->batches);
 }
@@ -379,6 +382,7 @@ static void get_loss(struct cursor *k, struct item_loss *l)
 
 	/* A cause that a later version knows is still a loss. */
 	l->cause = LOSS_TRUNCATED;
+	l->all = code == LOSS_ALL_CODE;
 	for (i = 0; i < LOSS_CAUSES; i++)
 		if (loss_codes[i] == code)
 			l->cause = (enum loss_cause)i;

@@ -266,7 +266,7 @@ static int hand_loss(struct rec_reader *r, u64 records, item_fn fn, void *ctx)
 {
 	struct item it = { .type = ITEM_LOSS };
 
-	it.loss = (struct item_loss){ LOSS_TRUNCATED, records, 0 };
+	it.loss = (struct item_loss){ LOSS_TRUNCATED, records, 0, true };
 	r->lost_records += records;
 	return fn(ctx, &it);
 }
@@ -295,8 +295,9 @@ static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, ite
 		r->bad_chunks += h->number - r->number;
 		r->lost = r->gap = true;
 	}
-	if (h->first_record > r->records)
-		rc = hand_loss(r, h->first_record - r->records, fn, ctx);
+	/* A chunk without records may still have told why others are whole. */
+	if (h->number > r->number || h->first_record > r->records)
+		rc = hand_loss(r, h->first_record - min_u64(h->first_record, r->records), fn, ctx);
 	r->records = max_u64(r->records, h->first_record);
 	r->begun = true;
 	return rc;

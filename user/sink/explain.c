@@ -60,6 +60,7 @@ static u32 merge(struct node *to, struct node *from)
 
 	to->count += from->count;
 	to->ns += from->ns;
+	to->off_ns += from->off_ns;
 	to->max_ns = max_u64(to->max_ns, from->max_ns);
 	to->repaired += from->repaired;
 	to->freed_bytes += from->freed_bytes;
@@ -176,6 +177,7 @@ static int on_span(void *ctx, const struct model_span *s)
 		.type = s->type,
 		.count = 1,
 		.ns = ns,
+		.off_ns = s->off_ns,
 		.max_ns = ns,
 		.repaired = s->repaired,
 		.freed_bytes = s->bytes_before - min_u64(s->bytes_before, s->bytes_after),

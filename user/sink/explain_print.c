@@ -125,6 +125,8 @@ static void put_node(struct out *o, const struct node *n, unsigned int depth)
 		if (n->count > 1)
 			out_printf(o, " x%llu, longest %s", (unsigned long long)n->count,
 				   time_text(time, n->max_ns));
+		if (n->off_ns)
+			out_printf(o, ", %s of it without a CPU", time_text(time, n->off_ns));
 		out_puts(o, ", ");
 		put_cpus(o, n->cpus);
 		if (n->peer)
@@ -259,6 +261,8 @@ static void json_node(struct json *j, const struct node *n)
 		json_key_u64(j, "count", n->count);
 		json_key_u64(j, "ns", n->ns);
 		json_key_u64(j, "max_ns", n->max_ns);
+		if (n->off_ns)
+			json_key_u64(j, "off_ns", n->off_ns);
 		for (i = 0; i < FATES; i++)
 			if (n->fate[i])
 				json_key_u64(j, fate_keys[i], n->fate[i]);

@@ -14,7 +14,7 @@ struct node {
 	const char *name, *group; /* of the model's table of names */
 	u32 type; /* enum vmspan_type; VMSPAN_EVENT: a nested event */
 	u32 iteration; /* of a nested event */
-	u64 count, ns, max_ns;
+	u64 count, ns, max_ns, off_ns;
 	u64 fate[FATES]; /* stays by what became of them */
 	u64 repaired, freed_bytes, peer;
 	u64 cpus; /* bit by CPU; 63: that one or a higher one */
