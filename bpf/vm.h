@@ -178,6 +178,7 @@ struct wire_frame {
 	vmspan_u64 code, pc; /* of compiled code: where, and where in it */
 	char file[VM_FILE];
 	char function[VM_FUNCTION];
+	char room[16];
 };
 
 /* A function, told of once before the first call that has it. In UTF-8 or as the

@@ -105,15 +105,18 @@ static __always_inline __u64 user_u64(__u64 at)
 /* Of a text longer than `cap` the end: that is what tells paths apart. */
 static __always_inline __u32 copy_text(char *to, const __u32 cap, const struct text *from)
 {
-	__u32 len = from->len;
+	__u32 len = from->len, n;
 	__u64 at = from->at;
 
 	if (len > cap) {
 		at += len - cap;
 		len = cap;
 	}
-	barrier_var(len);
-	if (!len || len > cap || user_read(to, len, at))
+	n = len;
+	/* Changes nothing: the limit, in a form that the verifier of Linux 6.1 does not lose
+	 * sight of. There is room behind both texts. */
+	asm volatile("%0 &= %1" : "+r"(n) : "i"(cap > 127 ? 255 : 127));
+	if (!len || user_read(to, n, at))
 		return 0;
 	return len;
 }

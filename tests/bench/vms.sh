@@ -14,6 +14,9 @@ mkdir -p "$B/bench"
 [ -s "$out" ] || echo '{}' >"$out"
 SECONDS_EACH=${SECONDS_EACH:-10}
 ROUNDS=${ROUNDS:-4}
+JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
+java_app=(heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin)
+java_plugins "$T/java"
 
 keep() { # KEY JSON
 	jq --arg k "$1" --argjson v "$2" '.[$k] = $v' "$out" >"$out.new" && mv "$out.new" "$out"
@@ -73,6 +76,7 @@ accuracy() {
 	accuracy_of PHP plugin /usr/bin/php8.2 "$APPS/app.php" "$T/www"
 	accuracy_of Ruby package /usr/bin/ruby3.1 -I "$T/gems/heavy-1.0.0/lib" -I "$T/gems/middle-1.0.0/lib" \
 		-I "$T/gems/light-1.0.0/lib" "$APPS/app.rb"
+	accuracy_of OpenJDK package "$JAVA" -cp "$T/java" App "${java_app[@]}"
 	keep accuracy "$(printf '%s\n' "${rows[@]}" | jq -sc .)"
 }
 
@@ -82,6 +86,14 @@ window() { # SECONDS: ns of CPU time a call
 	echo "run 30" >&"$app_in"
 	sleep "$1"
 	ask end 0 | jq '.ns / ([.calls[]] | add)'
+}
+
+# The same of a program that says how many rounds its plugins made.
+rounds() { # SECONDS
+	local before
+	before=$(ask truth)
+	sleep "$1"
+	ask truth | jq --argjson a "$before" '(([.used[]] | add) - ([$a.used[]] | add)) / (.rounds - $a.rounds)'
 }
 
 median() {
@@ -100,23 +112,23 @@ start_timer() { # HZ
 	wait_line timer '^runs' >/dev/null
 }
 
-slowdown_of() { # VM COMMAND...
-	local vm=$1 hz before during after ours alone
-	shift
+slowdown_of() { # VM WINDOW COMMAND...
+	local vm=$1 window=$2 hz before during after ours alone
+	shift 2
 	start_app "$@"
 	for hz in 99 999; do
 		ours=() alone=()
-		before=$(window 0.7)
+		before=$("$window" 0.7)
 		for _ in $(seq "$ROUNDS"); do
 			start_record "$T/a" "$app_pid" --hz $hz
-			during=$(window 0.7)
+			during=$("$window" 0.7)
 			finish rec INT
-			after=$(window 0.7)
+			after=$("$window" 0.7)
 			ours+=("$(beside "$before" "$during" "$after")")
 			start_timer $hz
-			during=$(window 0.7)
+			during=$("$window" 0.7)
 			finish timer INT
-			before=$(window 0.7)
+			before=$("$window" 0.7)
 			alone+=("$(beside "$after" "$during" "$before")")
 		done
 		rows+=("{\"vm\":\"$vm\",\"hz\":$hz,\"ratio\":$(median "${ours[@]}"),\"timer\":$(median "${alone[@]}")}")
@@ -127,9 +139,10 @@ slowdown_of() { # VM COMMAND...
 
 slowdown() {
 	rows=()
-	slowdown_of CPython /usr/bin/python3.11 "$APPS/calls.py"
-	slowdown_of PHP /usr/bin/php8.2 "$APPS/calls.php"
-	slowdown_of Ruby /usr/bin/ruby3.1 "$APPS/calls.rb"
+	slowdown_of CPython window /usr/bin/python3.11 "$APPS/calls.py"
+	slowdown_of PHP window /usr/bin/php8.2 "$APPS/calls.php"
+	slowdown_of Ruby window /usr/bin/ruby3.1 "$APPS/calls.rb"
+	slowdown_of OpenJDK rounds "$JAVA" -cp "$T/java" App "${java_app[@]}"
 	keep slowdown "$(printf '%s\n' "${rows[@]}" | jq -sc .)"
 }
 

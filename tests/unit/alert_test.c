@@ -357,9 +357,45 @@ static void a_nested_loop_is_an_event_of_its_own(void **state)
 	rig_close(&r);
 }
 
+/* Of a sampled event all that were on every stack have the same time. */
+static void of_groups_with_equal_times_the_one_that_ran_is_the_cause(void **state)
+{
+	const struct model_thread thread = { .pid = SIM_PID, .name = "t", .process = "p" };
+	const struct model_share shares[] = {
+		{ .group = "package:(stdlib)", .wall_ns = 200 * MS, .self_ns = 9 * MS },
+		{ .group = "package:heavy", .wall_ns = 200 * MS, .self_ns = 187 * MS },
+		{ .group = "package:app", .wall_ns = 200 * MS, .self_ns = 4 * MS },
+	};
+	const struct model_event e = { .thread = &thread,
+				       .label = "",
+				       .iteration = 1,
+				       .begin_ns = 100 * MS,
+				       .end_ns = 300 * MS,
+				       .ledger = { .event_wall_ns = 200 * MS },
+				       .shares = shares,
+				       .share_count = ARRAY_SIZE(shares) };
+	struct heard lib = { 0 }, heavy = { 0 }, app = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	listen(&r, &lib, "l", "package:(stdlib)");
+	listen(&r, &heavy, "h", "package:heavy");
+	listen(&r, &app, "a", "package:app");
+	assert_int_equal(alerts_observer.event(r.a, &e), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(heavy.cause, CAUSE_OWN);
+	assert_int_equal(lib.cause, CAUSE_INNER);
+	assert_string_equal(lib.inner, "package:heavy");
+	assert_int_equal(app.cause, CAUSE_INNER);
+	assert_string_equal(app.inner, "package:heavy");
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_groups_with_equal_times_the_one_that_ran_is_the_cause),
 		cmocka_unit_test(total_equal_to_the_threshold_alerts),
 		cmocka_unit_test(rules_set_thresholds_and_ignore),
 		cmocka_unit_test(one_burst_is_one_batch_and_one_alert_a_group),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Works without allocating: with arguments NAME=CLASS, an event loop with plugins that
 // use 6, 3 and 1 parts of its time; else one loop. Commands on stdin: "truth" prints what
-// each plugin has used (thread CPU time, ns), "gc N" collects N times, "run S" waits until
+// each plugin has used (thread CPU time, ns) in how many rounds, "gc N" collects N times, "run S" waits until
 // they have used S seconds more (its answer says what each had used "before"); each is
 // answered by a line.
 import java.io.*;
@@ -16,6 +16,7 @@ public class App {
 	static long[] used;
 	static long[] before;
 	static volatile long until;
+	static volatile long rounds;
 
 	static long collections()
 	{
@@ -41,7 +42,7 @@ public class App {
 
 	static synchronized void answer(String more)
 	{
-		System.out.println("answer {\"gc\":" + collections() + ",\"used\":" + json(used) + more + "}");
+		System.out.println("answer {\"gc\":" + collections() + ",\"rounds\":" + rounds + ",\"used\":" + json(used) + more + "}");
 		System.out.flush();
 	}
 
@@ -57,7 +58,7 @@ public class App {
 	{
 		ThreadMXBean threads = ManagementFactory.getThreadMXBean();
 		try {
-			for (Selector s = Selector.open();; s.select(1))
+			for (Selector s = Selector.open();; s.select(1), rounds++)
 				for (int i = 0; i < plugins.length; i++) {
 					long begin = threads.getCurrentThreadCpuTime();
 					sink = plugins[i].applyAsLong(work[i]);
