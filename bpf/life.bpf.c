@@ -149,22 +149,36 @@ static __always_inline bool is_swept_away(struct task_struct *task)
  * succeeds for one of them. So whoever sees 0 first speaks for all, and by the
  * same look as the one that decides on the key: from then on nobody can.
  */
-SEC("?tp_btf/sched_process_exit")
-int BPF_PROG(life_exit, struct task_struct *task)
+static __always_inline int thread_exit(struct task_struct *task, const bool tails)
 {
 	struct ids ids = task_ids(task);
 	bool last = task->signal->live.counter == 0;
 
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return 0;
-	if (task->mm && (exact || is_swept_away(task)))
+	if (tails && task->mm && (exact || is_swept_away(task)))
 		tail_walk(task, false);
-	if (task->mm && last)
+	if (tails && task->mm && last)
 		tail_walk(task, true);
 	emit_life(WIRE_THREAD_EXIT, ids, 0, task, false);
 	if (last && !bpf_map_delete_elem(&traced, &ids.tgid))
 		emit_life(WIRE_EXIT, ids, 0, task, true);
 	return 0;
+}
+
+/* One of these is loaded. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(life_exit, struct task_struct *task)
+{
+	return thread_exit(task, true);
+}
+
+/* Before Linux 5.13 a program that has a function to call back is refused, also
+ * where nothing calls it. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(life_exit_bare, struct task_struct *task)
+{
+	return thread_exit(task, false);
 }
 
 SEC("?tp_btf/sched_prepare_exec")

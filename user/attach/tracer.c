@@ -150,7 +150,8 @@ static int fill_clock(struct tracer *t)
 	return r;
 }
 
-static int open_and_load(struct tracer *t, const struct tracer_config *config, bool life)
+static int open_and_load(struct tracer *t, const struct tracer_config *config, bool life,
+			 bool tails)
 {
 	int r;
 
@@ -174,9 +175,12 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
 	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
-	bpf_program__set_autoload(t->skel->progs.life_exit, life);
+	t->tails = tails;
+	bpf_program__set_autoload(t->skel->progs.life_exit, life && tails);
+	bpf_program__set_autoload(t->skel->progs.life_exit_bare, life && !tails);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
-	t->exec = life && libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) > 0;
+	t->exec = life && tails &&
+		  libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) > 0;
 	bpf_program__set_autoload(t->skel->progs.tail_exec, t->exec);
 	t->names = life && config->names;
 	t->groups = life && config->groups;
@@ -219,14 +223,17 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 /* Loads, leaving out by and by what may not load here. */
 static int open_what_loads(struct tracer *t, struct tracer_config *c)
 {
-	bool life = true;
+	bool life = true, tails = true;
 	int r;
 
-	while ((r = open_and_load(t, c, life)) && r != -EPERM && r != -EACCES && r != -ENOMEM) {
+	while ((r = open_and_load(t, c, life, tails)) && r != -EPERM && r != -EACCES &&
+	       r != -ENOMEM) {
 		if (c->exact) {
 			err_set(&t->no_exact, r, "the kernel does not load its programs: %s",
 				strerror(-r));
 			c->exact = false;
+		} else if (tails) {
+			tails = false;
 		} else if (life) {
 			life = false;
 		} else {
@@ -415,7 +422,8 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 	if (!r && t->exec)
 		r = attach(s->progs.tail_exec, &s->links.tail_exec, what, err);
 	if (!r)
-		r = attach(s->progs.life_exit, &s->links.life_exit, what, err);
+		r = t->tails ? attach(s->progs.life_exit, &s->links.life_exit, what, err)
+			     : attach(s->progs.life_exit_bare, &s->links.life_exit_bare, what, err);
 	if (!r)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
 	if (!r)

@@ -567,15 +567,10 @@ CODE void record_code(struct records *r, struct records_thread *t, struct coder 
 	record_done(r, t, &g, shape, far);
 }
 
-static void record_write(struct records *r, struct records_thread *t, struct coder *c,
-			 const union record *u)
+CODE_RARE void record_write_other(struct records *r, struct records_thread *t, struct coder *c,
+				  const union record *u, u64 shape)
 {
-	u64 shape = head_shape(&u->h);
-
-	if ((shape & 0xffff) == SPAN_SHAPE)
-		record_code(r, t, c, u, shape, true);
-	else
-		record_code(r, t, c, u, shape, false);
+	record_code(r, t, c, u, shape, false);
 }
 
 size_t records_bound(u32 records, u32 bytes)
@@ -593,8 +588,12 @@ u8 *records_write(struct records *r, struct records_thread *t, u8 *out, const vo
 
 	for (; records; records--) {
 		const union record *u = (const void *)p;
+		u64 shape = head_shape(&u->h);
 
-		record_write(r, t, &c, u);
+		if ((shape & 0xffff) == SPAN_SHAPE)
+			record_code(r, t, &c, u, shape, true);
+		else
+			record_write_other(r, t, &c, u, shape);
 		p += u->h.slots * VMSPAN_SLOT;
 	}
 	return bits_end(&c.out);
