@@ -17,13 +17,6 @@ struct hole_room {
 	u64 count;
 };
 
-/* Cycles. */
-struct hole {
-	u64 all; /* 0: shared by length, as if every stay had had its part of it */
-	u64 by_over, by_count; /* of them: by what the stays had beyond; the same each */
-	struct hole_room room; /* of the event */
-};
-
 /* Adds a stay with these cycles of its own to the room. */
 static inline void hole_stay(struct hole_room *r, u64 self, u64 hole_cycles)
 {
@@ -39,9 +32,8 @@ static inline void hole_add(struct hole_room *to, const struct hole_room *r)
 	to->count += r->count;
 }
 
-/* Where `all` cycles are missing of an event whose stays had this room. */
-struct hole hole_find(u64 all, const struct hole_room *room, u64 hole_cycles);
-/* What stays that had this room of the event's lack; rounded up. h->all > 0. */
-u64 hole_of(const struct hole *h, const struct hole_room *room);
+/* Of `all` cycles without a CPU in an event whose stays had this room, those that are
+ * known to lie in one stay: the only one that had room. Else 0. */
+u64 hole_find(u64 all, const struct hole_room *room, u64 hole_cycles);
 
 #endif

@@ -155,13 +155,13 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 }
 
 /* Where the event had no CPU, if no scheduler's record says it. */
-static struct hole hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
+static u64 hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 {
 	struct hole_room room = t->room;
 	u64 known, used;
 
 	if (t->exact || t->off || t->cpu_coarse || !wall || !cpu)
-		return (struct hole){ 0 };
+		return 0;
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
 	used = t->self + t->gc + t->blocked + t->moved + t->stale + t->lost;
 	/* What was in no stay is one more. */
@@ -170,12 +170,12 @@ static struct hole hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 }
 
 /* A group's part of the event's CPU time, `on` cycles of the thread's. */
-static u64 share_cpu(const struct share *sh, const struct hole *hole, u64 on, u64 cpu)
+static u64 share_cpu(const struct share *sh, u64 hole, u64 on, u64 cpu)
 {
 	u64 busy = sh->charged - min_u64(sh->charged, sh->blocked);
 
-	if (hole->all)
-		busy -= min_u64(busy, hole_of(hole, &sh->room));
+	if (sh->room.count)
+		busy -= min_u64(busy, hole);
 	return on ? scale(min_u64(busy, on), cpu, on) : 0;
 }
 
@@ -187,7 +187,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
-	struct hole hole;
+	u64 hole;
 	u32 i;
 	int rc;
 
@@ -195,8 +195,8 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
 	if (rc)
 		return rc;
-	hole = out->discarded ? (struct hole){ 0 } : hole_in(t, own, wall, cpu);
-	active = own - min_u64(own, t->blocked) - hole.all;
+	hole = out->discarded ? 0 : hole_in(t, own, wall, cpu);
+	active = own - min_u64(own, t->blocked) - hole;
 	out->cpu_ns = cpu;
 	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
@@ -222,7 +222,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		if (t->exact && on)
 			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else
-			sh->cpu_ns = share_cpu(sh, &hole, active, cpu);
+			sh->cpu_ns = share_cpu(sh, hole, active, cpu);
 		/* A call that is announced as blocking may have used the CPU. */
 		sh->cpu_ns = min_u64(sh->cpu_ns, sh->wall_ns + sh->preempted_ns);
 	}
