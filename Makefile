@@ -224,7 +224,7 @@ $(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/
 $(BENCH)/bpfrun: tests/bench/bpfrun.c bpf/wire.h user/sdk/vmspan.h
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< -lelf $(LDFLAGS)
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< -lbpf -lelf -lz $(LDFLAGS)
 
 $(BENCH)/accuracy: tests/bench/accuracy.c tests/bench/original.c tests/bench/original.h $(B)/libvmspan.a
 	@mkdir -p $(@D)

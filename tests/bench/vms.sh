@@ -222,7 +222,7 @@ bcc_of() { # TOOL COMMAND...
 		says='not installed (bpfcc-tools)'
 	else
 		timeout 30 "$tool" "$app_pid" 4 >"$T/bcc" 2>&1
-		says=$(grep -E '^[A-Za-z.]*(Exception|Error)|rror:|nable to' "$T/bcc" | tail -n 1)
+		says=$(grep -E '^[A-Za-z.]*(Exception|Error)|rror:|nable to' "$T/bcc" | tail -n 1 | tr -d "<>")
 		says=${says:-$(grep -cE 'leaf|swapcase' "$T/bcc") lines name its functions or files}
 	fi
 	peer "bcc, \`$tool\`" '' "$says"
@@ -251,4 +251,4 @@ for part in "${@:-accuracy slowdown price peers}"; do
 		"$p"
 	done
 done
-keep machine "$(jq -n --arg k "$(uname -r)" --arg c "$(nproc)" '{kernel: $k, cpus: $c}')"
+keep machine "$(jq -n --arg k "$(uname -r | cut -d- -f1)" --arg c "$(nproc)" '{kernel: $k, cpus: $c}')"
