@@ -20,7 +20,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
-__u16 gc_epoch = 0;
+__u16 gc_epoch = 0, sweep_epoch = 0;
 
 /* ---- Stacks ---- */
 
@@ -303,40 +303,33 @@ int vm_stall_end(struct pt_regs *ctx)
 	return turn_end(ctx, TURN_SAFEPOINT);
 }
 
-SEC("?usdt")
-int vm_gc_begin(struct pt_regs *ctx)
+/* epoch: of now. Whatever began in an earlier one will not end. */
+static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u16 epoch)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
 	struct watch *w;
-	struct ids ids;
 
-	t = probed(ctx, &ids, &p);
-	if (t && t->gc_epoch != gc_epoch) {
-		t->gc_epoch = gc_epoch;
-		t->gc_depth = 0;
+	if (g->epoch != epoch) {
+		g->epoch = epoch;
+		g->depth = 0;
 	}
-	if (!t || t->gc_depth++)
+	if (g->depth++)
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
 	if (w)
 		push(w, VMSPAN_ID_GC, 0, 0);
-	t->gc_begin = bpf_ktime_get_ns();
-	t->gc_cpu = bpf_get_smp_processor_id();
+	g->begin = bpf_ktime_get_ns();
+	g->cpu = bpf_get_smp_processor_id();
 	return 0;
 }
 
-static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
+static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, __u16 epoch,
+				  struct ids ids, __u32 part)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
 	struct wire_gc *r;
 	struct watch *w;
-	struct ids ids;
 
-	t = probed(ctx, &ids, &p);
 	/* One that began before the trace. */
-	if (!t || t->gc_epoch != gc_epoch || !t->gc_depth || --t->gc_depth)
+	if (g->epoch != epoch || !g->depth || --g->depth)
 		return 0;
 	w = calls_of(bpf_get_current_task_btf());
 	if (w && is_top(w, VMSPAN_ID_GC)) {
@@ -352,11 +345,11 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 	r->h.bytes = sizeof(*r) - sizeof(r->h);
 	r->h.pid = ids.tgid;
 	r->h.tid = ids.tid;
-	r->begin = t->gc_begin;
+	r->begin = g->begin;
 	r->end = bpf_ktime_get_ns();
 	/* Among calls it would have to stand at its depth: it is none. */
 	r->iteration = t->open && !w ? t->iteration : 0;
-	r->cpu_begin = t->gc_cpu;
+	r->cpu_begin = g->cpu;
 	r->cpu_end = bpf_get_smp_processor_id();
 	r->part = part;
 	r->pad = 0;
@@ -365,16 +358,51 @@ static __always_inline int gc_end(struct pt_regs *ctx, __u32 part)
 }
 
 SEC("?usdt")
-int vm_gc_end(struct pt_regs *ctx)
+int vm_gc_begin(struct pt_regs *ctx)
 {
-	return gc_end(ctx, 0);
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	return t ? gc_begin(t, &t->gc, gc_epoch) : 0;
 }
 
-/* A collection's sweeping goes on long after it, piece by piece. */
+SEC("?usdt")
+int vm_gc_end(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	return t ? gc_end(t, &t->gc, gc_epoch, ids, 0) : 0;
+}
+
+/*
+ * A collection's sweeping goes on long after it, piece by piece. Apart from the
+ * collections, so that those are counted whatever becomes of these.
+ */
+SEC("?usdt")
+int vm_sweep_begin(struct pt_regs *ctx)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	return t ? gc_begin(t, &t->sweep, sweep_epoch) : 0;
+}
+
 SEC("?usdt")
 int vm_sweep_end(struct pt_regs *ctx)
 {
-	return gc_end(ctx, 1);
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	return t ? gc_end(t, &t->sweep, sweep_epoch, ids, 1) : 0;
 }
 
 /* ---- Children ---- */
@@ -408,7 +436,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	if (t && t->open)
 		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
-		t->open = t->gc_depth = t->waits = t->misses = 0;
+		t->open = t->gc.depth = t->sweep.depth = t->waits = t->misses = 0;
 		t->loop = LOOP_NONE;
 		t->root = 0;
 	}

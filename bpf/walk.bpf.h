@@ -18,17 +18,23 @@ struct call_text {
 };
 
 /* Raised where ends of collections may have been missed. Defined in walk.bpf.c. */
-extern __u16 gc_epoch;
+extern __u16 gc_epoch, sweep_epoch;
+
+/* A thread's stay in a collection, or in a piece of its sweeping. */
+struct gc_stay {
+	__u64 begin;
+	__u16 depth, cpu, epoch, pad;
+};
 
 struct vm_thread {
 	__u32 iteration; /* of the open event, or of the last one */
 	__u32 open; /* an event is open */
 	__u16 turn_kind, turn_cpu;
 	__u16 loop, waits; /* enum loop_rank; in such a call */
-	__u16 gc_depth, gc_cpu, preempted, gc_epoch;
+	__u16 preempted, pad;
 	__u32 misses; /* walks that found no interpreter thread, in a row */
 	__u64 turn_begin, off_before; /* off_before: off_total then */
-	__u64 gc_begin;
+	struct gc_stay gc, sweep;
 	__u64 off_at, off_total; /* off_at: 0 while on a CPU */
 	__u64 root; /* CPython: the thread's PyThreadState, to be checked */
 	__u32 text_len, title_len;

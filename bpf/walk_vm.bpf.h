@@ -322,7 +322,8 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 	bool started = false;
 
 	to->count = to->flags = 0;
-	if (t->gc_depth && t->gc_epoch == gc_epoch)
+	if ((t->gc.depth && t->gc.epoch == gc_epoch) ||
+	    (t->sweep.depth && t->sweep.epoch == sweep_epoch))
 		to->flags = SAMPLE_GC;
 	if (p->kind == VM_CPYTHON) {
 		started = py_start(&w, t, task);

@@ -23,3 +23,14 @@ json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm
 check_kill "Ruby" "$app_pid"
 answer=$(ask gc 1)
 json_eq "and answers" <(echo "$answer") '.gc > 0' true
+
+# One that makes nothing but garbage sweeps thousands of times a second: those probes
+# are let go of, and it is said; its collections are counted all the same.
+app $RUBY "$APPS/calls.rb"
+start_record "$T/garbage" "$app_pid"
+answer=$(ask work 5000000)
+finish rec INT
+report "$T/garbage"
+json_eq "sweeping in thousands of pieces is said to be left out" "$T/garbage.json" \
+	'[.processes[0].notes[].text | select(test("sweeping is not timed any more: it went on in [0-9]+ pieces"))] | length' 1
+json_eq "and all collections are counted" "$T/garbage.json" .gc.count "$(echo "$answer" | jq .gc)"

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[16])
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[17])
 {
 	size_t n = 0;
 
@@ -32,6 +32,7 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[16]
 	list[n++] = s->progs.vm_stall_end;
 	list[n++] = s->progs.vm_gc_begin;
 	list[n++] = s->progs.vm_gc_end;
+	list[n++] = s->progs.vm_sweep_begin;
 	list[n++] = s->progs.vm_sweep_end;
 	list[n] = NULL;
 }
@@ -69,7 +70,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[16];
+	struct bpf_program *list[17];
 	size_t i;
 
 	vm_programs(t->skel, list);
@@ -208,6 +209,12 @@ bool vm_pause(struct tracer *t)
 void vm_forget_gc(struct tracer *t)
 {
 	t->skel->bss->gc_epoch++;
+	vm_forget_sweeps(t);
+}
+
+void vm_forget_sweeps(struct tracer *t)
+{
+	t->skel->bss->sweep_epoch++;
 }
 
 void vm_stop(struct tracer *t)
@@ -251,7 +258,7 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 	struct bpf_program *const by_role[VM_ROLES] = {
 		[VM_GC_BEGIN] = t->skel->progs.vm_gc_begin,
 		[VM_GC_END] = t->skel->progs.vm_gc_end,
-		[VM_SWEEP_BEGIN] = t->skel->progs.vm_gc_begin,
+		[VM_SWEEP_BEGIN] = t->skel->progs.vm_sweep_begin,
 		[VM_SWEEP_END] = t->skel->progs.vm_sweep_end,
 		[VM_REQUEST_BEGIN] = t->skel->progs.vm_req_begin,
 		[VM_REQUEST_END] = t->skel->progs.vm_req_end,

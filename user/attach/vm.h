@@ -32,6 +32,8 @@ bool vm_stop_walks(struct tracer *t);
 bool vm_pause(struct tracer *t);
 /* Collections that are under way will have no end. */
 void vm_forget_gc(struct tracer *t);
+/* The same of sweeping alone. */
+void vm_forget_sweeps(struct tracer *t);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
 

@@ -123,10 +123,13 @@ static void release_frame(void *ctx)
 }
 
 /* Another window was asked for: it is shown at once, as of now. */
+/* Takes up the window that was asked for, if it is another. */
 static int change_window(struct top_run *r, struct err *e)
 {
 	struct snapshot *s;
 
+	if (r->state.window_ns == r->window_ns || r->state.paused)
+		return 0;
 	release_frame(r);
 	s = session_snapshot(&r->session, e);
 	return s ? cut_window(r, s, now_ns()) : e->code;
@@ -325,7 +328,8 @@ static int handle_input(void *ctx, unsigned int bits, struct err *e)
 			top_key(st, key);
 		}
 		/* Each is answered before the next: rows may have moved. */
-		if (st->move || st->find || st->open || st->own)
+		rc = change_window(r, e);
+		if (!rc && (st->move || st->find || st->open || st->own))
 			rc = redraw(r);
 		if (rc)
 			return rc;
@@ -343,8 +347,7 @@ static int handle_input(void *ctx, unsigned int bits, struct err *e)
 	st->record = st->save = false;
 	if (st->quit)
 		return 1;
-	if (st->window_ns != r->window_ns && !st->paused)
-		rc = change_window(r, e);
+	rc = change_window(r, e);
 	return rc ? rc : redraw(r);
 }
 

@@ -16,6 +16,7 @@
  *   live_vm_items.c  what their programs tell -> items
  *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
+ *   live_often.c     probes that are hit too often
  *   live_parts.c     what is measured by need
  */
 #ifndef SOURCE_LIVE_INT_H
@@ -74,6 +75,7 @@ struct registry {
 _Static_assert(ROLE_COUNT <= PROBE_LINKS_MAX && VM_ROLES <= PROBE_LINKS_MAX, "a place a role");
 struct probe_links {
 	struct bpf_link *of[PROBE_LINKS_MAX]; /* owned, or NULL */
+	u32 too_often; /* a bit a role: let go of for good (live_often.c) */
 };
 
 /* The carrier's link of one file; it serves all processes. */
@@ -101,6 +103,8 @@ struct vm_watch {
 	u64 cpu_ns; /* of the process when it began */
 	u64 used_ns; /* since then, at the last check */
 	u64 next_ns, every_ns; /* the next check; 0: none is needed */
+	u32 sweeps; /* since sweeps_ns */
+	u64 sweeps_ns;
 	char version[16];
 };
 
@@ -283,6 +287,8 @@ bool part_wanted(struct live *l, enum model_part part);
 enum model_part part_of_role(bool vm, int role);
 /* Detaches the links of a part; of TRACE_PARTS: all. True: there were some. */
 bool links_drop(struct probe_links *links, bool vm, enum model_part part);
+/* Those of roles, a bit each. True: there were some. */
+bool links_drop_roles(struct probe_links *links, u32 roles);
 /* What changed since the last poll. 0 or l->failed. */
 int parts_settle(struct live *l, struct err *err);
 /* Says what is off that has not been said. */
@@ -361,6 +367,11 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
 /* If it is time: says why it was refused, which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
+
+/* ---- live_often.c ---- */
+
+/* A piece of sweeping ended at time_ns. 0 or l->failed. */
+int live_often_swept(struct live *l, struct process *p, u64 time_ns);
 
 /* ---- live_vm_items.c ---- */
 

@@ -27,20 +27,31 @@ enum model_part part_of_role(bool vm, int role)
 	}
 }
 
-bool links_drop(struct probe_links *links, bool vm, enum model_part part)
+bool links_drop_roles(struct probe_links *links, u32 roles)
 {
 	bool had = false;
 	int role;
 
 	/* Begins before their ends, so that few are left open. */
 	for (role = 0; role < PROBE_LINKS_MAX; role++) {
-		if (!links->of[role] || (part != TRACE_PARTS && part_of_role(vm, role) != part))
+		if (!links->of[role] || !(roles & 1u << role))
 			continue;
 		site_detach(links->of[role]);
 		links->of[role] = NULL;
 		had = true;
 	}
 	return had;
+}
+
+bool links_drop(struct probe_links *links, bool vm, enum model_part part)
+{
+	u32 roles = 0;
+	int role;
+
+	for (role = 0; role < PROBE_LINKS_MAX; role++)
+		if (part == TRACE_PARTS || part_of_role(vm, role) == part)
+			roles |= 1u << role;
+	return links_drop_roles(links, roles);
 }
 
 /* Without turns nothing else is of use. Calls of stock VMs have probes that pair

@@ -58,7 +58,7 @@ static int attach_roles(struct live *l, u32 pid, const struct vm_target *v,
 	int role;
 
 	for (role = 0; role < VM_ROLES; role++) {
-		if (links->of[role] || !wanted(l, v, role))
+		if (links->of[role] || links->too_often & 1u << role || !wanted(l, v, role))
 			continue;
 		links->of[role] = vm_site(l->t, pid, v, (enum vm_role)role, err);
 		if (!links->of[role])

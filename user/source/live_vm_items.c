@@ -316,6 +316,8 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const
 
 	if (live_watch_hit(l, p, VM_GC_BEGIN))
 		return l->failed;
+	if (w->part && live_often_swept(l, p, w->end))
+		return l->failed;
 	if (w->iteration)
 		vm_count_record(s, w->iteration);
 	return emit(l, p, s, w->h.tid, 1, &r, sizeof(r));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # "work N" calls two methods of Ruby's that are written in C, N times each; "run N" goes
-# on with that until the next command. Answers with the calls, and the CPU time.
+# on with that until the next command. Answers with the calls, the CPU time, and the
+# collections.
 require "json"
 $stdout.sync = true
 
@@ -26,8 +27,9 @@ end
 while line = $stdin.gets
   word, n = line.split
   begun = cpu
+  collected = GC.count
   done = word == "work" ? rounds(n.to_i) : 0
   done += rounds(1000) until word != "run" || IO.select([$stdin], nil, nil, 0)
   puts "answer " + JSON.generate({ calls: { "String::swapcase" => done, "String::squeeze" => done },
-                                   ns: cpu - begun })
+                                   ns: cpu - begun, gc: GC.count - collected })
 end
