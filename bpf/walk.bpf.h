@@ -86,14 +86,21 @@ struct text {
 struct walk {
 	const struct vm_proc *p;
 	struct stack *to;
+	struct vm_thread *thread;
+	struct task_struct *task; /* the current one */
 	__u64 at, end; /* of the frames: where the walk is, where they end */
 	__u32 tgid, tid;
 	__u64 found;
 	/* JVM: registers, `at` being the stack pointer. leaf: of the running frame; then
-	 * back and back_sp are two more that may lead to its caller. outside: it runs no
-	 * code of the VM's making. */
+	 * back and back_sp are two more that may lead to its caller. */
 	__u64 pc, fp, back, back_sp;
-	__u32 leaf, outside;
+	__u32 leaf;
+	/* It runs no code of the VM's making; and where it left that is known. */
+	enum {
+		INSIDE,
+		OUTSIDE,
+		OUTSIDE_KNOWN
+	} outside;
 };
 
 static __always_inline int user_read(void *to, __u32 size, __u64 at)

@@ -30,30 +30,32 @@ struct jvm_interpreted {
 #define NAME_VTABLE 0x6320656c62617476ull
 #define NAME_ADAPTER 0x204932432f433249ull
 
-static __always_inline bool jvm_in_code(const struct vm_jvm *j, __u64 pc)
+/* These two are global functions: the verifier looks at them once and by themselves,
+ * and not from every state of every caller. */
+__weak __noinline bool jvm_in_code(const struct vm_proc *p, __u64 pc)
 {
 	int i;
 
-	for (i = 0; i < JVM_HEAPS; i++)
-		if (pc >= j->heaps[i].low && pc < j->heaps[i].high)
+	for (i = 0; p && i < JVM_HEAPS; i++)
+		if (pc >= p->jvm.heaps[i].low && pc < p->jvm.heaps[i].high)
 			return true;
 	return false;
 }
 
 /* The CodeBlob that holds pc, or 0. */
-static __always_inline __u64 jvm_blob(const struct vm_proc *p, __u64 pc)
+__weak __noinline __u64 jvm_blob(const struct vm_proc *p, __u64 pc)
 {
 	__u64 low = 0, map = 0, shift = 0, segment;
 	__u8 back = 0;
 	int i;
 
-	for (i = 0; i < JVM_HEAPS; i++)
+	for (i = 0; p && i < JVM_HEAPS; i++)
 		if (pc >= p->jvm.heaps[i].low && pc < p->jvm.heaps[i].high) {
 			low = p->jvm.heaps[i].low;
 			map = p->jvm.heaps[i].map;
 			shift = p->jvm.heaps[i].shift & 31;
 		}
-	if (!low)
+	if (!p || !low)
 		return 0;
 	segment = (pc - low) >> shift;
 	for (i = 0; i < JVM_HOPS; i++) {
@@ -154,14 +156,14 @@ static __always_inline __u32 jvm_compiled_id(struct walk *w, __u64 blob)
 }
 
 /* A thread outside of Java: of the VM's own, or of libraries'. */
-static __always_inline void jvm_thread_frame(struct walk *w, struct task_struct *task)
+static __always_inline void jvm_thread_frame(struct walk *w)
 {
 	struct frame_key key = { .code = 1, .tgid = w->tgid };
 	__u64 name[2] = {};
 	struct wire_frame *f;
 	__u32 id;
 
-	bpf_probe_read_kernel(name, sizeof(name), task->comm);
+	bpf_probe_read_kernel(name, sizeof(name), w->task->comm);
 	key.file = name[0];
 	key.function = name[1];
 	id = known_frame(w, &key);
@@ -236,8 +238,8 @@ static __always_inline long jvm_outside(struct walk *w)
 {
 	if (w->to->count || w->outside)
 		return fault(w);
-	w->outside = 1;
-	return 1;
+	w->outside = OUTSIDE;
+	return 0;
 }
 
 /* A frame whose size is not known: most stubs keep a frame pointer. */
@@ -256,7 +258,7 @@ static __always_inline long jvm_stub(struct walk *w, __u64 name, const __u8 code
 		back = w->fp + 8;
 		fp = user_u64(w->fp);
 	}
-	if (!jvm_in_code(&w->p->jvm, user_u64(back)))
+	if (!jvm_in_code(w->p, user_u64(back)))
 		return jvm_outside(w);
 	return jvm_return(w, back, fp) ? 0 : fault(w);
 }
@@ -293,7 +295,7 @@ static __always_inline long jvm_compiled(struct walk *w)
 		return jvm_return(w, back, fp) ? 0 : fault(w);
 	back = w->at + size * 8ull - 8;
 	/* Code for strings pushes some words for a while. */
-	for (i = 0; w->leaf && i < 3 && !jvm_in_code(&p->jvm, user_u64(back)); i++)
+	for (i = 0; w->leaf && i < 3 && !jvm_in_code(p, user_u64(back)); i++)
 		back += 8;
 	return jvm_return(w, back, user_u64(back - 8)) ? 0 : fault(w);
 }
@@ -311,7 +313,7 @@ static __always_inline long jvm_entered(struct walk *w, const struct jvm_interpr
 
 	if (!w->leaf)
 		return fault(w);
-	if (made <= JVM_INTERPRETED && jvm_in_code(&w->p->jvm, f->back)) {
+	if (made <= JVM_INTERPRETED && jvm_in_code(w->p, f->back)) {
 		back = f->back;
 		fp = f->link;
 		if (made >= JVM_INTERPRETED - offsetof(struct jvm_interpreted, sender_sp))
@@ -323,10 +325,10 @@ static __always_inline long jvm_entered(struct walk *w, const struct jvm_interpr
 			return 1;
 	} else {
 		back = user_u64(w->at);
-		if (!jvm_in_code(&w->p->jvm, back))
+		if (!jvm_in_code(w->p, back))
 			back = w->back;
 	}
-	if (!jvm_in_code(&w->p->jvm, back))
+	if (!jvm_in_code(w->p, back))
 		return fault(w);
 	return jvm_go(w, back, sp, fp) ? 0 : fault(w);
 }
@@ -376,12 +378,20 @@ static __always_inline bool jvm_anchor(struct walk *w, __u64 at)
 	return true;
 }
 
+static __always_inline bool jvm_left(struct walk *w);
+
+/* Where the thread left Java is looked for in here, not between two loops: the verifier
+ * would go through all of this for each. */
 static long jvm_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
 	const struct vm_jvm *j = &w->p->jvm;
 	__u64 at = w->at, wrapper;
 
+	if (w->outside == OUTSIDE) {
+		w->outside = OUTSIDE_KNOWN;
+		return jvm_left(w) ? 0 : 1;
+	}
 	if (w->pc >= j->interpreter && w->pc < j->interpreter_end)
 		return jvm_interpreter(w);
 	if (w->pc != j->call_return)
@@ -420,14 +430,14 @@ static long jvm_look(__u64 i, void *ctx)
 }
 
 /* The task's JavaThread: remembered, or looked for in the VM's list. */
-static __always_inline __u64 jvm_thread(struct walk *w, struct vm_thread *t,
-					struct task_struct *task)
+static __always_inline __u64 jvm_thread(struct walk *w)
 {
+	struct vm_thread *t = w->thread;
 	const struct vm_proc *p = w->p;
 	__u32 tid = w->tid, length = 0;
 	__u64 list;
 
-	w->tid = own_tid(task);
+	w->tid = own_tid(w->task);
 	w->found = 0;
 	if (t->root && jvm_is(p, t->root, w->tid)) {
 		w->found = t->root;
@@ -458,16 +468,16 @@ static __always_inline bool jvm_through_native(struct walk *w)
 		w->at = w->fp + 16;
 		w->pc = frame[1];
 		w->fp = frame[0];
-		if (jvm_in_code(&w->p->jvm, w->pc))
+		if (jvm_in_code(w->p, w->pc))
 			return true;
 	}
 	return false;
 }
 
-static __always_inline bool jvm_start(struct walk *w, struct task_struct *task)
+static __always_inline void jvm_start(struct walk *w)
 {
 #ifdef bpf_target_x86
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
 
 	w->pc = BPF_CORE_READ(regs, ip);
 	w->at = BPF_CORE_READ(regs, sp);
@@ -475,22 +485,21 @@ static __always_inline bool jvm_start(struct walk *w, struct task_struct *task)
 	w->back = BPF_CORE_READ(regs, ax);
 	w->back_sp = BPF_CORE_READ(regs, r13);
 #endif
-	w->leaf = jvm_in_code(&w->p->jvm, w->pc);
-	w->outside = !w->leaf;
-	return w->leaf;
+	w->leaf = jvm_in_code(w->p, w->pc);
+	w->outside = w->leaf ? INSIDE : OUTSIDE;
 }
 
 /* The thread runs C++, of the VM's or of a library's: where it left Java. */
-static __always_inline bool jvm_left(struct walk *w, struct vm_thread *t, struct task_struct *task)
+static __always_inline bool jvm_left(struct walk *w)
 {
-	__u64 sp = w->at, fp = w->fp, thread = jvm_thread(w, t, task);
+	__u64 sp = w->at, fp = w->fp, thread = jvm_thread(w);
 
 	w->at = sp;
 	w->fp = fp;
 	if (thread &&
 	    (jvm_anchor(w, thread + w->p->off[OFF_thread_anchor]) || jvm_through_native(w)))
 		return true;
-	jvm_thread_frame(w, task);
+	jvm_thread_frame(w);
 	return false;
 }
 

@@ -318,7 +318,9 @@ static __always_inline bool rb_start(struct walk *w)
 static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread *t,
 				       struct stack *to, struct task_struct *task, struct ids ids)
 {
-	struct walk w = { .p = p, .to = to, .tgid = ids.tgid, .tid = ids.tid };
+	struct walk w = {
+		.p = p, .to = to, .thread = t, .task = task, .tgid = ids.tgid, .tid = ids.tid
+	};
 	bool started = false;
 
 	to->count = to->flags = 0;
@@ -338,11 +340,8 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		if (started)
 			bpf_loop(STEPS, rb_step, &w, 0);
 	} else if (p->kind == VM_JVM) {
-		started = jvm_start(&w, task);
-		if (started)
-			bpf_loop(STEPS, jvm_step, &w, 0);
-		if (w.outside && jvm_left(&w, t, task))
-			bpf_loop(STEPS, jvm_step, &w, 0);
+		jvm_start(&w);
+		bpf_loop(STEPS, jvm_step, &w, 0);
 	}
 	/* In a JVM some instructions leave no way further out: cut, as the mark says. Without
 	 * any frame the time is nobody's. */
