@@ -3,7 +3,7 @@
 # Stock VMs: how far shares by samples are from what the programs measure
 # themselves, what sampling and exact calls cost them, and the price that is told.
 # Writes $B/bench/vms.json; tools/vms-md puts it into BENCHMARKS.md.
-#   tests/bench/vms.sh [PART...]     (root; parts: accuracy slowdown price peers; about 6 minutes)
+#   tests/bench/vms.sh [PART...]     (root; parts: accuracy slowdown price peers; about 9 minutes)
 # Tests wait for facts; here time itself is what is wanted, so there are sleeps.
 # shellcheck disable=SC2154 # start_app sets app_pid
 # shellcheck source=tests/stock/lib.sh
@@ -13,7 +13,7 @@ out=$B/bench/vms.json
 mkdir -p "$B/bench"
 [ -s "$out" ] || echo '{}' >"$out"
 SECONDS_EACH=${SECONDS_EACH:-10}
-ROUNDS=${ROUNDS:-4}
+ROUNDS=${ROUNDS:-8}
 JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
 java_app=(heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin)
 java_plugins "$T/java"
@@ -121,6 +121,7 @@ slowdown_of() { # VM WINDOW COMMAND...
 		before=$("$window" 0.7)
 		for _ in $(seq "$ROUNDS"); do
 			start_record "$T/a" "$app_pid" --hz $hz
+			"$window" 0.5 >"$T/first" # what it lets go of is seen by then
 			during=$("$window" 0.7)
 			finish rec INT
 			after=$("$window" 0.7)

@@ -84,7 +84,7 @@ for _ in $(seq 50); do
 done 2>/dev/null
 
 prometheus_port=
-if command -v prometheus >/dev/null; then
+if prometheus=$("$TOP/tools/install-prometheus" --find); then
 	cat >"$T/prometheus.yml" <<END
 global: { scrape_interval: 1s }
 scrape_configs:
@@ -98,9 +98,9 @@ END
 	done
 	prometheus_port=${free[0]} native_port=${free[1]}
 	# Beside it one that takes native histograms, and so the other form.
-	start native prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb.native" \
+	start native "$prometheus" --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb.native" \
 		--web.listen-address="127.0.0.1:$native_port" --log.level=warn --enable-feature=native-histograms
-	start prometheus prometheus --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
+	start prometheus "$prometheus" --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
 		--web.listen-address="127.0.0.1:$prometheus_port" --log.level=warn
 fi
 

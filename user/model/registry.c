@@ -6,6 +6,9 @@
 #include "model/snapshot.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,6 +293,11 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 		fold--;
 	}
 	s->proc_len = kept;
+#ifdef __GLIBC__
+	/* What was freed lies in thousands of holes between what lives on: without this
+	 * a watch over 20,000 processes held a quarter more than it used. */
+	malloc_trim(0);
+#endif
 	return 0;
 }
 

@@ -162,6 +162,12 @@ static int vm_begin(struct live *l, struct process *p, const struct vm_proc *pro
 	return vm_start(l->t, l->vm_hz, proc->flags & VM_LOOPS, walks, err);
 }
 
+/* No stack is looked at; without a loop, stays on the CPU hold the calls. */
+static u32 call_flags(u32 flags)
+{
+	return (flags & ~(u32)VM_WALK) | VM_CALLS | VM_BURSTS;
+}
+
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
@@ -193,7 +199,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = 0;
 	}
 	if (l->calls)
-		proc.flags = (proc.flags & ~(u32)VM_WALK) | VM_CALLS | VM_BURSTS;
+		proc.flags = call_flags(proc.flags);
 	service = serves(p->pid, &v);
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
@@ -226,15 +232,19 @@ void live_vm_fall_back(struct live *l, struct process *p)
 {
 	struct err ignored = { 0 };
 	struct vm_target v;
-	struct vm_proc proc;
+	struct vm_proc proc = { 0 };
+	bool walks;
 
 	if (vm_find(p->pid, &l->vm_cache, &v, &ignored))
 		return;
-	/* With exact calls nothing was looked at until now. */
-	if (!vm_layout(p->pid, &v, &proc, &ignored) &&
-	    !vm_begin(l, p, &proc, vm_walks(v.profile), &ignored) &&
-	    !vm_trace(l->t, p->pid, &proc, &ignored))
-		l->s.info.sampled |= vm_walks(v.profile);
+	walks = vm_walks(v.profile) && !l->calls;
+	if (!vm_layout(p->pid, &v, &proc, &ignored) || (l->calls && proc.kind != VM_NONE)) {
+		if (l->calls)
+			proc.flags = call_flags(proc.flags);
+		if (!vm_begin(l, p, &proc, walks, &ignored) &&
+		    !vm_trace(l->t, p->pid, &proc, &ignored))
+			l->s.info.sampled |= walks;
+	}
 	vm_target_free(&v);
 }
 
