@@ -357,26 +357,32 @@ static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, 
 	return 0;
 }
 
-SEC("?usdt")
-int vm_gc_begin(struct pt_regs *ctx)
+static __always_inline int gc_probe(struct pt_regs *ctx, bool begins, bool part)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct gc_stay *g;
 	struct ids ids;
+	__u16 epoch;
 
 	t = probed(ctx, &ids, &p);
-	return t ? gc_begin(t, &t->gc, gc_epoch) : 0;
+	if (!t)
+		return 0;
+	g = part ? &t->sweep : &t->gc;
+	epoch = part ? sweep_epoch : gc_epoch;
+	return begins ? gc_begin(t, g, epoch) : gc_end(t, g, epoch, ids, part);
+}
+
+SEC("?usdt")
+int vm_gc_begin(struct pt_regs *ctx)
+{
+	return gc_probe(ctx, true, false);
 }
 
 SEC("?usdt")
 int vm_gc_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	return t ? gc_end(t, &t->gc, gc_epoch, ids, 0) : 0;
+	return gc_probe(ctx, false, false);
 }
 
 /*
@@ -386,23 +392,13 @@ int vm_gc_end(struct pt_regs *ctx)
 SEC("?usdt")
 int vm_sweep_begin(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	return t ? gc_begin(t, &t->sweep, sweep_epoch) : 0;
+	return gc_probe(ctx, true, true);
 }
 
 SEC("?usdt")
 int vm_sweep_end(struct pt_regs *ctx)
 {
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	return t ? gc_end(t, &t->sweep, sweep_epoch, ids, 1) : 0;
+	return gc_probe(ctx, false, true);
 }
 
 /* ---- Children ---- */

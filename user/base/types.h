@@ -23,6 +23,12 @@ static inline u64 min_u64(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
+/* 0 where b is more. */
+static inline u64 less_u64(u64 a, u64 b)
+{
+	return a > b ? a - b : 0;
+}
+
 static inline u32 max_u32(u32 a, u32 b)
 {
 	return a > b ? a : b;

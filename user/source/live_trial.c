@@ -56,18 +56,13 @@ static int look(const struct live *l, struct trial_part *p, struct err *err)
 	return 0;
 }
 
-static u64 less(u64 a, u64 b)
-{
-	return a - min_u64(a, b);
-}
-
 /* A process that ended takes its time with it. */
 static void subtract(struct trial_part *p, const struct trial_part *first)
 {
 	u32 i;
 
 	p->wall_ns -= first->wall_ns;
-	p->cpu_ns = less(p->cpu_ns, first->cpu_ns);
+	p->cpu_ns = less_u64(p->cpu_ns, first->cpu_ns);
 	p->calls -= first->calls;
 	p->end_ns -= first->end_ns;
 	for (i = 0; i < TRIAL_WORKS; i++)
@@ -104,7 +99,7 @@ static int run(struct source *s, u64 ns, int stop_fd, struct trial_part *p, stru
 		u64 wanted = now + NSEC_PER_SEC / 20;
 
 		if (wanted > end && now < first.wall_ns + LONGER * ns &&
-		    less(cpu_of_all(l), first.cpu_ns) < ns / 2)
+		    less_u64(cpu_of_all(l), first.cpu_ns) < ns / 2)
 			end = wanted;
 		r = source_poll(s, (int)((end - now) / NSEC_PER_MSEC) + 1, stop_fd, take, &seen,
 				err);

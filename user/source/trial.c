@@ -15,12 +15,6 @@
 #define TRAP_APART 10
 #define WORK_TRAP_APART 4 /* beyond this the two ways contradict each other */
 
-/* A process that ended takes its time with it. */
-static u64 less(u64 a, u64 b)
-{
-	return a - min_u64(a, b);
-}
-
 /* Goes with the work: as many calls to one of them at both speeds. */
 static bool goes_with_calls(u64 half, u64 half_calls, u64 all, u64 all_calls)
 {
@@ -65,7 +59,7 @@ void trial_price(const struct trial_part *none, const struct trial_part *half,
 	to->traced_ns = all->cpu_ns / all->calls;
 	with = half->cpu_ns / half->calls;
 	trap = trap_ns + half->end_ns / half->calls;
-	to->bare_ns = less(with, trap);
+	to->bare_ns = less_u64(with, trap);
 	work = by_work(none, half, all);
 	if (work && work < to->bare_ns + with / WORK_TRAP_APART &&
 	    work + with / WORK_TRAP_APART > to->bare_ns) {
