@@ -154,7 +154,7 @@ static void of_a_long_path_the_end_is_shown(void **state)
 		"work (/srv/a-name-that-is-longer-than-all-the-room-that-is-left-for-the-path.php)",
 		1,
 		"    seen 1 time, 1 ns running: "
-		"work (/srv/a-name-that-is-longer-than-all-the-room-that-is-left\n");
+		"work (/srv/a-name-that-is-longer-than-all-the-room-that-is-left~\n");
 	assert_reads(NULL, 0, "    seen 1 time, 1 ns running: outside of any function\n");
 }
 
