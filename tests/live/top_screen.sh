@@ -319,7 +319,7 @@ C
 if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
 	: >"$T/hangs.out"
 	# On one CPU: a stay that moves is charged to nobody.
-	taskset -c 0 "$T/hangs" <"$T/hang" >"$T/hangs.out" &
+	"${ONE_CPU[@]}" "$T/hangs" <"$T/hang" >"$T/hangs.out" &
 	hangs_pid=$!
 	lib_pids+=("$hangs_pid")
 	exec 8>"$T/hang"
