@@ -131,6 +131,7 @@ lib_state() { # PID
 }
 
 # For programs whose spans must not change CPU, which on a busy machine they do.
+# shellcheck disable=SC2034 # for scripts that source this
 ONE_CPU=(taskset -c "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)")
 
 # Starts the demo host and waits until it is ready; host_pid.

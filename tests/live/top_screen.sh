@@ -272,6 +272,36 @@ check "it is coloured" grep -q "$(printf '\033')\\[38;5;" <(capture -e)
 key C-c
 check "^C ends it" until_seen 'STATUS 0'
 
+# ---- Parts by key: each lets go of one, and asks for it again ----
+
+terminal 120 40 "'$vmspan' top -p $host_pid -d 0.25 --no-config --exact"
+until_seen 'addon:tracker +' || not_ok "top --exact" "no table"
+key B
+check "B: the scheduler's record goes" until_seen 'what keeps threads off the CPU: not measured until the same key'
+check "B: the head says so" until_seen '^not measured: what keeps threads off the CPU for .*, and not now'
+key B
+check "B: it comes back" until_seen 'measuring what keeps threads off the CPU again'
+check "B: the head says for how long it was away" until_gone 'and not now'
+key P
+check "P: turns go" until_seen 'turns: not measured until the same key'
+check "P: the head says so" until_seen '^not measured: .*turns for .*, and not now'
+check "P: nothing is measured then" until_seen '^0 events/s'
+key P
+check "P: they come back" until_seen 'measuring turns again'
+check "P: figures move again" until_seen '^[1-9][0-9.]* events/s'
+key G
+check "G: collections cost nothing apart here" until_seen 'collections come with the turns here'
+key S
+check "S: nothing is sampled here" until_seen 'nothing is sampled here'
+key q
+until_seen 'STATUS 0' || not_ok "quit" "it runs on"
+terminal 120 40 "'$vmspan' top -p $host_pid -d 0.25 --no-config"
+until_seen 'addon:tracker +' || not_ok "top" "no table"
+key B
+check "B: without --exact: words" until_seen 'what keeps threads off the CPU takes --exact'
+key q
+until_seen 'STATUS 0' || not_ok "quit" "it runs on"
+
 # ---- Without colour, without UTF-8 ----
 
 terminal 120 40 "NO_COLOR=1 '$vmspan' top -p $host_pid -d 0.25 --no-config"
