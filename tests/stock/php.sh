@@ -27,25 +27,8 @@ zero='{"heavy":0,"middle":0,"light":0}'
 
 # ---- The built-in server ----
 
-# Port 0 is not offered: try some until one is free.
-start_server() { # WORD...: before the program
-	for port in 18231 18232 18233 18234 18235; do
-		start php "$@" $PHP -S "127.0.0.1:$port" -t "$T/www"
-		wait_line php 'started|Failed to listen' err | grep -q started && break
-	done
-}
-start_server env
-get() { # PATH
-	local fd line body=
-	exec {fd}<>"/dev/tcp/127.0.0.1/$port"
-	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&"$fd"
-	while IFS= read -r line <&"$fd"; do
-		body=$line
-	done
-	exec {fd}<&-
-	printf '%s\n' "$body"
-}
-get / >"$T/warm"
+serve_php "$T/www"
+get_php / >"$T/warm"
 # shellcheck disable=SC2154 # start sets php_pid
 # Requests that take 10 s of work; a second time if chance was against the first.
 for try in 1 2; do
@@ -54,7 +37,7 @@ for try in 1 2; do
 	count=0 used=0
 	while [ "$used" -lt 10000000000 ]; do
 		count=$((count + 1))
-		answer=$(get "/?n=$count")
+		answer=$(get_php "/?n=$count")
 		echo "$answer" >>"$T/used"
 		answer=${answer//[!0-9:]/}
 		IFS=: read -r _ _ h m l <<<"$answer"
@@ -70,7 +53,7 @@ json_eq "built-in server: the VM is known" "$T/a.json" '[.source.method, .proces
 check_shares "built-in server: 10 s at 99 Hz" "$T/a.json" plugin "$zero" "$(truth "$T/used")" 4
 check_ledger "built-in server" "$T/a.json"
 check_kill "PHP" "$php_pid"
-json_eq "and serves" <(get /) '.heavy > 0' true
+json_eq "and serves" <(get_php /) '.heavy > 0' true
 
 # ---- A request that began before the trace: its probe is never hit ----
 
@@ -101,7 +84,7 @@ chmod 777 "$T"
 mkfifo "$T/began"
 begin_endless() {
 	rm -f "$T/stop"
-	get /endless.php >"$T/endless" &
+	get_php /endless.php >"$T/endless" &
 	getter=$!
 	read -r -n 1 <"$T/began"
 }
@@ -122,7 +105,7 @@ start_record "$T/f" "$php_pid"
 : >"$T/stop"
 wait "$getter"
 eq "the request ends" "$(cat "$T/endless")" ended
-get / >"$T/warm"
+get_php / >"$T/warm"
 frames=$(grep -c '^php8.2 (' "$T/top.out")
 wait_lines top '^php8.2 \(' $((frames + 4))
 finish top INT
@@ -133,7 +116,7 @@ json_eq "and is an event again" "$T/f.json" '.events.count >= 1 and (.processes[
 
 # The same where each call is measured: there its stays on the CPU hold the calls.
 kill "$php_pid"
-start_server env USE_ZEND_DTRACE=1
+serve_php "$T/www" USE_ZEND_DTRACE=1
 begin_endless
 start top "$VMSPAN" top -p "$php_pid" -d 0.5 --exact-calls --yes
 check "exact calls of a request that began before: top says so" \

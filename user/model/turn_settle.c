@@ -154,19 +154,28 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
 }
 
-/* Where the event had no CPU, if no scheduler's record says it. */
-static u64 hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
+/* Where the event had no CPU, if no scheduler's record says it. Cycles. */
+struct away {
+	u64 moved; /* in stays that changed CPU: who does so has lost one */
+	u64 hole; /* in the only stay that is long enough for it */
+};
+
+static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 {
 	struct hole_room room = t->room;
-	u64 known, used;
+	u64 known, used, all;
 
 	if (t->exact || t->off || t->cpu_coarse || !wall || !cpu)
-		return 0;
+		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
+	all = own - min_u64(own, known);
+	if (t->moved)
+		return (struct away){ .moved = min_u64(all, t->moved) };
 	used = t->self + t->gc + t->blocked + t->moved + t->stale + t->lost;
 	/* What was in no stay is one more. */
 	hole_stay(&room, own - min_u64(own, used), t->hole_cycles);
-	return hole_find(own - min_u64(own, known), &room, t->hole_cycles);
+	return (struct away){ .hole = hole_find(all, known - min_u64(known, t->blocked), &room,
+						t->hole_cycles) };
 }
 
 /* A group's part of the event's CPU time, `on` cycles of the thread's. */
@@ -187,7 +196,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
-	u64 hole;
+	struct away away = { 0 };
 	u32 i;
 	int rc;
 
@@ -195,8 +204,9 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
 	if (rc)
 		return rc;
-	hole = out->discarded ? 0 : hole_in(t, own, wall, cpu);
-	active = own - min_u64(own, t->blocked) - hole;
+	if (!out->discarded)
+		away = away_in(t, own, wall, cpu);
+	active = own - min_u64(own, t->blocked) - away.hole - away.moved;
 	out->cpu_ns = cpu;
 	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
@@ -222,7 +232,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		if (t->exact && on)
 			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else
-			sh->cpu_ns = share_cpu(sh, hole, active, cpu);
+			sh->cpu_ns = share_cpu(sh, away.hole, active, cpu);
 		/* A call that is announced as blocking may have used the CPU. */
 		sh->cpu_ns = min_u64(sh->cpu_ns, sh->wall_ns + sh->preempted_ns);
 	}
