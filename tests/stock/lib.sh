@@ -179,3 +179,38 @@ check_kill() { # NAME PID
 	wait "$rec_pid" 2>/dev/null
 	check "$1: lives on when the tracer is killed" kill -0 "$2"
 }
+
+# PHP's own server on a folder; php_pid. Port 0 is not offered: some are tried.
+serve_php() { # FOLDER
+	for php_port in 18231 18232 18233 18234 18235; do
+		start php /usr/bin/php8.2 -S "127.0.0.1:$php_port" -t "$1"
+		wait_line php 'started|Failed to listen' err | grep -q started && return
+	done
+	not_ok "PHP's server" "no port is free"
+}
+
+# The last line that it answers.
+get_php() { # PATH
+	local fd line body=
+	exec {fd}<>"/dev/tcp/127.0.0.1/$php_port"
+	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&"$fd"
+	while IFS= read -r line <&"$fd"; do
+		body=$line
+	done
+	exec {fd}<&-
+	printf '%s\n' "$body"
+}
+
+# A PostgreSQL of its own in $T/pg, which psql then finds; server_pid.
+serve_postgres() {
+	# The server refuses to run as root.
+	local as=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+	PG=/usr/lib/postgresql/15/bin
+	chmod 711 "$T"
+	mkdir "$T/pg"
+	chown postgres "$T/pg"
+	"${as[@]}" env -C "$T/pg" $PG/initdb -D "$T/pg/data" -A trust >"$T/initdb" 2>&1
+	start server "${as[@]}" $PG/postgres -D "$T/pg/data" -c listen_addresses= -k "$T/pg" -c autovacuum=off
+	wait_line server 'ready to accept connections' err >/dev/null
+	export PGHOST=$T/pg PGUSER=postgres
+}

@@ -27,22 +27,8 @@ zero='{"heavy":0,"middle":0,"light":0}'
 
 # ---- The built-in server ----
 
-# Port 0 is not offered: try some until one is free.
-for port in 18231 18232 18233 18234 18235; do
-	start php $PHP -S "127.0.0.1:$port" -t "$T/www"
-	wait_line php 'started|Failed to listen' err | grep -q started && break
-done
-get() { # PATH
-	local fd line body=
-	exec {fd}<>"/dev/tcp/127.0.0.1/$port"
-	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&"$fd"
-	while IFS= read -r line <&"$fd"; do
-		body=$line
-	done
-	exec {fd}<&-
-	printf '%s\n' "$body"
-}
-get / >"$T/warm"
+serve_php "$T/www"
+get_php / >"$T/warm"
 # shellcheck disable=SC2154 # start sets php_pid
 # Requests that take 10 s of work; a second time if chance was against the first.
 for try in 1 2; do
@@ -51,7 +37,7 @@ for try in 1 2; do
 	count=0 used=0
 	while [ "$used" -lt 10000000000 ]; do
 		count=$((count + 1))
-		answer=$(get "/?n=$count")
+		answer=$(get_php "/?n=$count")
 		echo "$answer" >>"$T/used"
 		answer=${answer//[!0-9:]/}
 		IFS=: read -r _ _ h m l <<<"$answer"
@@ -67,7 +53,7 @@ json_eq "built-in server: the VM is known" "$T/a.json" '[.source.method, .proces
 check_shares "built-in server: 10 s at 99 Hz" "$T/a.json" plugin "$zero" "$(truth "$T/used")" 4
 check_ledger "built-in server" "$T/a.json"
 check_kill "PHP" "$php_pid"
-json_eq "and serves" <(get /) '.heavy > 0' true
+json_eq "and serves" <(get_php /) '.heavy > 0' true
 
 # ---- A request that began before the trace: its probe is never hit ----
 
@@ -92,7 +78,7 @@ echo "ended\n";
 END
 chmod 777 "$T"
 mkfifo "$T/began"
-get /endless.php >"$T/endless" &
+get_php /endless.php >"$T/endless" &
 getter=$!
 read -r -n 1 <"$T/began"
 start_record "$T/e" "$php_pid"
@@ -111,7 +97,7 @@ start_record "$T/f" "$php_pid"
 : >"$T/stop"
 wait "$getter"
 eq "the request ends" "$(cat "$T/endless")" ended
-get / >"$T/warm"
+get_php / >"$T/warm"
 frames=$(grep -c '^php8.2 (' "$T/top.out")
 wait_lines top '^php8.2 \(' $((frames + 4))
 finish top INT

@@ -10,18 +10,7 @@ if [ ! -x $PG/postgres ] || [ ! -x $PG/pgbench ]; then
 	skip "PostgreSQL" "no $PG: tools/install-deps --vms"
 	exit 0
 fi
-# The server refuses to run as root.
-chmod 711 "$T"
-mkdir "$T/pg"
-chown postgres "$T/pg"
-as() {
-	setpriv --reuid=postgres --regid=postgres --clear-groups env -C "$T/pg" "$@"
-}
-as $PG/initdb -D "$T/pg/data" -A trust >"$T/initdb" 2>&1
-start server setpriv --reuid=postgres --regid=postgres --clear-groups $PG/postgres -D "$T/pg/data" \
-	-c listen_addresses= -k "$T/pg" -c autovacuum=off
-wait_line server 'ready to accept connections' err >/dev/null
-export PGHOST=$T/pg PGUSER=postgres
+serve_postgres
 psql -q postgres -c 'create database bench'
 $PG/pgbench -i -q bench 2>"$T/init"
 

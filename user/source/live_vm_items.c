@@ -6,6 +6,7 @@
  */
 #include "source/live_vm_int.h"
 
+#include "attach/vm.h"
 #include "probe/vm.h"
 
 #include <ctype.h>
@@ -284,6 +285,8 @@ static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 
 	if (count > VM_FRAMES)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	if (!(w->flags & SAMPLE_OFF))
+		vm_looked(l->t, w->cpu);
 	r->flags = w->flags;
 	if (j)
 		count = jvm_frames(j, w->frames, count, r->frames, &r->flags);
