@@ -188,9 +188,9 @@ check_kill() { # NAME PID
 }
 
 # PHP's own server on a folder; php_pid. Port 0 is not offered: some are tried.
-serve_php() { # FOLDER
+serve_php() { # FOLDER [NAME=VALUE...]: of its environment
 	for php_port in 18231 18232 18233 18234 18235; do
-		start php /usr/bin/php8.2 -S "127.0.0.1:$php_port" -t "$1"
+		start php env "${@:2}" /usr/bin/php8.2 -S "127.0.0.1:$php_port" -t "$1"
 		wait_line php 'started|Failed to listen' err | grep -q started && return
 	done
 	not_ok "PHP's server" "no port is free"

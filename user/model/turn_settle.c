@@ -141,6 +141,25 @@ static void share_sum(struct share *sh)
 	sh->spans = sh->stayed + sh->moved + sh->stale;
 }
 
+/* Its wall, and what of it is not its own code, with self_ns known. own 0: nothing of
+ * the event is believed. */
+static void share_times(struct share *sh, u64 own, u64 wall)
+{
+	u64 inside = sh->self_ns;
+
+	sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+	if (!own)
+		return;
+	/* Around lost or forged records a group's stays may overlap. */
+	sh->gc_ns = min_u64(scale(min_u64(sh->gc, own), wall, own), wall - inside);
+	inside += sh->gc_ns;
+	sh->blocked_ns = min_u64(scale(min_u64(sh->blocked, own), wall, own), wall - inside);
+	inside += sh->blocked_ns;
+	sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
+	/* Rounding may give a part a ns more than the whole has. */
+	sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
+}
+
 /* Less than this the two clocks may differ by: their reads, interrupts. */
 #define STOLEN_NS 100000
 
@@ -218,17 +237,10 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	shares_self(t, own, wall, t->off && own && !out->discarded);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
-		u64 inside;
 
-		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+		share_times(sh, out->discarded ? 0 : own, wall);
 		if (out->discarded || !own)
 			continue;
-		sh->gc_ns = scale(min_u64(sh->gc, own), wall, own);
-		sh->blocked_ns = scale(min_u64(sh->blocked, own), wall, own);
-		sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
-		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
-		/* Rounding may give a part a ns more than the whole has. */
-		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
 		if (t->exact && on)
 			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else
