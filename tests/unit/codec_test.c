@@ -265,7 +265,7 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 
 static void any_items_come_back(void **state)
 {
-	u64 base = (u64)time(NULL), seed;
+	u64 base = 1, seed; /* the same every time: fuzzers look further */
 	const char *given = getenv("SEED");
 	struct buf data = { 0 };
 	int round, i;
