@@ -150,10 +150,15 @@ start_host() { # ARGUMENT...
 # work of others does not keep from the CPU, where that right can be had. What vmspan
 # cannot know apart from a group's own time would be theirs.
 start_host_first() { # ARGUMENT...
-	local first=()
+	local first=(env)
 	! chrt --fifo 1 true 2>/dev/null || first=(chrt --fifo 1)
-	start host ${first+"${first[@]}"} "$HOST" "$@"
+	start host "${first[@]}" "$HOST" "$@"
 	wait_line host '^ready ' >/dev/null
+}
+
+# In a subshell. On one CPU: outside of exact mode a stay that moves is charged to nobody.
+on_one_cpu() { # COMMAND...
+	exec taskset -c "$(taskset -cp "$BASHPID" | sed 's/.* \([0-9]*\).*/\1/')" "$@"
 }
 
 # What else has to be done at the end: a script defines it anew.
@@ -169,8 +174,8 @@ lib_end() {
 	done
 	wait 2>/dev/null
 	rm -rf "$T"
-	[ $rc = 0 ] && [ $lib_failed -gt 0 ] && rc=1
-	exit $rc
+	[ "$rc" = 0 ] && [ $lib_failed -gt 0 ] && rc=1
+	exit "$rc"
 }
 trap lib_end EXIT
 trap 'exit 130' INT TERM

@@ -320,8 +320,7 @@ int main(void)
 C
 if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
 	: >"$T/hangs.out"
-	# On one CPU: a stay that moves is charged to nobody.
-	taskset -c "$(taskset -cp $$ | sed 's/.* \([0-9]*\).*/\1/')" "$T/hangs" <"$T/hang" >"$T/hangs.out" &
+	on_one_cpu "$T/hangs" <"$T/hang" >"$T/hangs.out" &
 	hangs_pid=$!
 	lib_pids+=("$hangs_pid")
 	exec 8>"$T/hang"
