@@ -63,7 +63,7 @@ finish host TERM
 
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
 mkfifo "$T/go"
-on_one_cpu "$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
+"${ONE_CPU[@]}" "$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
 churn_pid=$!
 lib_pids+=("$churn_pid")
 exec 7>"$T/go"
