@@ -17,22 +17,24 @@ static inline u32 depth_of(u64 shape)
 struct stay {
 	u32 level; /* spans at depth d lie inside events that began at depth d */
 	u32 inner; /* records inside it */
-	u32 open_len; /* levels that stay open */
+	struct records_open *below; /* the level that stays open */
 	bool parent; /* something has completed above its level since */
 	u64 first; /* then: where the first of that began */
 };
 
-static inline __attribute__((always_inline)) struct stay stay_of(const struct records_thread *t,
+static inline __attribute__((always_inline)) struct stay stay_of(struct records_thread *t,
 								 u64 shape, const bool span)
 {
 	bool event = !span && (shape & 0xff) == VMSPAN_EVENT;
-	struct stay s = { .level = depth_of(shape) * 2 + !event,
+	struct stay s = { .level = depth_of(shape) * 2 + 1 + !event,
 			  .inner = t->loose,
-			  .open_len = t->open_len };
+			  .below = &t->open[t->open_len] };
 
-	for (; s.open_len && t->open[s.open_len - 1].level > s.level; s.parent = true) {
-		s.first = t->open[--s.open_len].begin;
-		s.inner += t->open[s.open_len].count;
+	/* It ends at open[0], whose level is 0. */
+	for (; s.below->level > s.level; s.below--) {
+		s.parent = true;
+		s.first = s.below->begin;
+		s.inner += s.below->count;
 	}
 	return s;
 }
@@ -41,18 +43,18 @@ static inline __attribute__((always_inline)) struct stay stay_of(const struct re
 static inline __attribute__((always_inline)) void
 stay_done(struct records_thread *t, const struct stay *s, u64 begin, u64 end)
 {
-	u32 len = s->open_len;
+	struct records_open *o = s->below;
 
 	t->end = end;
 	t->loose = 0;
-	if (len && t->open[len - 1].level == s->level) {
-		t->open[len - 1].count += s->inner + 1;
+	if (o->level == s->level) {
+		o->count += s->inner + 1;
 	} else {
-		if (len == RECORDS_OPEN)
-			len = 0;
-		t->open[len++] = (struct records_open){ s->level, s->inner + 1, begin };
+		if (o == &t->open[RECORDS_OPEN])
+			o = t->open;
+		*++o = (struct records_open){ s->level, s->inner + 1, begin };
 	}
-	t->open_len = (u16)len;
+	t->open_len = (u32)(o - t->open);
 }
 
 #endif

@@ -14,8 +14,8 @@
 /* What is known about the numbers of one place. */
 struct place {
 	s64 mean; /* in 1/16 */
-	u16 size; /* mean bit length of the distances, in 1/16 */
-	u16 count; /* numbers seen, up to PLACE_SEEN */
+	u32 size; /* mean bit length of the distances, in 1/16 */
+	u32 count; /* numbers seen, up to PLACE_SEEN */
 };
 
 enum {
@@ -132,13 +132,13 @@ static inline __attribute__((always_inline)) void place_learn(struct place *p, s
 		p->count++;
 	}
 	p->mean = (s64)((u64)p->mean + (u64)by);
-	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 3));
+	p->size += length * 2 - (p->size + 7) / 8;
 }
 
 static inline void place_begin(struct place *p, s64 distance, unsigned int length)
 {
 	p->mean = (s64)((u64)p->mean + (u64)distance * 16);
-	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 1));
+	p->size += length * 8 - (p->size + 1) / 2;
 	p->count = 1;
 }
 
