@@ -190,8 +190,8 @@ static struct vmspan_head head_of(u64 shape)
 /* How much of a record is what was expected. */
 enum form {
 	FORM_PLAIN, /* all but its times, and they are whole */
-	FORM_REST, /* all but its times */
-	FORM_MOVED, /* it runs elsewhere, or in something else */
+	FORM_AHEAD, /* the same, but that a reading is a cycle ahead of its step */
+	FORM_MOVED, /* it runs elsewhere, in something else, or by another counter */
 	FORM_RAW, /* it is not coded */
 };
 
@@ -205,7 +205,7 @@ CODE void form_put(struct bits_out *b, enum form form)
 CODE enum form form_get(struct bits_in *b)
 {
 	return bits_get(b, 1)   ? FORM_PLAIN
-	       : bits_get(b, 1) ? FORM_REST
+	       : bits_get(b, 1) ? FORM_AHEAD
 	       : bits_get(b, 1) ? FORM_MOVED
 				: FORM_RAW;
 }
@@ -230,54 +230,64 @@ CODE struct times stay_times(const struct records *r, const struct records_threa
 }
 
 /* Of a stay that is not whole. */
-CODE_RARE void stay_rests(const struct steps *steps, const struct records_thread *t,
-			  const struct stay *s, u64 begin, u64 end, struct times *n)
+CODE struct times stay_rests(const struct steps *steps, const struct records_thread *t,
+			     const struct stay *s, u64 begin, u64 end)
 {
+	struct times n = { 0 };
+	u64 v[2];
+
 	if (s->parent)
-		n->rest[0] = -steps_nearest(steps, s->first - begin, &n->v[0]);
+		n.rest[0] = -steps_nearest(steps, s->first - begin, &v[0]);
 	else
-		n->rest[0] = steps_nearest(steps, begin - t->end, &n->v[0]);
-	n->rest[1] = steps_nearest(steps, end - (s->parent ? t->end : begin - (u64)n->rest[0]),
-				   &n->v[1]);
+		n.rest[0] = steps_nearest(steps, begin - t->end, &v[0]);
+	n.rest[1] =
+		steps_nearest(steps, end - (s->parent ? t->end : begin - (u64)n.rest[0]), &v[1]);
+	n.v[0] = v[0];
+	n.v[1] = v[1];
+	return n;
 }
 
 /*
- * Readings that come right behind others are a cycle ahead of their step, for
- * no two are equal: two bits say which. True unless both are, or a rest is
- * another: then it is another CPU's counter.
+ * A reading that comes right behind another is a cycle ahead of its step, for
+ * no two are equal. 1: the first is, 2: the second, 3: both; 0: it is more
+ * than that.
  */
-CODE bool code_rests(struct records *r, struct coder *c, const bool writing, struct times *n)
+CODE u32 times_ahead(const struct times *n)
 {
-	u64 ahead = 0;
-	u32 i;
+	return (u64)n->rest[0] <= 1 && (u64)n->rest[1] <= 1 ? (u32)n->rest[0] | (u32)n->rest[1] << 1
+							    : 0;
+}
 
-	if (writing) {
-		if ((u64)n->rest[0] <= 1 && (u64)n->rest[1] <= 1)
-			ahead = (u64)n->rest[0] | (u64)n->rest[1] << 1;
-		bits_put(&c->out, ahead, 2);
-	} else {
-		ahead = bits_get(&c->in, 2);
+/*
+ * What the form leaves to be said of the rests. True if what follows goes by the
+ * steps of before: both times ahead, or any other rest, are another counter's.
+ */
+CODE bool code_rests(struct records *r, struct coder *c, const bool writing, enum form form,
+		     struct times *n)
+{
+	u32 ahead, i;
+
+	if (form == FORM_AHEAD) {
+		ahead = times_ahead(n);
+		if (writing)
+			bits_put(&c->out, ahead, 2);
+		else
+			ahead = (u32)bits_get(&c->in, 2);
 		n->rest[0] = ahead & 1;
-		n->rest[1] = (s64)(ahead >> 1);
+		n->rest[1] = ahead >> 1;
+		return ahead != 3;
 	}
-	for (i = 0; !ahead && i < ARRAY_SIZE(n->rest); i++) {
+	if (form == FORM_PLAIN || flag(c, writing, writing && n->whole)) {
+		n->rest[0] = n->rest[1] = 0;
+		return true;
+	}
+	for (i = 0; i < ARRAY_SIZE(n->rest); i++) {
 		u64 v = (u64)n->rest[i];
 
 		number_rare(r, c, writing, KIND_REST, 0, &v);
 		n->rest[i] = (s64)v;
 	}
-	return ahead == 1 || ahead == 2;
-}
-
-/* The rests where the form may have some. Are the steps as they were? */
-CODE bool code_whole(struct records *r, struct coder *c, const bool writing, enum form form,
-		     struct times *n)
-{
-	if (form == FORM_PLAIN || (form == FORM_MOVED && flag(c, writing, writing && n->whole))) {
-		n->rest[0] = n->rest[1] = 0;
-		return true;
-	}
-	return code_rests(r, c, writing, n);
+	return false;
 }
 
 CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c,
@@ -289,15 +299,14 @@ CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c
 
 	number_pair(r, c, writing, s->parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, shape + before * 7,
 		    n->v);
-	same = code_whole(r, c, writing, form, n);
-	if (writing && form == FORM_PLAIN) {
-		stay_done(t, s, *begin, *end);
-		return;
-	}
-	from = r->steps.step * n->v[0];
-	from = s->parent ? s->first - from : t->end + from;
-	to = r->steps.step * n->v[1] + (s->parent ? t->end : from);
-	if (!writing) {
+	same = code_rests(r, c, writing, form, n);
+	if (writing) {
+		from = *begin - (u64)n->rest[0];
+		to = *end - (u64)n->rest[1];
+	} else {
+		from = r->steps.step * n->v[0];
+		from = s->parent ? s->first - from : t->end + from;
+		to = r->steps.step * n->v[1] + (s->parent ? t->end : from);
 		*begin = from + (u64)n->rest[0];
 		*end = to + (u64)n->rest[1];
 	}
@@ -359,7 +368,7 @@ CODE void code_mark(struct records *r, struct records_thread *t, struct coder *c
 	bool same;
 
 	number(r, c, writing, KIND_MARK_GAP, shape + before * 7, &n->v[0]);
-	same = code_whole(r, c, writing, form, n);
+	same = code_rests(r, c, writing, form, n);
 	if (form == FORM_MOVED || (shape & 0xff) == VMSPAN_VALUE)
 		number(r, c, writing, KIND_MARK_VALUE, shape, &v);
 	at = t->end + r->steps.step * n->v[0];
@@ -540,9 +549,7 @@ static struct times record_times(const struct records *r, const struct records_t
 		return n;
 	}
 	n = stay_times(r, t, s, begin, end);
-	if (!n.whole)
-		stay_rests(&r->steps, t, s, begin, end, &n);
-	return n;
+	return n.whole ? n : stay_rests(&r->steps, t, s, begin, end);
 }
 
 CODE void code_fields(struct records *r, struct records_thread *t, struct coder *c,
@@ -605,21 +612,27 @@ CODE void record_learn(struct records *r, struct records_thread *t, u64 *far, u1
 CODE bool span_write(struct records *r, struct records_thread *t, struct coder *c,
 		     const union record *u)
 {
+	const struct vmspan_span *span = &u->span;
 	u64 shape = u->words[0];
 	struct stay s;
 	struct times n;
 
 	if ((shape & 0xffff) != SPAN_SHAPE || shape != *shape_far(&r->shapes, t->recent) ||
-	    !span_plain(&u->span, t))
+	    !span_plain(span, t))
 		return false;
 	s = stay_of(t, shape, true);
-	n = stay_times(r, t, &s, u->span.begin, u->span.end);
+	n = stay_times(r, t, &s, span->begin, span->end);
+	if (!n.whole) {
+		n = stay_rests(&r->steps, t, &s, span->begin, span->end);
+		if (!times_ahead(&n))
+			return false;
+	}
+	flag(c, true, n.whole);
 	if (!n.whole)
-		return false;
-	flag(c, true, true);
+		shape_put_far(&c->out);
 	/* Nothing is stored through it while writing: it may be read only. */
-	code_span(r, t, c, true, FORM_PLAIN, shape, t->recent[0], &s, &n,
-		  (struct vmspan_span *)&u->span);
+	code_span(r, t, c, true, n.whole ? FORM_PLAIN : FORM_AHEAD, shape, t->recent[0], &s, &n,
+		  (struct vmspan_span *)(uintptr_t)span);
 	record_done(t, shape);
 	return true;
 }
@@ -638,9 +651,15 @@ CODE_RARE struct coder record_write(struct records *r, struct records_thread *t,
 	if (shape_coded(shape) && record_regular(u)) {
 		s = stay_of(t, shape, false);
 		n = record_times(r, t, &s, u);
-		form = !record_plain(u, t, shape) ? FORM_MOVED : n.whole ? FORM_PLAIN : FORM_REST;
+		form = !record_plain(u, t, shape) ? FORM_MOVED
+		       : n.whole                  ? FORM_PLAIN
+		       : times_ahead(&n)          ? FORM_AHEAD
+						  : FORM_MOVED;
 	}
-	if (flag(&c, true, form == FORM_PLAIN && shape == *far) == 0) {
+	flag(&c, true, form == FORM_PLAIN && shape == *far);
+	if (form == FORM_AHEAD && shape == *far) {
+		shape_put_far(&c.out);
+	} else if (form != FORM_PLAIN || shape != *far) {
 		shape_put(&r->shapes, &c.out, near, shape);
 		if (shape_coded(shape))
 			form_put(&c.out, form);
@@ -683,19 +702,18 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 	u64 before = t->recent[0], shape;
 	u64 *far = shape_far(&r->shapes, t->recent);
 	u16 *near = shape_near(&r->shapes, t->recent);
-	bool expected = flag(c, false, 0);
 	enum form form = FORM_PLAIN;
-	struct times n;
+	struct times n = { 0 };
 	struct stay s;
 
-	shape = expected ? *far : shape_get(&r->shapes, &c->in, near);
-	if (!shape_coded(shape)) {
-		form = FORM_RAW;
-		if (expected)
-			return -EBADMSG;
-	} else if (!expected) {
-		form = form_get(&c->in);
+	shape = *far;
+	if (!flag(c, false, 0)) {
+		form = FORM_AHEAD;
+		if (!shape_get(&r->shapes, &c->in, near, &shape))
+			form = shape_coded(shape) ? form_get(&c->in) : FORM_RAW;
 	}
+	if (form != FORM_RAW && !shape_coded(shape))
+		return -EBADMSG;
 	*size = (u32)(shape >> 8 & 0xff) * VMSPAN_SLOT;
 	if (!*size || *size > room || c->in.bad)
 		return -EBADMSG;

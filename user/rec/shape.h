@@ -15,7 +15,7 @@ enum {
 	SHAPES = 4096, /* remembered in a chunk */
 	SHAPES_FAR = 4096,
 	SHAPES_NEAR = 1024,
-	SHAPES_AFTER = 15, /* remembered of what followed one */
+	SHAPES_AFTER = 14, /* remembered of what followed one */
 };
 
 struct shapes {
@@ -87,7 +87,7 @@ enum {
 	SHAPE_FIRST, /* of those that followed */
 	SHAPE_SECOND,
 	SHAPE_LISTED, /* then 0 and its number less 1, or 1 and the shape */
-	SHAPE_LATER, /* then 0: the third, or 1 and two bits */
+	SHAPE_LATER, /* then 0: the third, or 1 and two or three bits */
 };
 
 static inline void shape_put(struct shapes *s, struct bits_out *b, const u16 *near, u64 shape)
@@ -114,13 +114,22 @@ static inline void shape_put(struct shapes *s, struct bits_out *b, const u16 *ne
 	}
 }
 
-static inline u64 shape_get(struct shapes *s, struct bits_in *b, const u16 *near)
+/* The far guess after all, but a time is ahead of its step. */
+static inline void shape_put_far(struct bits_out *b)
+{
+	bits_put(b, SHAPE_LATER | 12 | (SHAPES_AFTER - 7) << 4, 7);
+}
+
+/* True: it was shape_put_far(), *shape is left as it is. */
+static inline bool shape_get(struct shapes *s, struct bits_in *b, const u16 *near, u64 *shape)
 {
 	u64 at = bits_get(b, 2);
 
 	if (at == SHAPE_LISTED) {
-		if (bits_get(b, 1))
-			return bits_get_word(b);
+		if (bits_get(b, 1)) {
+			*shape = bits_get_word(b);
+			return false;
+		}
 		at = bits_get(b, bit_length(s->len));
 	} else {
 		if (at == SHAPE_LATER) {
@@ -128,12 +137,13 @@ static inline u64 shape_get(struct shapes *s, struct bits_in *b, const u16 *near
 			if (bits_get(b, 1))
 				at = bits_get(b, 1) ? 7 + bits_get(b, 3) : 3 + bits_get(b, 2);
 		}
+		if (at == SHAPES_AFTER)
+			return true;
 		at = near[at] - 1u;
 	}
-	if (at < s->len)
-		return s->shape[at];
-	b->bad = true;
-	return 0;
+	b->bad |= at >= s->len;
+	*shape = at < s->len ? s->shape[at] : 0;
+	return false;
 }
 
 #endif
