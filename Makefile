@@ -252,4 +252,4 @@ clean:
 
 include tools/install.mk
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -130,6 +130,10 @@ lib_state() { # PID
 	sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null
 }
 
+# For programs whose spans must not change CPU, which on a busy machine they do.
+# shellcheck disable=SC2034 # for scripts that source this
+ONE_CPU=(taskset -c "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)")
+
 # Starts the demo host and waits until it is ready; host_pid.
 start_host() { # ARGUMENT...
 	start host "$HOST" "$@"

@@ -31,6 +31,7 @@ said "no arguments" "usage: vmspan COMMAND"
 check_status "--version" 0 "$VMSPAN" --version
 eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
 check_status "--help" 0 "$VMSPAN" --help
+eq "help: the same" "$("$VMSPAN" help)" "$("$VMSPAN" --help)"
 commands=$(sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p' "$T/out")
 eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat watch export-metrics serve list doctor "
 for command in $commands; do
@@ -38,7 +39,9 @@ for command in $commands; do
 	eq "$command --help: on stdout alone" "$(head -n 1 "$T/out" | cut -d ' ' -f 1-3) $(wc -c <"$T/err")" \
 		"usage: vmspan $command 0"
 	eq "$command --help: at most 80 columns" "$(awk 'length > 80' "$T/out")" ""
+	eq "help $command: the same" "$("$VMSPAN" help "$command")" "$(cat "$T/out")"
 done
+check_status "help of nothing known" 2 "$VMSPAN" help recrod
 
 # ---- Bad usage ----
 
@@ -119,9 +122,13 @@ if [ -x "$maker" ]; then
 	eq "export to /dev/full: status" $rc 1
 	said "export to /dev/full" "No space left on device"
 	check_status "watch: alerts of other causes" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms
-	check "watch: says why none is shown" grep -q "none is shown: .*--all-causes" "$T/err"
+	check "watch: says why some are not shown" grep -q "^not shown: .*--all-causes" "$T/err"
+	printf '[watch]\nthreshold = *=1h\n' >"$T/rules.conf"
+	check_status "watch: a rule of the configuration" 0 "$VMSPAN" watch "$T/basic.vmspan" --all-causes --config "$T/rules.conf"
+	eq "watch: it holds" "$(cat "$T/out")" ""
+	check_status "watch: one of the command line" 0 "$VMSPAN" watch "$T/basic.vmspan" --all-causes --config "$T/rules.conf" --threshold '*=1ms'
+	check "watch: that one holds over it" test -s "$T/out"
 	# A pipe that nobody writes to: neither is waited for.
-	mkfifo "$T/pipe"
 	check_status "report of a pipe" 1 timeout 20 "$VMSPAN" report "$T/pipe"
 	check "report of a pipe: words" grep -q "it is not a regular file" "$T/err"
 	if [ "$(id -u)" = 0 ]; then

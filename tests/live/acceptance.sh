@@ -7,7 +7,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-start_host --demo
+start host "${ONE_CPU[@]}" "$HOST" --demo
+wait_line host '^ready ' >/dev/null
 start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms -n 6
 check_status "recording beside it" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 2s -q
 finish stat

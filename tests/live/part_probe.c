@@ -3,6 +3,7 @@
  * A trace of libvmspan that does what it is told, a line a task:
  *
  *   on PART, off PART   asks for a part of the trace, lets go of it
+ *   listen, unlisten N  comes to hear of alerts, goes; N counts them from 1
  *   poll                takes in what there is
  *   json                the report so far, in a line
  *   stop                ends the trace
@@ -28,6 +29,13 @@ static int report(struct libvmspan *t)
 	return text ? 0 : -1;
 }
 
+static int hear(void *ctx, const struct libvmspan_alert *a)
+{
+	(void)ctx;
+	(void)a;
+	return 0;
+}
+
 static int task(struct libvmspan *t, const char *line)
 {
 	char what[16] = "";
@@ -37,6 +45,10 @@ static int task(struct libvmspan *t, const char *line)
 	sscanf(line, "%15s %u", what, &part);
 	if (!strcmp(what, "on") || !strcmp(what, "off"))
 		return libvmspan_part(t, part, what[1] == 'n');
+	if (!strcmp(what, "listen"))
+		return libvmspan_listen(t, NULL, hear, NULL) > 0 ? 0 : -1;
+	if (!strcmp(what, "unlisten"))
+		return libvmspan_unlisten(t, part);
 	if (!strcmp(what, "json"))
 		return report(t);
 	if (!strcmp(what, "stop"))
@@ -50,7 +62,7 @@ static int task(struct libvmspan *t, const char *line)
 int main(int argc, char **argv)
 {
 	u32 pid = argc > 1 ? (u32)atoi(argv[1]) : 0;
-	struct trace_config c = { .live = { .pids = &pid, .pid_count = 1 } };
+	struct trace_config c = { .live = { .pids = &pid, .pid_count = 1 }, .alerts = true };
 	struct err e = { 0 };
 	struct libvmspan *t;
 	char line[80];

@@ -75,6 +75,28 @@ target probe "$T/part_probe" "$steady_pid" "without=$TURNS"
 tell steady "event 10"
 eq "turns: never asked for, never attached" "$(state "$steady_pid")$(look '[.spans, .not_measured[0].now]')" "${untouched}[0,true]"
 dismiss probe
+
+# ---- Who listens for alerts needs turns ----
+target probe "$T/part_probe" "$steady_pid" "without=$TURNS"
+eq "listeners: none, and nothing is traced" "$(part poll; state "$steady_pid")" "ok
+$untouched"
+eq "listeners: two come" "$(part listen; part listen; part poll)" "ok
+ok
+ok"
+eq "listeners: for them it is" "$(state "$steady_pid")" "$traced"
+tell steady "event 10"
+eq "listeners: one who is not there cannot go" "$(part "unlisten 3")" "-2 "
+eq "listeners: one goes" "$(part "unlisten 1"; part poll)" "ok
+ok"
+tell steady "event 20"
+eq "listeners: the other is enough" "$(look .spans)$(state "$steady_pid")" "30$traced"
+eq "listeners: the last one goes" "$(part "unlisten 2"; part poll)" "ok
+ok"
+eq "listeners: nothing is traced any more" "$(state "$steady_pid")$(links 'flush|armed|armed_multi')" "${untouched}0"
+before=$(runs 'flush|armed|armed_multi')
+tell steady "event 1000"
+eq "listeners: no program runs" "$(runs 'flush|armed|armed_multi')$(look .spans)" "${before}30"
+dismiss probe
 dismiss steady
 
 # ---- Conventional probes ----

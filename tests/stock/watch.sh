@@ -1,25 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Alerts of a stock VM: the package that holds the loop is named, and no other, with
-# the stacks that say where; a dump gives the same again.
+# Alerts of stock VMs: the package, plugin or statement that holds the turn is named, and
+# no other, with the stacks that say where; a dump gives the same again.
 # shellcheck disable=SC2154 # the helpers set their variables
 # shellcheck source=tests/stock/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# alerts NAME GROUP FUNCTION: what watch and the replay of its dump have said.
-alerts() {
-	json_eq "$1: that package, and no other" <(jq -s . "$T/watch.out") \
+# named NAME GROUP: what watch has said, and what it says of the dump again.
+named() {
+	json_eq "$1: that group, and no other" <(jq -s . "$T/watch.out") \
 		'[length >= 3, (map(.group) | unique)]' "[true,[\"$2\"]]"
 	json_eq "$1: about as long as it was" <(jq -s . "$T/watch.out") \
 		'all(.[]; .total_ns > 150000000 and .total_ns < 5000000000 and .threshold_ns == 64000000)' true
-	json_eq "$1: the stacks say where" <(jq -s . "$T/watch.out") \
-		"all(.[]; .stacks | length > 0 and (map(select(.frames[0] | tostring | contains(\"$3\"))) | length) > 0)" true
 	json_eq "$1: the event's ledger sums" <(jq -s . "$T/watch.out") 'all(.[].event; (.ledger | add) == .wall_ns)' true
 	dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | head -n 1)
 	check "$1: a dump" test -s "$dump"
 	check_status "$1: the dump replayed" 0 "$VMSPAN" watch "$dump" --json
 	eq "$1: the same alerts as live" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out" | head -n 3)" \
 		"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/watch.out" | head -n 3)"
+}
+stacks_say() { # NAME FUNCTION
+	json_eq "$1: the stacks say where" <(jq -s . "$T/watch.out") \
+		"all(.[]; .stacks | length > 0 and (map(select(.frames[0] | tostring | contains(\"$2\"))) | length) > 0)" true
 }
 watch() { # PID
 	start watch "$VMSPAN" watch -p "$1" --json --dump "$T/dumps" --before 1h --after 1h --ring 64M
@@ -38,8 +40,47 @@ if [ -x $PYTHON ]; then
 	ask hold 3 >/dev/null
 	wait_lines watch '^\{' 3
 	finish watch INT
-	alerts CPython package:heavy inner
+	named CPython package:heavy
+	stacks_say CPython inner
 	kill "$app_pid"
 else
 	skip "CPython" "no $PYTHON: tools/install-deps --vms"
+fi
+
+PHP=/usr/bin/php8.2
+if [ -x $PHP ]; then
+	for n in heavy middle light; do
+		mkdir -p "$T/www/wp-content/plugins/$n"
+		sed "s/NAME/$n/g" "$APPS/plugin.php" >"$T/www/wp-content/plugins/$n/$n.php"
+	done
+	cp "$APPS/slow.php" "$T/www/index.php"
+	serve_php "$T/www"
+	get_php / >"$T/warm"
+	watch "$php_pid"
+	for path in / '/?slow' / '/?slow' '/?slow'; do
+		eq "PHP: $path is served" "$(get_php "$path")" answer
+	done
+	wait_lines watch '^\{' 3
+	finish watch INT
+	named PHP plugin:heavy
+	stacks_say PHP heavy_inner
+	finish php INT
+else
+	skip "PHP" "no $PHP: tools/install-deps --vms"
+fi
+
+if [ -x /usr/lib/postgresql/15/bin/postgres ]; then
+	serve_postgres
+	psql -q postgres -c 'create database shop'
+	watch "$server_pid"
+	for _ in 1 2 3; do
+		psql -q postgres -c 'select 1' >"$T/quick"
+		psql -q shop -c 'select sum(i) from generate_series(1, 3000000) i' >"$T/slow"
+	done
+	wait_lines watch '^\{' 3
+	finish watch INT
+	named PostgreSQL 'tenant:shop SELECT'
+	finish server INT
+else
+	skip "PostgreSQL" "no postgres: tools/install-deps --vms"
 fi

@@ -4,12 +4,14 @@
 #include "alert_rig.h"
 
 static struct alert last; /* its strings live as long as the model */
+static char last_text[512];
 
 static int keep(void *ctx, const struct alert *a)
 {
 	(void)ctx;
 	last = *a;
 	last.tree = NULL;
+	alert_sentence(last_text, sizeof(last_text), a);
 	return 0;
 }
 
@@ -63,6 +65,79 @@ static void in_exact_mode_the_system_is_no_cause(void **state)
 	turn(&r, 1000 * MS, IN_SHOP, 126 * MS);
 	assert_int_equal(alerts_flush(r.a), 0);
 	assert_int_equal(last.cause, CAUSE_OWN);
+	rig_close(&r);
+}
+
+static struct model_share share(const char *group, u64 wall, u64 cpu, u64 blocked)
+{
+	return (struct model_share){ .group = group,
+				     .wall_ns = wall,
+				     .cpu_ns = cpu,
+				     .blocked_ns = blocked,
+				     .self_ns = wall };
+}
+
+/* What is left of the outer group without the inner one: `cpu` and `blocked` of 80 ms. */
+static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
+{
+	const struct model_thread thread = { .pid = SIM_PID, .name = "t", .process = "p" };
+	const struct model_share shares[] = {
+		share("package:app", 300 * MS, 90 * MS + cpu, blocked),
+		share("package:heavy", 220 * MS, 90 * MS, 0),
+	};
+	const struct model_event e = { .thread = &thread,
+				       .label = "",
+				       .begin_ns = 1000 * MS,
+				       .end_ns = 1300 * MS,
+				       .cpu_ns = 90 * MS + cpu,
+				       .shares = shares,
+				       .share_count = 2 };
+	struct rig r;
+
+	watch(&r, "package:app");
+	alerts_exact(r.a, exact);
+	assert_int_equal(alerts_observer.event(r.a, &e), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	rig_close(&r);
+	return last.cause;
+}
+
+/* On a busy machine the outer group is off the CPU for long, too: of what it did besides,
+ * only what it is to blame for counts. */
+static void a_busy_machine_does_not_make_the_caller_the_cause(void **state)
+{
+	(void)state;
+	assert_int_equal(outer_cause(20 * MS, 0, false), CAUSE_INNER);
+	assert_int_equal(outer_cause(20 * MS, 43 * MS, false), CAUSE_INNER);
+	assert_int_equal(outer_cause(20 * MS, 44 * MS, false), CAUSE_OWN);
+	assert_int_equal(outer_cause(64 * MS, 0, false), CAUSE_OWN);
+	assert_int_equal(outer_cause(20 * MS, 0, true), CAUSE_OWN);
+}
+
+/* Nobody reads of time off the CPU that it was "its own code". */
+static void the_sentence_says_how_long_it_had_the_cpu(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	watch(&r, "page:shop");
+	r.s->cpu_scale = 50;
+	turn(&r, 1000 * MS, IN_SHOP, 126 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(last_text,
+			    "page:shop held host (100)'s loop for 126 ms; its thread had "
+			    "the CPU for 63.0 ms of it, else it waited or others ran");
+	turn(&r, 2000 * MS, IN_SHOP, 130 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(last_text,
+			    "page:shop held host (100)'s loop for 130 ms, 100 % of it in its "
+			    "own code; its thread had the CPU for 65.0 ms of it");
+	r.s->cpu_scale = 75;
+	turn(&r, 3000 * MS, IN_SHOP, 130 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(last_text,
+			    "page:shop held host (100)'s loop for 130 ms, 100 % of it in its "
+			    "own code");
 	rig_close(&r);
 }
 
@@ -291,6 +366,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocked_time_is_no_fault_of_the_system),
 		cmocka_unit_test(in_exact_mode_the_system_is_no_cause),
+		cmocka_unit_test(a_busy_machine_does_not_make_the_caller_the_cause),
+		cmocka_unit_test(the_sentence_says_how_long_it_had_the_cpu),
 		cmocka_unit_test(half_of_a_container_is_enough),
 		cmocka_unit_test(the_longest_wait_since_the_last_alert_is_kept),
 		cmocka_unit_test(the_past_is_in_order),

@@ -124,11 +124,46 @@ static void stacks_are_bounded(void **state)
 	stacks_free(&s);
 }
 
+/* What a stack with this one frame reads like. */
+static void assert_reads(const char *frame, u32 depth, const char *text)
+{
+	struct model_sample x = {
+		.frames = &frame, .groups = &frame, .count = depth, .weight_ns = 1
+	};
+	struct stacks s = { 0 };
+	struct out o;
+
+	out_open_memory(&o);
+	assert_int_equal(stacks_add(&s, &x), 0);
+	stacks_text(&o, &s, 3);
+	out_write(&o, "", 1);
+	assert_string_equal((const char *)o.buf.data, text);
+	out_close(&o);
+	stacks_free(&s);
+}
+
+/* The file's own name stands at the end of a path, and that is where it is not cut. */
+static void of_a_long_path_the_end_is_shown(void **state)
+{
+	(void)state;
+	assert_reads("work (/srv/app/a.php)", 1,
+		     "    seen 1 time, 1 ns running: work (/srv/app/a.php)\n");
+	assert_reads("work (/srv/www/htdocs/example.org/wp-content/plugins/heavy/lib/heavy.php)", 1,
+		     "    seen 1 time, 1 ns running: work (.../plugins/heavy/lib/heavy.php)\n");
+	assert_reads(
+		"work (/srv/a-name-that-is-longer-than-all-the-room-that-is-left-for-the-path.php)",
+		1,
+		"    seen 1 time, 1 ns running: "
+		"work (/srv/a-name-that-is-longer-than-all-the-room-that-is-left~\n");
+	assert_reads(NULL, 0, "    seen 1 time, 1 ns running: outside of any function\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_the_event_are_evidence),
 		cmocka_unit_test(stacks_are_bounded),
+		cmocka_unit_test(of_a_long_path_the_end_is_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,12 +200,46 @@ static void what_the_sdk_dropped_is_a_loss(void **state)
 	plain_event(r.s, 4100, 100, 2); /* runs inside of the other one */
 	sim_leave(r.s, 4300);
 	sim_event_end(r.s, 4300);
+	rig_look(&r, 6, 10);
 	plain_event(r.s, 5000, 100, 1);
-	snap = rig_look(&r, 6, 12);
+	snap = rig_look(&r, 10, 12);
 	assert_int_equal(snap->losses.records[LOSS_TRUNCATED], 5 + 7);
 	/* The two that may have lost something; none of those after. */
 	assert_int_equal(snap->events.incomplete, 1 + 2);
 	assert_int_equal(snap->events.count, 6);
+	rig_close(&r);
+}
+
+/* Outside of events a batch holds many stays, and any of them may lack what was dropped;
+ * and so may the one under way at its end, which comes later. */
+static void outside_of_events_any_may_lack_what_was_dropped(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	sim_enter(r.s, 900, 1, VMSPAN_SPAN);
+	sim_leave(r.s, 950);
+	rig_look(&r, 0, 1);
+	r.s->too_deep = 1;
+	for (i = 1; i < 4; i++) {
+		sim_enter(r.s, 1000 * i, 1, VMSPAN_SPAN);
+		sim_leave(r.s, 1000 * i + 100);
+	}
+	sim_enter(r.s, 5000, 1, VMSPAN_SPAN);
+	sim_enter(r.s, 5100, 2, VMSPAN_SPAN);
+	sim_leave(r.s, 5200);
+	snap = rig_look(&r, 1, 5);
+	assert_int_equal(snap->events.count, 4);
+	assert_int_equal(snap->events.incomplete, 3);
+	sim_leave(r.s, 5300);
+	sim_enter(r.s, 6000, 1, VMSPAN_SPAN);
+	sim_leave(r.s, 6100);
+	snap = rig_look(&r, 5, 7);
+	assert_int_equal(snap->events.implicit, 6);
+	assert_int_equal(snap->events.incomplete, 4);
 	rig_close(&r);
 }
 
@@ -321,6 +355,7 @@ int main(void)
 		cmocka_unit_test(an_event_from_before_the_first_batch_lacks_data),
 		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),
 		cmocka_unit_test(what_the_sdk_dropped_is_a_loss),
+		cmocka_unit_test(outside_of_events_any_may_lack_what_was_dropped),
 		cmocka_unit_test(losses_of_a_trace_before_are_not_ours),
 		cmocka_unit_test(a_stay_shorter_than_what_is_in_it_is_discarded),
 		cmocka_unit_test(what_ended_when_it_began_is_not_in_it),

@@ -284,7 +284,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 20);
+	assert_int_equal(blocks, 22);
 }
 
 int main(void)

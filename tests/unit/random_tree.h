@@ -118,6 +118,12 @@ static u64 off_under(const struct tree *t, int i, bool preempted)
 	return sum;
 }
 
+/* Events proper, and stays outside of any. */
+static bool is_event(const struct node *n)
+{
+	return !n->type || n->parent < 0;
+}
+
 static inline void slow_answer(const struct tree *t, enum nested_mode mode, struct answer *a)
 {
 	int i;
@@ -130,8 +136,10 @@ static inline void slow_answer(const struct tree *t, enum nested_mode mode, stru
 		u64 self = node_self(t, i) - waited - preempted;
 		bool stale = n->nested_inside && mode == NESTED_DROP;
 
-		a->l.event_wall_ns += n->type ? 0 : n->end - n->begin - under(t, i, 0);
-		a->events += !n->type;
+		if (is_event(n)) {
+			a->l.event_wall_ns += n->end - n->begin - under(t, i, 0);
+			a->events++;
+		}
 		a->l.preempted_ns += preempted;
 		a->l.native_ns += preempted;
 		a->l.blocked_ns += waited;
@@ -161,8 +169,10 @@ static inline void slow_answer(const struct tree *t, enum nested_mode mode, stru
 				continue;
 			a->preempted[g] += off_under(t, i, true);
 			a->wall[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true);
-			a->cpu[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true) -
-				     off_under(t, i, false);
+			/* Nobody has read the thread's clock outside of events. */
+			if (n->event >= 0)
+				a->cpu[g] += n->end - n->begin - under(t, i, 0) -
+					     off_under(t, i, true) - off_under(t, i, false);
 			a->blocked[g] += under(t, i, VMSPAN_BLOCK) + off_under(t, i, false);
 			a->gc[g] += under(t, i, VMSPAN_GC);
 		}
@@ -279,7 +289,10 @@ static inline struct tree *random_tree(struct sim *s, struct sim *sched, unsigne
 	if (sched)
 		sim_off(sched, 900, 900, VMSPAN_OFF_START);
 	while (t->len < 150)
-		make_event(&mk, 0);
+		if (random() % 6)
+			make_event(&mk, 0);
+		else
+			make_stay(&mk, VMSPAN_SPAN, 0);
 	return t;
 }
 

@@ -13,6 +13,9 @@ struct seen_event {
 
 struct seen_events {
 	struct seen_event by_iteration[4096];
+	struct seen_event implicit[4096]; /* by their end, which is unlike any other's */
+	u64 implicit_end[4096];
+	u32 implicit_len;
 	u32 pid; /* only of this process; 0: all */
 };
 
@@ -39,9 +42,54 @@ static inline u64 digest_event(const struct model_event *e)
 
 static inline void seen_add(struct seen_events *seen, const struct model_event *e)
 {
-	if (e->thread->pid == seen->pid && e->iteration < ARRAY_SIZE(seen->by_iteration))
-		seen->by_iteration[e->iteration] =
-			(struct seen_event){ !e->incomplete, digest_event(e) };
+	const struct seen_event one = { !e->incomplete, digest_event(e) };
+
+	if (e->thread->pid != seen->pid)
+		return;
+	if (!e->implicit && e->iteration < ARRAY_SIZE(seen->by_iteration)) {
+		seen->by_iteration[e->iteration] = one;
+	} else if (e->implicit && seen->implicit_len < ARRAY_SIZE(seen->implicit)) {
+		seen->implicit_end[seen->implicit_len] = e->end_ns;
+		seen->implicit[seen->implicit_len++] = one;
+	}
+}
+
+static inline bool seen_same(const struct seen_event *part, const struct seen_event *whole)
+{
+	return whole->complete && whole->digest == part->digest;
+}
+
+struct seen_sums {
+	u32 complete, incomplete;
+	bool wrong; /* one passes for complete and is not what it was in the whole */
+};
+
+/* Adds up what became of the events of `whole` when parts of it were missing. */
+static inline void seen_compare(const struct seen_events *part, const struct seen_events *whole,
+				struct seen_sums *sums)
+{
+	u32 i, k = 0;
+
+	for (i = 1; i < ARRAY_SIZE(part->by_iteration); i++) {
+		const struct seen_event *e = &part->by_iteration[i];
+
+		sums->complete += e->complete;
+		sums->incomplete += !e->complete && e->digest;
+		sums->wrong |= e->complete && !seen_same(e, &whole->by_iteration[i]);
+	}
+	for (i = 0; i < part->implicit_len; i++) {
+		const struct seen_event *e = &part->implicit[i];
+
+		sums->complete += e->complete;
+		sums->incomplete += !e->complete;
+		if (!e->complete)
+			continue;
+		while (k < whole->implicit_len && whole->implicit_end[k] < part->implicit_end[i])
+			k++;
+		sums->wrong |= k == whole->implicit_len ||
+			       whole->implicit_end[k] != part->implicit_end[i] ||
+			       !seen_same(e, &whole->implicit[k]);
+	}
 }
 
 #endif

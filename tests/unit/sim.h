@@ -149,7 +149,7 @@ static inline void sim_define(struct model *m, u32 pid, u8 type, u32 id, u8 kind
 }
 
 /* Records [from, to) as one batch. */
-static inline int sim_batch(const struct sim *s, struct model *m, u32 pid, u32 from, u32 to)
+static inline struct item sim_item(const struct sim *s, u32 pid, u32 from, u32 to)
 {
 	u32 begin = s->at[from], end = to < s->records ? s->at[to] : s->slots;
 	struct item it = { .type = ITEM_BATCH };
@@ -167,6 +167,13 @@ static inline int sim_batch(const struct sim *s, struct model *m, u32 pid, u32 f
 		.unmatched = s->unmatched,
 		.in_mark = s->in_mark,
 	};
+	return it;
+}
+
+static inline int sim_batch(const struct sim *s, struct model *m, u32 pid, u32 from, u32 to)
+{
+	struct item it = sim_item(s, pid, from, to);
+
 	return model_item(m, &it);
 }
 

@@ -7,34 +7,21 @@
 # shellcheck source=tests/viewers/common.bash
 . "$(dirname "$0")/common.bash"
 
-need speedscope "$VIEWERS/speedscope/dist/release/index.html"
+speedscope=$VIEWERS/speedscope/dist/release/index.html
+library=$VIEWERS/playwright/index.mjs
+need speedscope "$speedscope"
+need "a browser's driver" "$library" "$NODE"
 browser=$(command -v chromium) || need Chromium /usr/bin/chromium
 
-# Opens a file in the view with a table; $T/dom is the page then.
-open_file() { # FILE [SECONDS]
-	local page=$VIEWERS/speedscope/dist/release/index.html
-	{
-		printf 'speedscope.loadFileFromBase64("%s", "' "$(basename "$1")"
-		base64 -w0 "$1"
-		printf '")\n'
-	} >"$T/profile.js"
-	rm -rf "$T/browser"
-	timeout -k 5 "${2:-60}" "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-		--disable-background-networking --disable-component-update --disable-sync \
-		--user-data-dir="$T/browser" --allow-file-access-from-files --virtual-time-budget=20000 \
-		--window-size=1400,4000 --dump-dom "file://$page#localProfilePath=$T/profile.js&view=sandwich" \
-		>"$T/dom" 2>"$T/viewer.err"
+# Notes what the table must show, see speedscope.mjs: rows are lines of tabs on stdin.
+expect_rows() { # NAME FILE TITLE [FRAMES]
+	jq -Rn --arg name "$1" --arg file "$2" --arg title "$3" --arg frames "${4-}" '{name: $name,
+		file: $file, title: $title, rows: [inputs | split("\t")]} + if $frames == "" then {} else {frames: $frames} end' -c >>"$T/checks"
 }
 
-title() {
-	grep -o '<title>[^<]*' "$T/dom" | head -n 1 | cut -c 8-
-}
-
-# The rows of the table: total, self, name; without the percents.
-rows() {
-	sed 's/<script.*<\/script>//g; s/<[^>]*>/\n/g' "$T/dom" | grep . |
-		sed -n '/^Symbol Name$/,$p' | sed 1d | grep -v '^ *$' | paste -d '\t' - - - |
-		sed -E 's/ \((&lt;)?[0-9.]+%\)//g' | LC_ALL=C sort
+expect_title() { # NAME FILE TITLE
+	jq -cn --arg name "$1" --arg file "$2" --arg title "$3" \
+		'{name: $name, file: $file} + if $title == "" then {} else {title: $title} end' >>"$T/checks"
 }
 
 # Times as speedscope writes them.
@@ -59,30 +46,38 @@ totals() { # NAME PID
 make_recordings || not_ok "make recordings" "$?"
 for name in $recordings; do
 	figures "$name" && export_to "$name" speedscope "$T/$name.speedscope.json" || continue
-	open_file "$T/$name.speedscope.json"
-	eq "$name: loads" "$(title)" "$name.vmspan - speedscope"
+	expect_title "$name: loads" "$T/$name.speedscope.json" "$name.vmspan - speedscope"
 done
 for name in basic lossy one; do
-	open_file "$T/$name.speedscope.json"
-	eq "$name: totals by frame" "$(rows)" "$(totals $name 1000)"
+	totals "$name" 1000 >"$T/totals"
+	check "$name: there are totals" test -s "$T/totals"
+	expect_rows "$name: totals by frame" "$T/$name.speedscope.json" "$name.vmspan - speedscope" \
+		<"$T/totals"
 done
 
 export_to basic collapsed "$T/basic.collapsed.txt"
-open_file "$T/basic.collapsed.txt"
-eq "collapsed: loads" "$(title)" "basic.collapsed.txt - speedscope"
 eq "collapsed: all time is there" "$(awk '{ s += $NF } END { print s }' "$T/basic.collapsed.txt")" \
 	"$(jq .events.wall_ns "$T/basic.json")"
-eq "collapsed: totals by group" "$(rows | grep -P '\t(addon|page|plugin):' | cut -f 2,3)" \
-	"$(jq -r '.groups[] | select(.kind != "top") | "\(.self_ns)\t\(.name)"' "$T/basic.json" |
-		sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' | LC_ALL=C sort)"
+expect_rows "collapsed: totals by group" "$T/basic.collapsed.txt" "basic.collapsed.txt - speedscope" \
+	'^(addon|page|plugin):' < <(
+	jq -r '.groups[] | select(.kind != "top") | "\(.self_ns)\t\(.name)"' "$T/basic.json" |
+		sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta')
 
 export_to big speedscope "$T/big.speedscope.json"
-open_file "$T/big.speedscope.json" 240
-eq "3 M spans: loads" "$(title)" "big.vmspan - speedscope"
+expect_title "3 M spans: loads" "$T/big.speedscope.json" "big.vmspan - speedscope"
 
 # The checks above can fail: a stay that does not end is refused.
 echo '{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"evented",
 	"name":"x","unit":"none","startValue":0,"endValue":9,"events":[{"type":"O","frame":0,"at":1}]}],
 	"shared":{"frames":[{"name":"a"}]}}' >"$T/open.json"
-open_file "$T/open.json" 20
-eq "an open stay would be seen" "$(title)" speedscope
+expect_title "an open stay would be seen" "$T/open.json" ""
+
+timeout -k 5 1200 "$NODE" tests/viewers/speedscope.mjs "$library" "$browser" "$speedscope" "$T" \
+	<"$T/checks" >"$T/looks" 2>"$T/node.err"
+case $? in
+0 | 1) ;;
+*) not_ok "speedscope" "the browser did not end well: $(head -c 2000 "$T/node.err")" ;;
+esac
+cat "$T/looks"
+lib_failed=$((lib_failed + $(grep -c '^not ok' "$T/looks")))
+eq "every profile was looked at" "$(grep -c '^\(not \)\?ok' "$T/looks")" "$(wc -l <"$T/checks")"

@@ -5,6 +5,7 @@
 
 #include "attach/tracer.h"
 #include "attach/tsc.h"
+#include "attach/vm_timers.h"
 
 #include <bpf/libbpf.h>
 
@@ -18,11 +19,12 @@ struct tracer {
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
 	bool has_multi; /* the kernel has uprobe_multi links: armed_multi is loaded */
 	bool multi; /* the carrier is loaded for one; perf events are not permitted */
-	/* See vm.c: births and ends; scheduler and loops; timers. */
+	/* See vm.c: births and ends; scheduler and loops. */
 	struct vm_links {
 		struct bpf_link **links; /* owned */
 		u32 count;
-	} vm_life, vm_run, vm_ticks;
+	} vm_life, vm_run;
+	struct vm_timers vm_timers;
 	bool vm_running, vm_loops, vm_walks; /* what vm_start() has started */
 	bool sched_on; /* the scheduler is being recorded */
 };

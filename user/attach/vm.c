@@ -7,14 +7,13 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[17])
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[19])
 {
 	size_t n = 0;
 
@@ -28,6 +27,8 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[17]
 	list[n++] = s->progs.vm_req_begin;
 	list[n++] = s->progs.vm_req_end;
 	list[n++] = s->progs.vm_status;
+	list[n++] = s->progs.vm_commit;
+	list[n++] = s->progs.vm_rollback;
 	list[n++] = s->progs.vm_stall_begin;
 	list[n++] = s->progs.vm_stall_end;
 	list[n++] = s->progs.vm_gc_begin;
@@ -70,7 +71,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[17];
+	struct bpf_program *list[19];
 	size_t i;
 
 	vm_programs(t->skel, list);
@@ -107,34 +108,6 @@ static int attach_one(struct vm_links *to, struct bpf_program *p, const char *wh
 	return keep(to, link);
 }
 
-/* A CPU that is not there has no timer. */
-static int start_timer(struct tracer *t, int cpu, u32 hz, struct err *err)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.size = sizeof(attr),
-		.sample_period = NSEC_PER_SEC / hz,
-		.exclude_idle = 1,
-	};
-	struct bpf_link *link;
-	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		return errno == ENODEV || errno == ENXIO
-			       ? 0
-			       : kernel_error(err, -errno, "starting a timer for looks at stacks");
-	link = bpf_program__attach_perf_event(t->skel->progs.walk_tick, fd);
-	if (!link) {
-		int r = -errno;
-
-		close(fd);
-		return kernel_error(err, r, "starting a timer for looks at stacks");
-	}
-	/* The link owns the event now. */
-	return keep(&t->vm_ticks, link);
-}
-
 int vm_watch_life(struct tracer *t, struct err *err)
 {
 	const struct vmspan_bpf *s = t->skel;
@@ -144,15 +117,6 @@ int vm_watch_life(struct tracer *t, struct err *err)
 		r = attach_one(&t->vm_life, s->progs.vm_exec, "watching processes start", err);
 	if (!r && t->children)
 		r = attach_one(&t->vm_life, s->progs.vm_fork, "watching processes start", err);
-	return r;
-}
-
-static int start_timers(struct tracer *t, u32 hz, struct err *err)
-{
-	int cpu, cpus = libbpf_num_possible_cpus(), r = 0;
-
-	for (cpu = 0; cpu < cpus && !r; cpu++)
-		r = start_timer(t, cpu, hz, err);
 	return r;
 }
 
@@ -173,7 +137,7 @@ int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
 		t->vm_loops = !r;
 	}
 	if (!r && walk && !t->vm_walks) {
-		r = start_timers(t, hz, err);
+		r = vm_timers_start(&t->vm_timers, s->progs.walk_tick, hz, err);
 		t->vm_walks = !r;
 	}
 	return r;
@@ -191,7 +155,7 @@ bool vm_stop_walks(struct tracer *t)
 {
 	bool had = t->vm_walks;
 
-	let_go(&t->vm_ticks);
+	vm_timers_stop(&t->vm_timers);
 	t->vm_walks = false;
 	return had;
 }
@@ -204,6 +168,16 @@ bool vm_pause(struct tracer *t)
 	let_go(&t->vm_run);
 	t->vm_running = t->vm_loops = false;
 	return had;
+}
+
+void vm_looked(struct tracer *t, u32 cpu)
+{
+	vm_timers_looked(&t->vm_timers, cpu);
+}
+
+void vm_vary(struct tracer *t, u64 now_ns)
+{
+	vm_timers_vary(&t->vm_timers, now_ns);
 }
 
 void vm_forget_gc(struct tracer *t)
@@ -263,6 +237,8 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 		[VM_REQUEST_BEGIN] = t->skel->progs.vm_req_begin,
 		[VM_REQUEST_END] = t->skel->progs.vm_req_end,
 		[VM_STATUS] = t->skel->progs.vm_status,
+		[VM_COMMIT] = t->skel->progs.vm_commit,
+		[VM_ROLLBACK] = t->skel->progs.vm_rollback,
 		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
 		[VM_STALL_END] = t->skel->progs.vm_stall_end,
 		[VM_CALL_BEGIN] = t->skel->progs.vm_call_begin,

@@ -26,6 +26,10 @@ int vm_watch_life(struct tracer *t, struct err *err);
  * pays for nothing. 0 or negative errno.
  */
 int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err);
+/* A look at a stack on that CPU was taken in. */
+void vm_looked(struct tracer *t, u32 cpu);
+/* After records were taken in: the timers' periods are drawn anew (vm_timers.h). */
+void vm_vary(struct tracer *t, u64 now_ns);
 /* The timers go, until vm_start() wants them again; true: there were some. */
 bool vm_stop_walks(struct tracer *t);
 /* The scheduler and the loops are not watched either. */

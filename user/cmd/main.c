@@ -65,6 +65,14 @@ static int unknown_command(const char *word)
 	return say_error(&e);
 }
 
+/* 'vmspan help [COMMAND]', as git and perf have it. */
+static int help_on(const char *word)
+{
+	const struct command *c = command_find(word);
+
+	return c ? c->run(2, (char *[]){ (char *)word, "--help", NULL }) : unknown_command(word);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
@@ -79,7 +87,9 @@ int main(int argc, char **argv)
 		out_close(&o);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+	if (!strcmp(argv[1], "help") && argc > 2)
+		return help_on(argv[2]);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return print_help();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return print_version();

@@ -206,21 +206,35 @@ char *libvmspan_json(const struct libvmspan_snapshot *w)
 
 /* ---- Alerts ---- */
 
-static int tell(void *ctx, const struct alert *a)
+/* Made once, however many listen. NULL: no memory. */
+static const char *json_of(struct libvmspan *t, const struct alert *a)
 {
-	struct listening *l = ctx;
-	struct alert_extra x = { .real_ns = a->event.end_ns + (u64)l->trace->real_offset };
-	char sentence[512], *text;
+	struct alert_extra x = { .real_ns = a->event.end_ns + (u64)t->real_offset };
 	struct json j;
 	struct out o;
-	int rc;
 
+	if (t->json && t->json_of == a->id)
+		return t->json;
 	out_open_memory(&o);
 	json_open(&j, &o);
 	alert_json(&j, a, &x);
-	text = text_of(&o);
-	if (!text)
+	free(t->json);
+	t->json = text_of(&o);
+	t->json_of = a->id;
+	return t->json;
+}
+
+static int tell(void *ctx, const struct alert *a)
+{
+	struct listening *l = ctx;
+	struct libvmspan *t = l->trace;
+	const char *json = json_of(t, a);
+	char sentence[512];
+	int rc;
+
+	if (!json)
 		return -ENOMEM;
+	t->telling++;
 	rc = l->fn(l->ctx, &(struct libvmspan_alert){
 				   .group = a->group,
 				   .process = a->process,
@@ -238,9 +252,9 @@ static int tell(void *ctx, const struct alert *a)
 				   .event_end_ns = a->event.end_ns,
 				   .cause = alert_cause_name(a->cause),
 				   .sentence = alert_sentence(sentence, sizeof(sentence), a),
-				   .json = text,
+				   .json = json,
 			   });
-	free(text);
+	t->telling--;
 	return rc;
 }
 
@@ -259,11 +273,29 @@ int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_
 		return rc;
 	}
 	t->listening = l;
+	if (t->live)
+		live_part_get(t->source, TRACE_TURNS);
 	return (int64_t)l->id;
 }
 
-/* The entry stays until the trace goes: it may be the one that is being told. */
 int libvmspan_unlisten(struct libvmspan *t, int64_t listener)
 {
-	return listener > 0 ? listen_remove(alerts_listeners(t->alerts), (u64)listener) : -ENOENT;
+	struct listening **at = &t->listening, *l;
+	int rc = listener > 0 ? listen_remove(alerts_listeners(t->alerts), (u64)listener) : -ENOENT;
+
+	while (!rc && (l = *at)) {
+		if (l->id != (u64)listener) {
+			at = &l->next;
+			continue;
+		}
+		*at = l->next;
+		l->next = t->left;
+		t->left = l;
+		break;
+	}
+	if (!rc && t->live)
+		live_part_put(t->source, TRACE_TURNS);
+	if (!t->telling)
+		listening_free(&t->left);
+	return rc;
 }

@@ -146,7 +146,9 @@ struct libvmspan_alert {
 typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
 
 /* Hears of alerts of the groups that match, of all with glob NULL; whether they
- * exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. */
+ * exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. Of a live
+ * trace each listener asks for LIBVMSPAN_TURNS as long as it is there. May be called,
+ * as may libvmspan_unlisten(), by a listener that is being told. */
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx);
 /* -ENOENT: there is no such listener. */
 int libvmspan_unlisten(struct libvmspan *t, int64_t listener);

@@ -73,19 +73,26 @@ struct libvmspan *trace_open(const struct trace_config *c, struct err *err)
 	return NULL;
 }
 
+void listening_free(struct listening **list)
+{
+	struct listening *l;
+
+	while ((l = *list)) {
+		*list = l->next;
+		free(l);
+	}
+}
+
 void libvmspan_free(struct libvmspan *t)
 {
-	struct listening *l, *next;
-
 	if (!t)
 		return;
 	alerts_free(t->alerts);
 	model_free(t->model);
 	source_free(t->source);
-	for (l = t->listening; l; l = next) {
-		next = l->next;
-		free(l);
-	}
+	listening_free(&t->listening);
+	listening_free(&t->left);
+	free(t->json);
 	free(t);
 }
 

@@ -32,8 +32,8 @@ static inline void hole_add(struct hole_room *to, const struct hole_room *r)
 	to->count += r->count;
 }
 
-/* Of `all` cycles without a CPU in an event whose stays had this room, those that are
- * known to lie in one stay: the only one that had room. Else 0. */
-u64 hole_find(u64 all, const struct hole_room *room, u64 hole_cycles);
+/* Of `all` cycles without a CPU in an event that ran for `ran` cycles and whose stays
+ * had this room, those that are known to lie in one stay: all or none. */
+u64 hole_find(u64 all, u64 ran, const struct hole_room *room, u64 hole_cycles);
 
 #endif

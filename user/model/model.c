@@ -127,11 +127,12 @@ static void turn_done(struct model *m, struct stream *st, struct turn *t)
 }
 
 /*
- * Event `iteration` has ended inside `parent`, so every event that began
- * after it, and if there is no parent every other one, has ended too: their
- * own records are missing.
+ * Event `iteration` (0: a stay outside of all events) has ended inside `parent`, so every
+ * event that began after it, and if nothing is around it every other one, has ended too:
+ * their own records are missing.
  */
-static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32 parent)
+static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32 parent,
+			  bool outermost)
 {
 	u32 i;
 	int rc;
@@ -139,7 +140,7 @@ static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32
 	for (i = st->turn_len; i--;) {
 		struct turn *t = st->turns[i];
 
-		if (!t->iteration || (parent && t->iteration <= iteration))
+		if (!t->iteration ? !outermost : parent && t->iteration <= iteration)
 			continue;
 		rc = t->closed ? model_settle(m, st, t, NULL, true) : 0;
 		if (rc)
@@ -147,6 +148,17 @@ static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32
 		turn_done(m, st, t);
 	}
 	return 0;
+}
+
+/* Does what ends here lack spans that were left out? */
+static bool lacks_spans(struct stream *st, bool outermost)
+{
+	bool lacks = st->flaw != FLAW_NONE;
+
+	if (outermost && st->flaw == FLAW_UNDER_WAY)
+		st->flaw = FLAW_NONE;
+	st->under_way = !outermost;
+	return lacks;
 }
 
 /* -------------------------------------------------------------- Records -- */
@@ -183,6 +195,23 @@ static bool covered(const struct model *m, const struct stream *st, u64 begin, u
 	       !part_lacks(&m->parts, TRACE_BLOCKING, begin, end);
 }
 
+/* The root of what ran outside any event has closed: an event of its own. */
+static int settle_root(struct model *m, struct stream *st, struct turn *t,
+		       const struct vmspan_span *s)
+{
+	bool lacks = lacks_spans(st, true) || s->begin <= st->gap_cycles;
+	int rc;
+
+	t->exact = covered(m, st, s->begin, s->end);
+	rc = model_settle(m, st, t, NULL,
+			  lacks || (m->config.exact && !t->exact) ||
+				  parts_lack(&m->parts, s->begin, s->end));
+	if (st->sched)
+		sched_forget(st->sched, s->end);
+	turn_done(m, st, t);
+	return rc ? rc : settle_orphans(m, st, 0, 0, true);
+}
+
 /* A span, a collection or a blocking call. */
 static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
@@ -207,6 +236,7 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		stay.cycles = stay.self = s->end > s->begin ? s->end - s->begin : 0;
 		return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
 	}
+	st->under_way = true;
 	t = m->active && m->active->iteration == s->iteration ? m->active
 							      : turn_enter(m, st, s->iteration);
 	if (!t)
@@ -232,15 +262,13 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		rc = show_span(m, st, s, c, &stay);
 	if (rc || t->iteration || (s->h.depth & VMSPAN_DEPTH_MASK))
 		return rc;
-	/* The root of what ran outside any event: an event of its own. */
-	t->exact = covered(m, st, s->begin, s->end);
-	rc = model_settle(m, st, t, NULL,
-			  stay.fate == SPAN_LOST || (m->config.exact && !t->exact) ||
-				  parts_lack(&m->parts, s->begin, s->end));
-	if (st->sched)
-		sched_forget(st->sched, s->end);
-	turn_done(m, st, t);
-	return rc;
+	return settle_root(m, st, t, s);
+}
+
+/* Nothing of the thread's is open around it, neither an event nor a stay. */
+static bool outermost(const struct vmspan_event *e)
+{
+	return !e->parent && !(e->h.depth & VMSPAN_DEPTH_MASK);
 }
 
 /* Leaves an event that has ended to the one it ran in, if any. */
@@ -249,7 +277,7 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 	u16 depth = e->h.depth & VMSPAN_DEPTH_MASK;
 	struct turn *outer;
 
-	if (!e->parent && !depth)
+	if (outermost(e))
 		return 0;
 	outer = turn_of(m, st, e->parent);
 	if (!outer)
@@ -272,7 +300,7 @@ static int take_native_off(const struct model *m, struct stream *st, struct turn
 	waits_own(&t->waits, 0, WAIT_NATIVE);
 	if (t->exact)
 		turn_off(t, &off);
-	if (!e->parent)
+	if (outermost(e))
 		sched_forget(st->sched, e->end);
 	return 0;
 }
@@ -297,16 +325,16 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	t = turn_of(m, st, e->h.id);
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
-	whole = whole && (t->exact || !m->config.exact) && !parts_lack(&m->parts, e->begin, e->end);
+	whole = !lacks_spans(st, outermost(e)) && whole && (t->exact || !m->config.exact) &&
+		!parts_lack(&m->parts, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
-		rc = sample_event(m, st, t, e, !whole || st->flawed);
+		rc = sample_event(m, st, t, e, !whole);
 	else
-		rc = model_settle(m, st, t, e, !whole || st->flawed || t->flawed);
+		rc = model_settle(m, st, t, e, !whole);
 	if (rc)
 		return rc;
-	st->flawed = st->flawed && e->parent;
 	turn_done(m, st, t);
-	rc = settle_orphans(m, st, e->h.id, e->parent);
+	rc = settle_orphans(m, st, e->h.id, e->parent, outermost(e));
 	return rc ? rc : nest(m, st, e);
 }
 
@@ -361,7 +389,7 @@ static void take_counters(struct model *m, struct stream *st, const struct item_
 	if (b->too_deep > st->too_deep || b->in_mark > st->in_mark) {
 		m->losses.records[LOSS_TRUNCATED] +=
 			(u32)(b->too_deep - st->too_deep) + (u32)(b->in_mark - st->in_mark);
-		st->flawed = true;
+		st->flaw = FLAW_BATCH;
 	}
 	if (b->unmatched > st->unmatched)
 		m->losses.records[LOSS_UNMATCHED] += b->unmatched - st->unmatched;
@@ -370,7 +398,7 @@ static void take_counters(struct model *m, struct stream *st, const struct item_
 	st->in_mark = b->in_mark;
 }
 
-static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
+int model_batch(void *ctx, struct stream *st, const struct item_batch *b)
 {
 	const u8 *p = b->data, *end = p + b->bytes;
 	bool sched = b->registry == ITEM_SCHED_REGISTRY;
@@ -388,6 +416,8 @@ static int take_batch(void *ctx, struct stream *st, const struct item_batch *b)
 		p += (size_t)h->slots * VMSPAN_SLOT;
 		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
 	}
+	/* What is under way may have lost its spans before this batch. */
+	st->flaw = st->flaw && st->under_way ? FLAW_UNDER_WAY : FLAW_NONE;
 	if (sched && b->too_deep != st->too_deep) {
 		st->too_deep = b->too_deep;
 		sched_lost(st->sched);
@@ -468,12 +498,12 @@ static int item_batch(struct model *m, const struct item_batch *b)
 	if (!st->sched && stream_sched(st, b))
 		return -ENOMEM;
 	if (!sched)
-		return stream_order(st, b, take_batch, m, &m->missing);
+		return stream_order(st, b, model_batch, m, &m->missing);
 	/* The kernel side hands these over in order: to wait for one that is
 	 * missing would let the spans behind it pass for whole. They are counted
 	 * where they were lost. */
-	rc = stream_order(st, b, take_batch, m, &ignored);
-	return rc ? rc : stream_drain(st, take_batch, m, &ignored);
+	rc = stream_order(st, b, model_batch, m, &ignored);
+	return rc ? rc : stream_drain(st, model_batch, m, &ignored);
 }
 
 static int item_defs(struct model *m, const struct item_defs *d)
@@ -508,123 +538,6 @@ static int item_clock(struct model *m, const struct item_clock *c)
 	return clock_add(&m->clock, c->cycles, c->mono_ns, m->config.cycles_hz);
 }
 
-/* The thread is gone: settles what waits and forgets it. */
-static int stream_end(struct model *m, struct registry *r, u64 key, struct stream *st)
-{
-	int rc = stream_drain(st, take_batch, m, &m->missing);
-
-	if (!rc)
-		rc = sample_flush(m, st);
-	map_del(&r->threads, key);
-	stream_free(st);
-	return rc;
-}
-
-static int thread_ended(struct model *m, struct proc *p, u32 tid)
-{
-	u64 key, value;
-	size_t at;
-	int rc = 0;
-	u32 i;
-
-	for (i = 0; i < p->registry_len; i++) {
-		struct registry *r = p->registries[i];
-
-		for (at = 0; !rc && map_next(&r->threads, &at, &key, &value);) {
-			struct stream *st = (struct stream *)(uintptr_t)value;
-
-			if (tid && st->pub.tid != tid)
-				continue;
-			rc = stream_end(m, r, key, st);
-			at = 0; /* the map has changed */
-		}
-	}
-	/* Now no stream points to them. */
-	for (at = 0; map_next(&p->scheds, &at, &key, &value);) {
-		if (tid && key != tid)
-			continue;
-		sched_free((void *)(uintptr_t)value);
-		map_del(&p->scheds, key);
-		at = 0;
-	}
-	return rc;
-}
-
-/* Remembers the name for marks to come: most threads are named before their
- * first batch. */
-static int remember_name(struct proc *p, u32 tid, const char *text)
-{
-	u64 *known = map_get(&p->thread_names, tid);
-	char *name;
-
-	if (!known && p->thread_names.len >= THREAD_NAMES_MAX)
-		return 0;
-	name = strdup(text);
-	if (!name)
-		return -ENOMEM;
-	if (known) {
-		free((char *)(uintptr_t)*known);
-		*known = (u64)(uintptr_t)name;
-	} else if (map_put(&p->thread_names, tid, (u64)(uintptr_t)name)) {
-		free(name);
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static int stream_named(struct model *m, struct stream *st, const char *text)
-{
-	char *name;
-
-	if (!strcmp(st->pub.name, text))
-		return 0;
-	name = strdup(text);
-	if (!name)
-		return -ENOMEM;
-	free((char *)st->pub.name);
-	st->pub.name = name;
-	if (!m->observer || !m->observer->thread)
-		return 0;
-	return m->observer->thread(m->observer_ctx, &st->pub);
-}
-
-static int thread_named(struct model *m, struct proc *p, u32 tid, const char *text)
-{
-	u64 key, value;
-	size_t at;
-	u32 i;
-	int rc = remember_name(p, tid, text);
-
-	for (i = 0; i < p->registry_len; i++)
-		for (at = 0; !rc && map_next(&p->registries[i]->threads, &at, &key, &value);) {
-			struct stream *st = (struct stream *)(uintptr_t)value;
-
-			if (st->pub.tid == tid)
-				rc = stream_named(m, st, text);
-		}
-	return rc;
-}
-
-static int item_thread(struct model *m, const struct item_thread *it)
-{
-	struct proc *p = registry_proc(&m->set, it->pid);
-	u64 *known;
-	int rc = 0;
-
-	if (!p)
-		return -ENOMEM;
-	if (*it->name)
-		rc = thread_named(m, p, it->tid, it->name);
-	if (rc || !it->ended)
-		return rc;
-	known = map_get(&p->thread_names, it->tid);
-	if (known) {
-		free((char *)(uintptr_t)*known);
-		map_del(&p->thread_names, it->tid);
-	}
-	return thread_ended(m, p, it->tid);
-}
-
 static int item_process(struct model *m, const struct item_process *it)
 {
 	int rc = 0;
@@ -632,7 +545,7 @@ static int item_process(struct model *m, const struct item_process *it)
 	if (it->change == PROCESS_EXIT || it->change == PROCESS_EXEC) {
 		struct proc *p = registry_proc(&m->set, it->pid);
 
-		rc = p ? thread_ended(m, p, 0) : -ENOMEM;
+		rc = p ? model_threads_end(m, p, 0) : -ENOMEM;
 	}
 	if (!rc)
 		rc = registry_process(&m->set, it);
@@ -653,7 +566,7 @@ int model_item(void *ctx, const struct item *it)
 	case ITEM_PROCESS:
 		return item_process(m, &it->process);
 	case ITEM_THREAD:
-		return item_thread(m, &it->thread);
+		return model_thread_item(m, &it->thread);
 	case ITEM_DEFS:
 		return item_defs(m, &it->defs);
 	case ITEM_BATCH:
@@ -684,7 +597,7 @@ int model_finish(struct model *m)
 			for (at = 0; map_next(threads, &at, &key, &value);) {
 				struct stream *st = (struct stream *)(uintptr_t)value;
 
-				rc = stream_drain(st, take_batch, m, &m->missing);
+				rc = stream_drain(st, model_batch, m, &m->missing);
 				if (!rc)
 					rc = sample_flush(m, st);
 				if (rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The model's inside, shared by model.c, show.c, settle.c and snapshot.c only. */
+/* The model's inside, shared by model.c, thread.c, show.c, settle.c and snapshot.c only. */
 #ifndef MODEL_PRIV_H
 #define MODEL_PRIV_H
 
@@ -44,6 +44,15 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 
 /* A row of waits with its names, which live as long as the model. */
 struct model_wait wait_shown(const struct registry_set *set, const struct wait_row *row);
+
+/* A batch whose turn it is: a batch_fn, with the model as context. */
+int model_batch(void *ctx, struct stream *st, const struct item_batch *b);
+
+/* ---- thread.c ---- */
+
+int model_thread_item(struct model *m, const struct item_thread *it);
+/* Settles what waits of a thread (0: of all of the process) and forgets it. */
+int model_threads_end(struct model *m, struct proc *p, u32 tid);
 
 /* ---- show.c ---- */
 

@@ -19,6 +19,13 @@ struct held {
 	void *data; /* owned copy */
 };
 
+/* Spans were left out; no number shows which. */
+enum stream_flaw {
+	FLAW_NONE,
+	FLAW_UNDER_WAY, /* before this batch: of what was open then */
+	FLAW_BATCH, /* between the last batch and this one: of anything in it */
+};
+
 struct stream {
 	struct model_thread pub;
 	struct proc *proc;
@@ -31,7 +38,8 @@ struct stream {
 	bool gap_open; /* the next record's end bounds the gap */
 	u64 last_end; /* cycles of the newest record */
 	u32 too_deep, unmatched, repaired, in_mark; /* last totals */
-	bool flawed; /* spans were left out: the event under way lacks data */
+	enum stream_flaw flaw;
+	bool under_way; /* something of the thread's is open */
 	struct held held[STREAM_HELD]; /* ascending seq */
 	u32 held_len;
 	struct turn *turns[STREAM_TURNS]; /* open, in order of opening */

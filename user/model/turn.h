@@ -71,7 +71,6 @@ struct turn_comp {
 struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
-	bool flawed; /* lacks data for a reason its records do not show */
 	bool cpu_coarse; /* its CPU time is only about right */
 	bool slept; /* the machine did, in it: its cycles are not those of its time */
 	u64 hole_cycles; /* HOLE_NS */

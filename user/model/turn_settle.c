@@ -141,6 +141,25 @@ static void share_sum(struct share *sh)
 	sh->spans = sh->stayed + sh->moved + sh->stale;
 }
 
+/* Its wall, and what of it is not its own code, with self_ns known. own 0: nothing of
+ * the event is believed. */
+static void share_times(struct share *sh, u64 own, u64 wall)
+{
+	u64 inside = sh->self_ns;
+
+	sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+	if (!own)
+		return;
+	/* Around lost or forged records a group's stays may overlap. */
+	sh->gc_ns = min_u64(scale(min_u64(sh->gc, own), wall, own), wall - inside);
+	inside += sh->gc_ns;
+	sh->blocked_ns = min_u64(scale(min_u64(sh->blocked, own), wall, own), wall - inside);
+	inside += sh->blocked_ns;
+	sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
+	/* Rounding may give a part a ns more than the whole has. */
+	sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
+}
+
 /* Less than this the two clocks may differ by: their reads, interrupts. */
 #define STOLEN_NS 100000
 
@@ -154,19 +173,28 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
 }
 
-/* Where the event had no CPU, if no scheduler's record says it. */
-static u64 hole_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
+/* Where the event had no CPU, if no scheduler's record says it. Cycles. */
+struct away {
+	u64 moved; /* in stays that changed CPU: who does so has lost one */
+	u64 hole; /* in the only stay that is long enough for it */
+};
+
+static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 {
 	struct hole_room room = t->room;
-	u64 known, used;
+	u64 known, used, all;
 
 	if (t->exact || t->off || t->cpu_coarse || !wall || !cpu)
-		return 0;
+		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
+	all = own - min_u64(own, known);
+	if (t->moved)
+		return (struct away){ .moved = min_u64(all, t->moved) };
 	used = t->self + t->gc + t->blocked + t->moved + t->stale + t->lost;
 	/* What was in no stay is one more. */
 	hole_stay(&room, own - min_u64(own, used), t->hole_cycles);
-	return hole_find(own - min_u64(own, known), &room, t->hole_cycles);
+	return (struct away){ .hole = hole_find(all, known - min_u64(known, t->blocked), &room,
+						t->hole_cycles) };
 }
 
 /* A group's part of the event's CPU time, `on` cycles of the thread's. */
@@ -187,7 +215,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
-	u64 hole;
+	struct away away = { 0 };
 	u32 i;
 	int rc;
 
@@ -195,8 +223,9 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
 	if (rc)
 		return rc;
-	hole = out->discarded ? 0 : hole_in(t, own, wall, cpu);
-	active = own - min_u64(own, t->blocked) - hole;
+	if (!out->discarded)
+		away = away_in(t, own, wall, cpu);
+	active = own - min_u64(own, t->blocked) - away.hole - away.moved;
 	out->cpu_ns = cpu;
 	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
@@ -208,21 +237,14 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	shares_self(t, own, wall, t->off && own && !out->discarded);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
-		u64 inside;
 
-		sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+		share_times(sh, out->discarded ? 0 : own, wall);
 		if (out->discarded || !own)
 			continue;
-		sh->gc_ns = scale(min_u64(sh->gc, own), wall, own);
-		sh->blocked_ns = scale(min_u64(sh->blocked, own), wall, own);
-		sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
-		inside = sh->self_ns + sh->gc_ns + sh->blocked_ns;
-		/* Rounding may give a part a ns more than the whole has. */
-		sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
 		if (t->exact && on)
 			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else
-			sh->cpu_ns = share_cpu(sh, hole, active, cpu);
+			sh->cpu_ns = share_cpu(sh, away.hole, active, cpu);
 		/* A call that is announced as blocking may have used the CPU. */
 		sh->cpu_ns = min_u64(sh->cpu_ns, sh->wall_ns + sh->preempted_ns);
 	}

@@ -255,17 +255,27 @@ static bool is_container(const char *group)
 	return rank(group) < CONTAINERS;
 }
 
+/* What of the time in s its group can be blamed for: time off the CPU that it has not
+ * announced may be the system's doing. In exact mode that is not in it. */
+static u64 blamed(const struct alerts *a, const struct model_event *e, const struct model_share *s)
+{
+	return a->exact || !e->cpu_ns ? s->wall_ns : min_u64(s->wall_ns, s->cpu_ns + s->blocked_ns);
+}
+
 /* Would the group's time be all right but for what is in s? A container is
  * charged for whatever it contains: there half of it is enough. */
-static bool explains(const struct model_share *s, const struct model_share *of, u64 threshold)
+static bool explains(const struct alerts *a, const struct model_event *e,
+		     const struct model_share *s, const struct model_share *of, u64 threshold)
 {
 	if (is_container(of->group) && !is_container(s->group) && s->wall_ns * 2 >= of->wall_ns)
 		return true;
-	return s->wall_ns >= threshold && of->wall_ns - s->wall_ns < threshold;
+	/* On a busy machine the little that a group did besides takes long too. */
+	return s->wall_ns >= threshold && (of->wall_ns - s->wall_ns < threshold ||
+					   blamed(a, e, of) < blamed(a, e, s) + threshold);
 }
 
 /* The share of the event without which this group's would not be too long. */
-static const struct model_share *inner_cause(const struct model_event *e,
+static const struct model_share *inner_cause(const struct alerts *a, const struct model_event *e,
 					     const struct model_share *of, u64 threshold)
 {
 	const struct model_share *best = NULL;
@@ -275,7 +285,7 @@ static const struct model_share *inner_cause(const struct model_event *e,
 		const struct model_share *s = &e->shares[i];
 
 		/* Own groups say no more than the group they are in. */
-		if (s == of || !is_inside(s, of) || !explains(s, of, threshold) ||
+		if (s == of || !is_inside(s, of) || !explains(a, e, s, of, threshold) ||
 		    !strncmp(s->group, "compartment:", 12))
 			continue;
 		if (!best || is_inside(s, best))
@@ -287,14 +297,14 @@ static const struct model_share *inner_cause(const struct model_event *e,
 static void find_cause(const struct alerts *a, struct alert *x, const struct model_event *e,
 		       const struct model_share *s)
 {
-	const struct model_share *inner = inner_cause(e, s, x->threshold_ns);
+	const struct model_share *inner = inner_cause(a, e, s, x->threshold_ns);
 
 	x->cause = CAUSE_OWN;
 	x->inner = NULL;
 	if (inner) {
 		x->cause = CAUSE_INNER;
 		x->inner = inner->group;
-	} else if (!a->exact && e->cpu_ns && s->cpu_ns + s->blocked_ns < x->threshold_ns) {
+	} else if (blamed(a, e, s) < x->threshold_ns) {
 		x->cause = CAUSE_SYSTEM;
 	}
 }

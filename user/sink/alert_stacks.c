@@ -109,19 +109,46 @@ void stacks_json(struct json *j, const struct stacks *s)
 	json_key_u64(j, "stacks_omitted", s->omitted);
 }
 
+/* "f (/a/b/c.php)"; of a long path the end is what tells. */
+static void put_frame(struct out *o, const char *frame)
+{
+	const char *slash, *tail = NULL;
+	char name[512], *path;
+
+	name_text(name, sizeof(name), frame);
+	path = strstr(name, " (/");
+	if (path && name_columns(name) > FRAME_CUT) {
+		for (slash = strchr(path + 3, '/'); slash; slash = strchr(slash + 1, '/')) {
+			tail = slash;
+			if (strlen(tail) <= FRAME_CUT / 2)
+				break;
+		}
+		if (tail && strlen(tail) <= FRAME_CUT)
+			*path = 0;
+		else
+			tail = NULL;
+	}
+	name_put(o, name, (unsigned int)min_u64(name_columns(name), FRAME_CUT));
+	if (tail)
+		out_printf(o, " (...%s", tail);
+}
+
 void stacks_text(struct out *o, const struct stacks *s, unsigned int lines)
 {
-	char time[TEXT_NS_MAX], name[FRAME_CUT];
+	char time[TEXT_NS_MAX];
 	u32 i, k;
 
 	for (i = 0; i < s->len && i < lines; i++) {
 		const struct stack *x = &s->list[i];
 
-		out_printf(o, "    seen %u times, %s %s:", x->count, time_text(time, weight(x)),
-			   x->waited_ns > x->ran_ns ? "waiting" : "running");
-		for (k = 0; k < x->depth && k < FRAMES_SHOWN; k++)
-			out_printf(o, "%s%s", k ? " < " : " ",
-				   name_text(name, sizeof(name), x->frames[k]));
+		out_printf(o, "    seen %u time%s, %s %s:%s", x->count, plural(x->count),
+			   time_text(time, weight(x)),
+			   x->waited_ns > x->ran_ns ? "waiting" : "running",
+			   x->depth ? "" : " outside of any function");
+		for (k = 0; k < x->depth && k < FRAMES_SHOWN; k++) {
+			out_puts(o, k ? " < " : " ");
+			put_frame(o, x->frames[k]);
+		}
 		out_puts(o, x->cut || x->depth > FRAMES_SHOWN ? " < ...\n" : "\n");
 	}
 }

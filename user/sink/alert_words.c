@@ -74,10 +74,32 @@ static void put_share(char *dst, size_t cap, const struct alert *a)
 		else
 			snprintf(dst, cap, ", %u %% of it waiting",
 				 percent(a->blocked_ns, a->total_ns));
-	} else if (a->self_ns * 2 >= a->total_ns) {
+	} else if (a->cause == CAUSE_OWN && a->self_ns * 2 >= a->total_ns) {
 		snprintf(dst, cap, ", %u %% of it in its own code",
 			 percent(a->self_ns, a->total_ns));
 	}
+}
+
+/* Without the scheduler's record: how much of the time it had the CPU, where that is not
+ * about all of it. */
+static void put_cpu(char *dst, size_t cap, const struct alert *a)
+{
+	char time[TEXT_NS_MAX];
+	u64 off = a->preempted_ns;
+	u32 i;
+
+	*dst = 0;
+	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
+		off += a->off_ns[i];
+	if (off || !a->event.cpu_ns || a->cause == CAUSE_INNER)
+		return;
+	if (a->cause == CAUSE_SYSTEM)
+		snprintf(dst, cap,
+			 "; its thread had the CPU for %s of it, else it waited or others ran",
+			 text_ns(time, a->cpu_ns));
+	else if ((a->cpu_ns + a->blocked_ns) * 4 < a->total_ns * 3)
+		snprintf(dst, cap, "; its thread had the CPU for %s of it",
+			 text_ns(time, a->cpu_ns));
 }
 
 char *alert_sentence(char *dst, size_t cap, const struct alert *a)
@@ -85,10 +107,11 @@ char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX];
 	char share[WAITS_PEER_MAX + 64];
 	const char *outer = outermost(a);
-	char cause[NAME_CUT + 48] = "";
+	char cause[NAME_CUT + 48] = "", cpu[TEXT_NS_MAX + 64];
 
 	name_text(group, sizeof(group), a->group);
-	if (outer && strcmp(outer, a->group))
+	/* The process as a whole is held by nobody's loop but its own. */
+	if (outer && strcmp(outer, a->group) && strncmp(a->group, "top:", 4))
 		snprintf(place, sizeof(place), "%s's", name_text(name, sizeof(name), outer));
 	else
 		snprintf(place, sizeof(place), "%s (%u)'s",
@@ -97,10 +120,9 @@ char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 	if (a->cause == CAUSE_INNER)
 		snprintf(cause, sizeof(cause), "; the cause is %s",
 			 name_text(name, sizeof(name), a->inner));
-	else if (a->cause == CAUSE_SYSTEM)
-		snprintf(cause, sizeof(cause), "; the thread was kept off the CPU");
-	snprintf(dst, cap, "%s held %s loop for %s%s%s", group, place, text_ns(time, a->total_ns),
-		 share, cause);
+	put_cpu(cpu, sizeof(cpu), a);
+	snprintf(dst, cap, "%s held %s loop for %s%s%s%s", group, place, text_ns(time, a->total_ns),
+		 share, cpu, cause);
 	return dst;
 }
 

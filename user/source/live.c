@@ -150,6 +150,8 @@ static int after_drain(struct live *l, int taken)
 		return l->failed;
 	if (taken && live_losses(l))
 		return l->failed;
+	if (taken)
+		vm_vary(l->t, clock_mono_ns());
 	/* The last one says when the trace ended, not when all of it was taken in. */
 	if (taken && !l->detached && clock_mono_ns() - l->clock_ns >= LIVE_CLOCK_NS)
 		live_emit_clock(l);
