@@ -3,7 +3,7 @@
  * Each function below serves both directions: `writing` is a constant where it
  * is inlined, so what is written and what is read cannot drift apart.
  */
-#include "rec/nest.h"
+#include "rec/form.h"
 #include "model/item.h"
 
 #include <errno.h>
@@ -185,78 +185,7 @@ static struct vmspan_head head_of(u64 shape)
 /* Type and slots of the shape of every span. */
 #define SPAN_SHAPE (VMSPAN_SPAN | 1u << 8)
 
-/* --------------------------------------------------------------- Forms -- */
-
-/* How much of a record is what was expected. */
-enum form {
-	FORM_PLAIN, /* all but its times, and they are whole */
-	FORM_AHEAD, /* the same, but that a reading is a cycle ahead of its step */
-	FORM_MOVED, /* it runs elsewhere, in something else, or by another counter */
-	FORM_RAW, /* it is not coded */
-};
-
-CODE void form_put(struct bits_out *b, enum form form)
-{
-	static const u8 bits[] = { 1, 2, 4, 0 }, count[] = { 1, 2, 3, 3 };
-
-	bits_put(b, bits[form], count[form]);
-}
-
-CODE enum form form_get(struct bits_in *b)
-{
-	return bits_get(b, 1)   ? FORM_PLAIN
-	       : bits_get(b, 1) ? FORM_AHEAD
-	       : bits_get(b, 1) ? FORM_MOVED
-				: FORM_RAW;
-}
-
 /* --------------------------------------------------------------- Times -- */
-
-/* What tells the times of a record, in steps. */
-struct times {
-	u64 v[2];
-	s64 rest[2]; /* cycles that each time is ahead of its step */
-	bool whole; /* no rests */
-};
-
-CODE struct times stay_times(const struct records *r, const struct records_thread *t,
-			     const struct stay *s, u64 begin, u64 end)
-{
-	struct times n = { 0 };
-	bool first = steps_whole(&r->steps, s->parent ? s->first - begin : begin - t->end, &n.v[0]);
-
-	n.whole = steps_whole(&r->steps, end - (s->parent ? t->end : begin), &n.v[1]) && first;
-	return n;
-}
-
-/* Of a stay that is not whole. */
-CODE struct times stay_rests(const struct steps *steps, const struct records_thread *t,
-			     const struct stay *s, u64 begin, u64 end)
-{
-	struct times n = { 0 };
-	u64 v[2];
-
-	if (s->parent)
-		n.rest[0] = -steps_nearest(steps, s->first - begin, &v[0]);
-	else
-		n.rest[0] = steps_nearest(steps, begin - t->end, &v[0]);
-	n.rest[1] =
-		steps_nearest(steps, end - (s->parent ? t->end : begin - (u64)n.rest[0]), &v[1]);
-	n.v[0] = v[0];
-	n.v[1] = v[1];
-	return n;
-}
-
-/*
- * A reading that comes right behind another is a cycle ahead of its step, for
- * no two are equal. 1: the first is, 2: the second, 3: both; 0: it is more
- * than that.
- */
-CODE u32 times_ahead(const struct times *n)
-{
-	return (u64)n->rest[0] <= 1 && (u64)n->rest[1] <= 1 ? (u32)n->rest[0] | (u32)n->rest[1] << 1
-							    : 0;
-}
 
 /*
  * What the form leaves to be said of the rests. True if what follows goes by the
@@ -548,7 +477,7 @@ static struct times record_times(const struct records *r, const struct records_t
 			n.rest[0] = steps_nearest(&r->steps, u->mark.time - t->end, &n.v[0]);
 		return n;
 	}
-	n = stay_times(r, t, s, begin, end);
+	n = stay_times(&r->steps, t, s, begin, end);
 	return n.whole ? n : stay_rests(&r->steps, t, s, begin, end);
 }
 
@@ -621,7 +550,7 @@ CODE bool span_write(struct records *r, struct records_thread *t, struct coder *
 	    !span_plain(span, t))
 		return false;
 	s = stay_of(t, shape, true);
-	n = stay_times(r, t, &s, span->begin, span->end);
+	n = stay_times(&r->steps, t, &s, span->begin, span->end);
 	if (!n.whole) {
 		n = stay_rests(&r->steps, t, &s, span->begin, span->end);
 		if (!times_ahead(&n))
