@@ -45,7 +45,7 @@ static void verdict_text(struct out *o, const struct alert *a, const struct verd
 	if (verdict_told(v))
 		out_printf(o, "  verdict: %s is slow: %s\n", group, verdict_words(v->reason));
 	else
-		out_printf(o, "  verdict: not told: %s", verdict_words(v->reason));
+		out_printf(o, "  verdict: no notice: %s", verdict_words(v->reason));
 	if (v->reason == VERDICT_SELDOM || v->reason == VERDICT_TOLD)
 		out_printf(o, " (%u time%s)", v->occurrences, plural(v->occurrences));
 	if (!verdict_told(v))
