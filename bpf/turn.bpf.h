@@ -59,7 +59,7 @@ static __always_inline void turn_open(struct vm_thread *t, struct task_struct *t
 	t->turn_cpu = bpf_get_smp_processor_id();
 	t->turn_begin = now;
 	t->off_before = t->off_total;
-	t->text_len = t->title_len = 0;
+	t->text_len = t->title_len = t->ended = 0;
 	t->off.count = 0;
 	t->open = 1;
 	if (w)
@@ -79,7 +79,7 @@ static __always_inline void turn_head(struct wire_turn *r, const struct vm_threa
 	r->cpu_begin = t->turn_cpu;
 	r->cpu_end = bpf_get_smp_processor_id();
 	r->kind = t->turn_kind;
-	r->pad = 0;
+	r->ended = t->ended;
 }
 
 static __always_inline void turn_close(struct vm_thread *t, struct task_struct *task,
@@ -119,6 +119,28 @@ lost:
 static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_thread *t)
 {
 	return p->flags & VM_BURSTS && t->loop == LOOP_NONE;
+}
+
+/* ---- Probes that tell of turns ---- */
+
+static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids *ids,
+						const struct vm_proc **p)
+{
+	stay_on_own_stack(ctx, &no_programs);
+	return thread_of(ids, p);
+}
+
+/* The end of a turn that a probe began; one begun otherwise goes on. */
+static __always_inline int turn_end(struct pt_regs *ctx, __u16 kind)
+{
+	const struct vm_proc *p;
+	struct vm_thread *t;
+	struct ids ids;
+
+	t = probed(ctx, &ids, &p);
+	if (t && t->open && t->turn_kind == kind)
+		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
+	return 0;
 }
 
 #endif

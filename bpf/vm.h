@@ -217,7 +217,16 @@ enum turn_kind {
 	TURN_REQUEST, /* has a text */
 	TURN_STATEMENT, /* has a text and a title */
 	TURN_SAFEPOINT,
+	TURN_IDLE, /* a statement has ended, its transaction has not; has a title */
 };
+
+/* Transactions that ended in a statement: bits. */
+enum turn_ended {
+	TURN_COMMIT = 1,
+	TURN_ROLLBACK = 2,
+};
+/* Of an idle transaction, ns: a shorter wait is the client's way to and fro. */
+#define TURN_IDLE_LEAST 100000000ull
 
 /* An event has ended. The texts are there for kinds that have them. */
 struct wire_turn {
@@ -226,18 +235,19 @@ struct wire_turn {
 	vmspan_u64 off_ns; /* of it, not on a CPU */
 	vmspan_u32 iteration;
 	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u16 kind, text_len, title_len, pad;
+	vmspan_u16 kind, text_len, title_len, ended; /* enum turn_kind, ..., enum turn_ended */
 	char text[VM_TEXT];
 	char title[VM_TITLE];
 };
 #define WIRE_TURN_BARE __builtin_offsetof(struct wire_turn, text)
 
-struct wire_gc {
+/* A stay in a collection; a wait in a statement. */
+struct wire_stay {
 	struct wire_head h;
 	vmspan_u64 begin, end;
 	vmspan_u32 iteration;
 	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 part; /* of a collection told of before */
+	vmspan_u32 part; /* of a collection: of one told of before */
 	vmspan_u32 pad;
 };
 

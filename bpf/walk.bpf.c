@@ -3,8 +3,9 @@
  * Stock VMs: which event a thread is in, and which code of the VM's it runs.
  * The VM knows nothing of it.
  *
- *   events       between two waits of an event loop; a request, a statement, a
- *                safepoint by probes; else a stay on the CPU between two waits
+ *   events       between two waits of an event loop; a request or a safepoint by
+ *                probes (statements: statement.bpf.c); else a stay on the CPU
+ *                between two waits
  *   stacks       read on a timer of each CPU, and when a thread that is in an
  *                event begins to wait
  *   collections  by probes
@@ -21,6 +22,26 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
 __u16 gc_epoch = 0, sweep_epoch = 0;
+
+/* Now is the end of a stay. */
+static __always_inline int stay_emit(__u32 kind, struct ids ids, const struct wire_stay *s)
+{
+	struct wire_stay *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r) {
+		count(COUNT_VM_LOST, 1);
+		return 0;
+	}
+	*r = *s;
+	r->h.kind = kind;
+	r->h.bytes = sizeof(*r) - sizeof(r->h);
+	r->h.pid = ids.tgid;
+	r->h.tid = ids.tid;
+	r->end = bpf_ktime_get_ns();
+	r->cpu_end = bpf_get_smp_processor_id();
+	bpf_ringbuf_submit(r, wake_flags(false));
+	return 0;
+}
 
 /* ---- Stacks ---- */
 
@@ -125,6 +146,11 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 		calls_waited(w, now - away, now);
 	else if (t->open && away && !t->preempted && p && p->flags & VM_WALK)
 		sample_emit(&t->off, ids, t->iteration, now, away, SAMPLE_OFF);
+	else if (t->open && away && !t->preempted && t->turn_kind == TURN_STATEMENT)
+		stay_emit(WIRE_VM_WAIT, ids,
+			  &(struct wire_stay){ .begin = now - away,
+					       .iteration = t->iteration,
+					       .cpu_begin = bpf_get_smp_processor_id() });
 	if (!t->open && p && has_bursts(p, t))
 		turn_open(t, task, TURN_BURST, now);
 }
@@ -186,26 +212,6 @@ int loop_goes_on(void *ctx)
 
 /* ---- Probes ---- */
 
-static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids *ids,
-						const struct vm_proc **p)
-{
-	stay_on_own_stack(ctx, &no_programs);
-	return thread_of(ids, p);
-}
-
-/* The end of a turn that a probe began; one begun otherwise goes on. */
-static __always_inline int turn_end(struct pt_regs *ctx, __u16 kind)
-{
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-
-	t = probed(ctx, &ids, &p);
-	if (t && t->open && t->turn_kind == kind)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-	return 0;
-}
-
 /* PHP: request__startup(file, uri, method). */
 SEC("?usdt")
 int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
@@ -241,45 +247,6 @@ SEC("?usdt")
 int vm_req_end(struct pt_regs *ctx)
 {
 	return turn_end(ctx, TURN_REQUEST);
-}
-
-/*
- * PostgreSQL: statement__status(text or NULL). A prepared query says its text
- * for each of its messages, and NULL once, when the client may go on.
- */
-SEC("?usdt")
-int BPF_USDT(vm_status, __u64 text)
-{
-	const struct vm_proc *p;
-	struct vm_thread *t;
-	struct ids ids;
-	long n;
-
-	t = probed(ctx, &ids, &p);
-	if (!t)
-		return 0;
-	if (!text) {
-		if (t->open && t->turn_kind == TURN_STATEMENT)
-			turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
-		return 0;
-	}
-	if (t->open)
-		return 0;
-	t->loop = LOOP_PROBES;
-	turn_open(t, bpf_get_current_task_btf(), TURN_STATEMENT, bpf_ktime_get_ns());
-	n = bpf_probe_read_user_str(t->text, sizeof(t->text), (void *)text);
-	/* An empty statement is one too. */
-	if (n <= 1) {
-		t->text[0] = ';';
-		n = 2;
-	}
-	t->text_len = n - 1;
-	/* The server writes a title over its arguments: user, database, peer. */
-	n = bpf_probe_read_user_str(
-		t->title, sizeof(t->title),
-		(void *)BPF_CORE_READ(bpf_get_current_task_btf(), mm, arg_start));
-	t->title_len = n > 1 ? n - 1 : 0;
-	return 0;
 }
 
 SEC("?usdt")
@@ -325,7 +292,6 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, __u16 epoch,
 				  struct ids ids, __u32 part)
 {
-	struct wire_gc *r;
 	struct watch *w;
 
 	/* One that began before the trace. */
@@ -336,25 +302,12 @@ static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, 
 		watch_close(w, bpf_ktime_get_ns(), 0, part ? VMSPAN_F_PART : 0);
 		return 0;
 	}
-	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-	if (!r) {
-		count(COUNT_VM_LOST, 1);
-		return 0;
-	}
-	r->h.kind = WIRE_VM_GC;
-	r->h.bytes = sizeof(*r) - sizeof(r->h);
-	r->h.pid = ids.tgid;
-	r->h.tid = ids.tid;
-	r->begin = g->begin;
-	r->end = bpf_ktime_get_ns();
 	/* Among calls it would have to stand at its depth: it is none. */
-	r->iteration = t->open && !w ? t->iteration : 0;
-	r->cpu_begin = g->cpu;
-	r->cpu_end = bpf_get_smp_processor_id();
-	r->part = part;
-	r->pad = 0;
-	bpf_ringbuf_submit(r, wake_flags(false));
-	return 0;
+	return stay_emit(WIRE_VM_GC, ids,
+			 &(struct wire_stay){ .begin = g->begin,
+					      .iteration = t->open && !w ? t->iteration : 0,
+					      .cpu_begin = g->cpu,
+					      .part = part });
 }
 
 static __always_inline int gc_probe(struct pt_regs *ctx, bool begins, bool part)

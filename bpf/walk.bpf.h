@@ -31,7 +31,7 @@ struct vm_thread {
 	__u32 open; /* an event is open */
 	__u16 turn_kind, turn_cpu;
 	__u16 loop, waits; /* enum loop_rank; in such a call */
-	__u16 preempted, pad;
+	__u16 preempted, ended; /* enum turn_ended: transactions in the open event */
 	__u32 misses; /* walks that found no interpreter thread, in a row */
 	__u64 turn_begin, off_before; /* off_before: off_total then */
 	struct gc_stay gc, sweep;

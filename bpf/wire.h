@@ -26,9 +26,10 @@ enum wire_kind {
 	WIRE_VM_FRAME = 16, /* struct wire_frame */
 	WIRE_VM_SAMPLE = 17, /* struct wire_sample */
 	WIRE_VM_TURN = 18, /* struct wire_turn */
-	WIRE_VM_GC = 19, /* struct wire_gc */
+	WIRE_VM_GC = 19, /* struct wire_stay */
 	WIRE_VM_CALL = 20, /* struct wire_call */
 	WIRE_VM_CALLS = 21, /* as WIRE_BATCH, made in the kernel: stays in functions */
+	WIRE_VM_WAIT = 22, /* struct wire_stay: off its CPU, in a statement */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
 };
 

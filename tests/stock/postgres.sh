@@ -34,6 +34,34 @@ for _ in 1 2 3 4 5 6 7; do
 done
 # Two statements in one message are one event.
 psql -q postgres -c '/* a comment */ select 1; select 2' >"$T/sql"
+# ---- Transactions: how they end; locks; clients that do nothing ----
+
+psql -q postgres -c 'create database trans'
+psql -q trans -c 'create table held (x int); insert into held values (1)'
+printf 'begin;\nvalues (1);\nend;\n' >"$T/trans.sql"
+$PG/pgbench -n -c 2 -t 103 -f "$T/trans.sql" trans >"$T/transactions" 2>&1
+psql -q trans -c begin -c 'select no_such_thing' -c 'values (1)' -c rollback >"$T/sql" 2>"$T/sql.err"
+# This client goes away in the middle of one.
+psql -q trans -c begin -c 'values (1)' >"$T/sql"
+# One holds a row and sends nothing; another waits for it.
+mkfifo "$T/holder.in"
+exec {holder_in}<>"$T/holder.in"
+# shellcheck disable=SC2016 # expanded by the shell that is started
+start holder bash -c 'exec "$@" <"$0"' "$T/holder.in" psql -q trans
+printf 'begin;\nupdate held set x = 2;\n\\echo holding\n' >&"$holder_in"
+wait_line holder holding >"$T/line"
+start waiter psql -q trans -c 'update held set x = 3'
+psql -q postgres -c "do \$\$ begin
+	while not exists (select from pg_stat_activity where datname = 'trans' and
+			wait_event_type = 'Lock' and clock_timestamp() - query_start > '0.3 s') loop
+		perform pg_sleep(0.02);
+		perform pg_stat_clear_snapshot();
+	end loop; end \$\$"
+echo 'commit;' >&"$holder_in"
+check "who waited for a lock gets it" finish waiter
+exec {holder_in}>&-
+finish holder TERM
+
 finish rec INT
 report "$T/a"
 check "the clients were served" grep -q "number of transactions actually processed: 200/200" "$T/bench"
@@ -56,6 +84,20 @@ eq "databases are told apart" "$(count 'tenant:postgres SELECT')" 1
 # pgbench itself asks for the tables' layout before each run.
 json_eq "statements: SELECT, simple and prepared" "$T/a.json" \
 	'[.groups[] | select(.name == "tenant:bench SELECT") | .events][0] | . >= 300 and . <= 310' true
+check "transactions: all were made" grep -q 'actually processed: 206/206' "$T/transactions"
+# What a client asks without a transaction of its own is one too: pgbench's own questions,
+# the table, the update that waited; the holder's is one.
+eq "transactions: each commit" "$(count 'tenant:trans (commit)')" \
+	$((206 + $(count 'tenant:trans SELECT') - 1 + 1 + 1 + 1))
+eq "transactions: rolled back, and left behind by a client" "$(count 'tenant:trans (rollback)')" 2
+eq "transactions: each failed statement" "$(count 'tenant:bench (rollback)')" 7
+eq "statements in a transaction that has failed count" "$(count 'tenant:trans VALUES')" $((206 + 1 + 1))
+json_eq "a statement that waits for a lock is blocked, and does not run" "$T/a.json" \
+	'[.groups[] | select(.name == "tenant:trans UPDATE")][0] |
+	.events == 2 and .blocked_ns > 3e8 and .self_ns + .blocked_ns == .wall_ns' true
+json_eq "a client that leaves its transaction open is shown" "$T/a.json" \
+	'[.groups[] | select(.name == "tenant:trans (idle in transaction)")][0] |
+	.events >= 1 and .max_ns > 3e8 and .self_ns == 0 and .blocked_ns == .wall_ns' true
 check_ledger "PostgreSQL" "$T/a.json"
 json_eq "nothing is lost" "$T/a.json" '[.losses[]] | add' 0
 json_eq "every backend is a process" "$T/a.json" '[.groups[] | select(.name ==

@@ -173,7 +173,44 @@ static void test_probe(void **state)
 	assert_null(vm_probe(find("jvm"), VM_STATUS, provider));
 }
 
+/* Rule: every role whose silence is noticed says why it may be, and what to do. */
+static void test_silent(void **state)
+{
+	static const char text[] = "[profile]\nname = x\nvm = php\nfile = ^x$\n[silent]\n"
+				   "request_begin = it waits\nrequest_begin_do = Wait too.\n"
+				   "gc_begin_do = Nothing.\n";
+	const struct vm_profile *const *list;
+	struct err e = { 0 };
+	struct vm_profile p;
+	int count, i, role;
+
+	(void)state;
+	assert_int_equal(vm_profile_parse(text, "x", &p, &e), 0);
+	assert_string_equal(p.silent[VM_REQUEST_BEGIN], "it waits");
+	assert_string_equal(p.silent_do[VM_REQUEST_BEGIN], "Wait too.");
+	assert_string_equal(p.silent[VM_GC_BEGIN], "");
+	assert_string_equal(p.silent_do[VM_GC_BEGIN], "Nothing.");
+	vm_profile_free(&p);
+	count = vm_profiles(&list, &e);
+	for (i = 0; i < count; i++)
+		for (role = 0; role < VM_ROLES; role++) {
+			bool watched = role == VM_GC_BEGIN || role == VM_REQUEST_BEGIN ||
+				       role == VM_STATUS || role == VM_STALL_BEGIN ||
+				       role == VM_CALL_BEGIN;
+
+			watched &= list[i]->probes[role][0] != 0;
+			assert_int_equal(list[i]->silent[role][0] != 0, watched);
+			assert_int_equal(list[i]->silent_do[role][0] != 0, watched);
+		}
+}
+
 #define HEAD "[profile]\nname = x\nvm = php\nfile = ^x$\n"
+
+#define TEN "0123456789"
+#define FIFTY TEN TEN TEN TEN TEN
+/* VM_WORDS_MAX characters: one more than there is room for. */
+#define LONG FIFTY FIFTY FIFTY TEN
+_Static_assert(sizeof(LONG) - 1 == VM_WORDS_MAX, "the shortest that is too long");
 
 /* Rule: an error shows the line, and a caret below the word that is wrong. */
 static void test_errors(void **state)
@@ -188,6 +225,10 @@ static void test_errors(void **state)
 		{ HEAD "[groups]\npackage = a\n", "a name and a regular expression" },
 		{ HEAD "[groups]\npackage = a [b\n", "x:6: " },
 		{ HEAD "[probes]\nenter = a\n", "no such role" },
+		{ HEAD "[silent]\nenter = a\n", "x:6: no such role in [silent]" },
+		{ HEAD "[silent]\n_do = a\n", "x:6: no such role in [silent]" },
+		{ HEAD "[silent]\nstatus = " LONG "\n", "x:6: " },
+		{ HEAD "[silent]\nstatus_do = " LONG "\n", "x:6: " },
 		{ HEAD "[layout 1]\nnothing = 1\n", "no such offset" },
 		{ HEAD "[layout 1]\nfunc_type = 70000\n", "below 65536" },
 		{ HEAD "[layout 1]\nfunc_type = 1\n", "[layout 1] lacks" },
@@ -224,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_built_in), cmocka_unit_test(test_published),
 		cmocka_unit_test(test_groups),   cmocka_unit_test(test_probe),
 		cmocka_unit_test(test_errors),   cmocka_unit_test(test_none),
+		cmocka_unit_test(test_silent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,8 @@ static const char *const costs[VM_KINDS] = {
 	[VM_JVM] = "a look takes some us (99 a second by default), a turn of a loop about 1 us, "
 		   "every other system call of the machine some 150 ns; a safepoint or collection "
 		   "2 us",
-	[VM_POSTGRES] = "a statement about 3 us, in every server that runs the file",
+	[VM_POSTGRES] = "a statement about 3 us, a transaction 1 us, in every server that runs the "
+			"file",
 };
 
 static void put_vm_probes(struct list *l, const struct vm_target *t)
@@ -190,7 +191,8 @@ static bool put_vm(struct list *l, u32 pid)
 		snprintf(c->advice, sizeof(c->advice), "%.390s", e.hint);
 		return true;
 	}
-	put(l, "vm", "VM", CHECK_OK, "%s %s, %s", t.profile->name, t.version, tail(t.path));
+	put(l, "vm", "VM", CHECK_OK, "%s%s%s, %s", t.profile->name, t.version[0] ? " " : "",
+	    t.version, tail(t.path));
 	put_memory(l, pid, &t);
 	if (vm_usable(pid, &t, &e) || vm_layout(pid, &t, &proc, &e)) {
 		c = put(l, "vm_frames", "frames", CHECK_FAIL, "%.190s", e.what);

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[17])
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[19])
 {
 	size_t n = 0;
 
@@ -27,6 +27,8 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[17]
 	list[n++] = s->progs.vm_req_begin;
 	list[n++] = s->progs.vm_req_end;
 	list[n++] = s->progs.vm_status;
+	list[n++] = s->progs.vm_commit;
+	list[n++] = s->progs.vm_rollback;
 	list[n++] = s->progs.vm_stall_begin;
 	list[n++] = s->progs.vm_stall_end;
 	list[n++] = s->progs.vm_gc_begin;
@@ -69,7 +71,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[17];
+	struct bpf_program *list[19];
 	size_t i;
 
 	vm_programs(t->skel, list);
@@ -235,6 +237,8 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 		[VM_REQUEST_BEGIN] = t->skel->progs.vm_req_begin,
 		[VM_REQUEST_END] = t->skel->progs.vm_req_end,
 		[VM_STATUS] = t->skel->progs.vm_status,
+		[VM_COMMIT] = t->skel->progs.vm_commit,
+		[VM_ROLLBACK] = t->skel->progs.vm_rollback,
 		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
 		[VM_STALL_END] = t->skel->progs.vm_stall_end,
 		[VM_CALL_BEGIN] = t->skel->progs.vm_call_begin,

@@ -73,12 +73,15 @@ static void put_process(struct print *p, u32 pid)
 	struct check list[CHECKS_MAX + TRIAL_CHECKS];
 	u32 n = checks_process(pid, list), i;
 	int status = EXIT_DONE;
+	bool vm = false;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		status = worse(status, &list[i]);
+		vm |= !strcmp(list[i].id, "vm");
+	}
 	/* What cannot be traced need not be tried. */
 	if (!status)
-		n += doctor_trial(pid, &list[n]);
+		n += doctor_trial(pid, vm, &list[n]);
 
 	if (p->as_json) {
 		json_object(&p->json);

@@ -23,7 +23,7 @@
 struct trial {
 	u64 records, batches, lost;
 	u64 looks; /* of the records: samples */
-	u64 ns, cpu_ns; /* how long it lasted, what the process used of it */
+	u64 ns, cpu_ns; /* how long it lasted, what a stock VM used of it */
 	bool vm, ended;
 };
 
@@ -50,9 +50,9 @@ static void failed(struct check *c, const struct err *e)
 	snprintf(c->advice, sizeof(c->advice), "%.390s", e->hint);
 }
 
-static int run(struct source *s, u32 pid, struct trial *t, struct err *e)
+static int run(struct source *s, struct trial *t, struct err *e)
 {
-	u64 start = now_ns(), end = start + TRIAL_NS, now = start, before = live_cpu_ns(pid);
+	u64 start = now_ns(), end = start + TRIAL_NS, now = start;
 	int r = 1, stopped;
 
 	while (r > 0 && now < end) {
@@ -60,8 +60,7 @@ static int run(struct source *s, u32 pid, struct trial *t, struct err *e)
 		now = now_ns();
 	}
 	t->ns = now - start;
-	t->cpu_ns = live_cpu_ns(pid);
-	t->cpu_ns -= min_u64(t->cpu_ns, before);
+	t->cpu_ns = live_vm_used_ns(s);
 	t->ended = !r;
 	stopped = r < 0 ? r : source_stop(s, take, t, e);
 	return stopped < 0 ? stopped : r;
@@ -125,9 +124,10 @@ static void put_hits(struct check *c, const struct trial *t, const struct live_h
 	}
 }
 
-u32 doctor_trial(u32 pid, struct check list[TRIAL_CHECKS])
+u32 doctor_trial(u32 pid, bool vm, struct check list[TRIAL_CHECKS])
 {
-	struct live_config config = { .pids = &pid, .pid_count = 1, .no_children = true };
+	/* The processes of a service serve where its first one only waits for them. */
+	struct live_config config = { .pids = &pid, .pid_count = 1, .no_children = !vm };
 	struct live_hits hits[LIVE_HITS_MAX];
 	struct check *c = &list[0];
 	struct trial t = { 0 };
@@ -142,9 +142,8 @@ u32 doctor_trial(u32 pid, struct check list[TRIAL_CHECKS])
 		failed(c, &e);
 		return 1;
 	}
-	count = live_vm_hits(s, pid, hits);
-	t.vm = count || s->info.sampled;
-	r = run(s, pid, &t, &e);
+	t.vm = vm;
+	r = run(s, &t, &e);
 	/* Of one that has ended nothing is known any more. */
 	count = t.ended ? 0 : live_vm_hits(s, pid, hits);
 	source_free(s);

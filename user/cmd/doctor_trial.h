@@ -6,10 +6,10 @@
 #include "attach/checks.h"
 
 /*
- * Traces the process for a second: what that took, and, of a stock VM, which of
- * its probes were hit. Returns how many checks it made.
+ * Traces the process for a second: what that took, and, of a stock VM with its
+ * children, which of its probes were hit. Returns how many checks it made.
  */
 #define TRIAL_CHECKS 2
-u32 doctor_trial(u32 pid, struct check list[TRIAL_CHECKS]);
+u32 doctor_trial(u32 pid, bool vm, struct check list[TRIAL_CHECKS]);
 
 #endif

@@ -19,6 +19,8 @@
 
 /* ---- Which version ---- */
 
+#define VERSION "0123456789."
+
 /* CPython's Py_Version is a number, others' a text. */
 static void read_version(u32 pid, struct vm_target *t, u64 at)
 {
@@ -35,23 +37,34 @@ static void read_version(u32 pid, struct vm_target *t, u64 at)
 	if (target_read(pid, at, text, sizeof(text) - 1))
 		return;
 	/* Layouts are of minor versions. */
-	text[strspn(text, "0123456789.")] = 0;
+	text[strspn(text, VERSION)] = 0;
 	if (strchr(text, '.') && strchr(strchr(text, '.') + 1, '.'))
 		*strchr(strchr(text, '.') + 1, '.') = 0;
 	snprintf(t->version, sizeof(t->version), "%s", text);
 }
 
-/* "8.2" of php-fpm8.2. */
-static void version_of_name(struct vm_target *t, const char *base)
+static void version_set(struct vm_target *t, const char *s, size_t n)
 {
-	const char *s = strpbrk(base, "0123456789");
-	size_t n = s ? strspn(s, "0123456789.") : 0;
-
-	if (n && n < sizeof(t->version)) {
+	while (n && s[n - 1] == '.')
+		n--;
+	if (n < sizeof(t->version)) {
 		memcpy(t->version, s, n);
 		t->version[n] = 0;
-		if (t->version[n - 1] == '.')
-			t->version[n - 1] = 0;
+	}
+}
+
+/* "8.2" of php-fpm8.2; else the folder, as of /usr/lib/postgresql/15/bin/postgres. */
+static void version_of_name(struct vm_target *t, const char *base)
+{
+	const char *s = strpbrk(base, VERSION), *path = t->path;
+	size_t n;
+
+	if (s)
+		version_set(t, s, strspn(s, VERSION));
+	for (; !s && (path = strchr(path, '/')); path++) {
+		n = strspn(path + 1, VERSION);
+		if (n && path[1 + n] == '/')
+			version_set(t, path + 1, n);
 	}
 }
 

@@ -22,6 +22,8 @@ enum vm_role {
 	VM_REQUEST_BEGIN,
 	VM_REQUEST_END,
 	VM_STATUS,
+	VM_COMMIT,
+	VM_ROLLBACK,
 	VM_STALL_BEGIN,
 	VM_STALL_END,
 	/* Of every call: for exact calls alone. */

@@ -206,6 +206,8 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 		i++;
 	if (i < ARRAY_SIZE(limits))
 		put_held(o, s, &g->stats, limits[i], interval);
+	else if (row_turns_unknown(&g->stats, interval))
+		out_puts(o, "ran in turns too short to tell how long it held each");
 	else
 		out_printf(o, "held no turn longer than 1 ms, %s at worst",
 			   text_ns(max, row_max_ns(&g->stats, interval)));
@@ -241,7 +243,10 @@ void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 		return;
 	}
 	name_text(name, sizeof(name), g->name);
-	if (limit == ARRAY_SIZE(limits)) {
+	if (limit == ARRAY_SIZE(limits) && row_turns_unknown(&g->stats, interval)) {
+		out_printf(o, "most time went to %s, in turns too short to tell who held each",
+			   name);
+	} else if (limit == ARRAY_SIZE(limits)) {
 		out_printf(o, "no group held a turn longer than 1 ms; the longest was %s in %s",
 			   text_ns(max, row_max_ns(&g->stats, interval)), name);
 	} else {

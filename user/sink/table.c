@@ -44,6 +44,11 @@ u64 row_max_ns(const struct group_stats *s, bool interval)
 	return interval && s->hist.len ? group_quantile(s, 1000) : s->max_ns;
 }
 
+bool row_turns_unknown(const struct group_stats *s, bool interval)
+{
+	return s->samples && !row_max_ns(s, interval);
+}
+
 /* Of one bucket of the ten; its number is the power of two of its ms. */
 #define JANK(X, id, ms, bucket, sort, rank, live)                             \
 	X(id, #ms "ms", ">" #ms "ms", sort, 8, rank, live, CELL_COUNT, false, \
@@ -439,6 +444,27 @@ static void put_spark(const struct table *t, struct out *o, const struct table_i
 		t->mark(t->mark_ctx, at, o->buf.len - at, TINT_SPARK);
 }
 
+/* It says something of single turns. */
+static bool of_a_turn(const struct table_column *c)
+{
+	return c->value == cell_p50 || c->value == cell_p99 || c->value == cell_max ||
+	       c->title[0] == '>';
+}
+
+/* A sum, what is counted by turns alone, and what was seen in short turns only, have no
+ * such figure. */
+static bool is_empty(const struct table *t, const struct table_item *item,
+		     const struct table_column *c, u64 v)
+{
+	if (item->summed)
+		return !c->adds && !v;
+	if (item->turns_only && !v)
+		return c->value == cell_self || c->value == cell_share || c->value == cell_ticks;
+	if (!item->stats->hist.len && (c->value == cell_p50 || c->value == cell_p99))
+		return true;
+	return of_a_turn(c) && row_turns_unknown(item->stats, t->interval);
+}
+
 static void put_cell(const struct table *t, struct out *o, const struct table_item *item,
 		     const struct table_column *c, u64 total_ns)
 {
@@ -450,9 +476,7 @@ static void put_cell(const struct table *t, struct out *o, const struct table_it
 		put_spark(t, o, item, width);
 		return;
 	}
-	/* A sum, or what is counted by turns alone, has no such figure. */
-	if ((item->summed && !c->adds && !v) ||
-	    (!item->stats->hist.len && (c->value == cell_p50 || c->value == cell_p99))) {
+	if (is_empty(t, item, c, v)) {
 		put_tinted(t, o, "-", width, TINT_DIM);
 		return;
 	}

@@ -44,6 +44,7 @@ struct table_item {
 	u64 now_ns; /* still running for; 0: not */
 	u64 history; /* id for the sparkline */
 	bool summed; /* of several groups: columns that cannot be added stay empty */
+	bool turns_only; /* of a thread: who ran in its turns may not be known of each */
 };
 
 struct table {
@@ -101,5 +102,7 @@ void table_choice_of(struct table_choice *c, const struct table *t);
 enum row_class row_class(const struct group_stats *s);
 /* The largest wall in one event; see table.interval. */
 u64 row_max_ns(const struct group_stats *s, bool interval);
+/* Of a sampled group: no turn ran long enough to tell how much of it was the group's. */
+bool row_turns_unknown(const struct group_stats *s, bool interval);
 
 #endif

@@ -53,11 +53,13 @@ static void put_rates(struct composer *c)
 	double seconds = (double)max_u64(c->f->elapsed_ns, 1) / 1e9;
 	char a[COUNT_MAX], b[COUNT_MAX], mean[TEXT_NS_MAX], busy[PERCENT_MAX];
 	const struct event_stats *e = &c->s->events;
+	bool looks = e->samples && !c->s->spans;
 
-	out_printf(&c->line, "%s events/s  %s spans/s  mean %s",
-		   count_short(a, (u64)((double)e->count / seconds + 0.5)),
-		   count_short(b, (u64)((double)c->s->spans / seconds + 0.5)),
-		   time_text(mean, e->count ? e->wall_ns / e->count : 0));
+	out_printf(
+		&c->line, "%s events/s  %s %s/s  mean %s",
+		count_short(a, (u64)((double)e->count / seconds + 0.5)),
+		count_short(b, (u64)((double)(looks ? e->samples : c->s->spans) / seconds + 0.5)),
+		looks ? "looks" : "spans", time_text(mean, e->count ? e->wall_ns / e->count : 0));
 	put_limit(c, ">16ms", e->durations[4], TINT_WARN);
 	put_limit(c, ">64ms", e->durations[6], TINT_BAD);
 	out_printf(&c->line, "  busy %s %%", percent_text(busy, e->wall_ns, c->f->elapsed_ns));
@@ -150,6 +152,40 @@ static void put_running(struct composer *c)
 	end_line(c, LINE_WARN);
 }
 
+/* The line, as several where the screen is too narrow for it. */
+static void end_wrapped(struct composer *c, enum line_class class)
+{
+	struct out whole = c->line;
+	const char *at;
+	size_t left;
+
+	if (!c->cut || whole.buf.len <= c->width || whole.error) {
+		end_line(c, class);
+		return;
+	}
+	out_open_memory(&c->line);
+	at = (const char *)whole.buf.data;
+	for (left = whole.buf.len; left;) {
+		size_t indent = at == (const char *)whole.buf.data ? 0 : 5,
+		       room = c->width - indent, n = left;
+
+		if (n > room)
+			for (n = room; n > room / 2 && at[n] != ' '; n--)
+				;
+		/* Not within a character; name_text() has made sure that they are some. */
+		while (n < left && n && ((unsigned char)at[n] & 0xc0) == 0x80)
+			n--;
+		out_printf(&c->line, "%*s%.*s", (int)indent, "", (int)n, at);
+		end_line(c, class);
+		n += n < left && at[n] == ' ';
+		at += n;
+		left -= n;
+	}
+	out_close(&c->line);
+	c->line = whole;
+	buf_clear(&c->line.buf);
+}
+
 /* The first; a report says all. */
 static void put_note(struct composer *c, bool advice)
 {
@@ -163,11 +199,11 @@ static void put_note(struct composer *c, bool advice)
 	note_text(&c->line, s, &lines[0]);
 	if (n > 1)
 		out_printf(&c->line, " (and %u more: vmspan report)", n - 1);
-	end_line(c, LINE_WARN);
+	end_wrapped(c, LINE_WARN);
 	if (!advice || !lines[0].note->advice[0])
 		return;
 	out_printf(&c->line, "  -> %s", name_text(text, sizeof(text), lines[0].note->advice));
-	end_line(c, LINE_PLAIN);
+	end_wrapped(c, LINE_PLAIN);
 }
 
 struct janky {

@@ -389,7 +389,8 @@ static int by_thread(struct top_rows *r, const struct composer *c)
 			 t->name[0] ? t->name : t->process);
 		if (!r->sums[i].events || !group_matches(r->names[i], c->st->view.glob))
 			continue;
-		add_row(r, c, row_id(SPACE_THREAD, 0, t->id), r->names[i], &r->sums[i]);
+		add_row(r, c, row_id(SPACE_THREAD, 0, t->id), r->names[i], &r->sums[i])
+			->item.turns_only = true;
 	}
 	sort_rows(r, c);
 	return 0;

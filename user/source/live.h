@@ -88,10 +88,12 @@ struct live_hits {
 	u32 hits;
 	const char *why, *advice;
 };
-/* The probes that are armed in a process and begin something. How many. */
+/* The probes that are armed in a process and begin something: how many. Hits are of
+ * all processes that run the same VM. */
 u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_MAX]);
-/* The CPU time a process has had so far, in steps of a tick; 0: it cannot be told. */
-u64 live_cpu_ns(u32 pid);
+/* The CPU time that processes of stock VMs have had since they are traced, in steps of
+ * a tick. */
+u64 live_vm_used_ns(const struct source *s);
 
 /* A stay that has not ended. Its group: model_group_of(). */
 struct live_stay {

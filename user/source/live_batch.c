@@ -179,7 +179,7 @@ int live_record(struct live *l, const void *data, size_t size)
 		return 0;
 	if (h->kind == WIRE_BATCH || h->kind == WIRE_TAIL)
 		return batch(l, h, size);
-	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_CALLS)
+	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_WAIT)
 		return live_vm_record(l, h, size);
 	if (h->kind == WIRE_SCHED)
 		return sched_batch(l, h, size);

@@ -94,14 +94,39 @@ static u64 cpu_ns(u32 pid)
 	return (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
 }
 
-u64 live_cpu_ns(u32 pid)
+u64 live_vm_used_ns(const struct source *s)
 {
-	return cpu_ns(pid);
+	const struct live *l = (const struct live *)s;
+	u64 pid, value, used = 0, now;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &pid, &value)) {
+		const struct process *p = (const void *)(uintptr_t)value;
+
+		now = p->vm_profile ? cpu_ns(p->pid) : 0;
+		used += now - min_u64(now, p->watch.cpu_ns);
+	}
+	return used;
+}
+
+static u32 hits_of(const struct live *l, const struct vm_profile *profile, int role)
+{
+	u64 pid, value;
+	size_t at = 0;
+	u32 n = 0;
+
+	while (map_next(&l->processes, &at, &pid, &value)) {
+		const struct process *p = (const void *)(uintptr_t)value;
+
+		n += p->vm_profile == profile ? p->watch.hits[role] : 0;
+	}
+	return n;
 }
 
 u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_MAX])
 {
-	const struct process *p = process_find((const struct live *)s, pid);
+	const struct live *l = (const struct live *)s;
+	const struct process *p = process_find(l, pid);
 	char provider[VM_NAME_MAX];
 	const char *name;
 	u32 n = 0;
@@ -111,7 +136,7 @@ u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_
 		name = vm_probe(p->vm_profile, (enum vm_role)i, provider);
 		if (!(p->watch.armed & 1u << i) || !name)
 			continue;
-		to[n] = (struct live_hits){ .hits = p->watch.hits[i],
+		to[n] = (struct live_hits){ .hits = hits_of(l, p->vm_profile, i),
 					    .why = p->vm_profile->silent[i],
 					    .advice = p->vm_profile->silent_do[i] };
 		snprintf(to[n++].probe, sizeof(to->probe), "%s:%s", provider, name);

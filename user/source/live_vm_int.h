@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records of stock VMs on their way to items: shared by live_vm_items.c and
- * live_calls.c. */
+/* Records of stock VMs on their way to items: what the files that make them share. */
 #ifndef SOURCE_LIVE_VM_INT_H
 #define SOURCE_LIVE_VM_INT_H
 
@@ -37,6 +36,14 @@ int vm_define_frame(struct live *l, struct process *p, u32 id, const char *file,
 u32 vm_compartment(struct live *l, struct process *p, u8 kind, const char *name);
 /* The same of a function, of a group that vm_compartment() made. */
 u32 vm_function(struct live *l, struct process *p, u32 group, const char *name);
+/* The number of a label; 0: none. */
+u32 vm_label(struct live *l, struct process *p, const char *text);
+/* The thread's next event, of what the kernel tells; `label`: of vm_label(). */
+void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u32 label,
+	      struct vmspan_event *e);
+/* Hands records of a thread out. 0 or l->failed. */
+int vm_emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32 records,
+	    const void *data, u32 bytes);
 /* Characters of `unit` bytes (0: UTF-8 already) -> a terminated string. */
 void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t cap);
 /* A record of an event; how many it has is told by its own. */
@@ -53,6 +60,14 @@ void jvm_free(struct jvm *j);
 int jvm_take_frame(struct live *l, struct process *p, struct jvm *j, const struct wire_frame *w);
 /* The frames of `count` frames of the kernel's: their number. */
 u32 jvm_frames(struct jvm *j, const u32 *places, u32 count, u32 to[JVM_FRAMES], u16 *flags);
+
+/* ---- live_statement.c ---- */
+
+/* A statement, or a wait for the client of an open transaction. 0 or l->failed. */
+int statement_take(struct live *l, struct process *p, struct vm_stream *s,
+		   const struct wire_turn *w);
+int statement_take_wait(struct live *l, struct process *p, struct vm_stream *s,
+			const struct wire_stay *w);
 
 /* ---- live_calls.c ---- */
 

@@ -9,7 +9,6 @@
 #include "attach/vm.h"
 #include "probe/vm.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,7 +148,7 @@ u32 vm_function(struct live *l, struct process *p, u32 group, const char *name)
 	return (u32)id + 1;
 }
 
-static u32 label(struct live *l, struct process *p, const char *text)
+u32 vm_label(struct live *l, struct process *p, const char *text)
 {
 	struct vm_state *v = vm_state_of(p);
 	u32 before;
@@ -214,8 +213,8 @@ void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t c
 
 /* ---- Records ---- */
 
-static int emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32 records,
-		const void *data, u32 bytes)
+int vm_emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32 records,
+	    const void *data, u32 bytes)
 {
 	struct item it = { .type = ITEM_BATCH };
 
@@ -301,10 +300,11 @@ static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 	r->cpu = w->cpu;
 	r->iteration = w->iteration;
 	vm_count_record(s, w->iteration);
-	return emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
+	return vm_emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
 }
 
-static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const struct wire_gc *w)
+static int take_gc(struct live *l, struct process *p, struct vm_stream *s,
+		   const struct wire_stay *w)
 {
 	struct vmspan_gc r = {
 		.h = { .type = VMSPAN_GC,
@@ -323,68 +323,7 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s, const
 		return l->failed;
 	if (w->iteration)
 		vm_count_record(s, w->iteration);
-	return emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
-}
-
-/* "postgres: 15/main: USER DATABASE [local] SELECT" -> DATABASE. */
-static void database_of(const char *title, char *to, size_t cap)
-{
-	char words[6][64];
-	int n, first;
-
-	if (strncmp(title, "postgres: ", 10)) {
-		snprintf(to, cap, "(unknown)");
-		return;
-	}
-	n = sscanf(title + 10, "%63s %63s %63s %63s %63s %63s", words[0], words[1], words[2],
-		   words[3], words[4], words[5]);
-	first = n > 0 && words[0][strlen(words[0]) - 1] == ':';
-	if (n >= first + 3 && !strcmp(words[first], "autovacuum"))
-		snprintf(to, cap, "%s", words[first + 2]);
-	else if (n >= first + 3 && strcmp(words[first], "parallel"))
-		snprintf(to, cap, "%s", words[first + 1]);
-	else
-		snprintf(to, cap, "(background)");
-}
-
-/* The first word of a statement, in capitals; comments are stepped over. */
-static void verb_of(const char *s, char *to, size_t cap)
-{
-	size_t n = 0;
-
-	for (;;) {
-		s += strspn(s, " \t\r\n(;");
-		if (!strncmp(s, "--", 2)) {
-			s += strcspn(s, "\n");
-		} else if (!strncmp(s, "/*", 2)) {
-			const char *e = strstr(s + 2, "*/");
-
-			s = e ? e + 2 : s + strlen(s);
-		} else {
-			break;
-		}
-	}
-	while (n + 1 < cap && isalpha((unsigned char)s[n])) {
-		to[n] = (char)toupper((unsigned char)s[n]);
-		n++;
-	}
-	to[n] = 0;
-	if (!n)
-		snprintf(to, cap, "(empty)");
-}
-
-/* A statement's group: its database, and what kind of statement it is. */
-static u32 statement_of(struct live *l, struct process *p, const struct wire_turn *w, u32 *name)
-{
-	char text[VM_TEXT + 1], title[VM_TITLE + 1], database[64], verb[20], both[96];
-
-	vm_text(w->text, w->text_len, 0, text, sizeof(text));
-	vm_text(w->title, w->title_len, 0, title, sizeof(title));
-	database_of(title, database, sizeof(database));
-	verb_of(text, verb, sizeof(verb));
-	snprintf(both, sizeof(both), "%s %s", database, verb);
-	*name = label(l, p, both);
-	return vm_compartment(l, p, VMSPAN_TENANT, both);
+	return vm_emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
 }
 
 /* A request's path, without what makes each one different. */
@@ -394,7 +333,7 @@ static u32 request_of(struct live *l, struct process *p, const struct wire_turn 
 
 	vm_text(w->text, w->text_len, 0, text, sizeof(text));
 	text[strcspn(text, "?#")] = 0;
-	return label(l, p, text);
+	return vm_label(l, p, text);
 }
 
 /* The probe that began it; VM_ROLES: none. */
@@ -406,58 +345,51 @@ static enum vm_role role_of_turn(u32 kind)
 					: VM_ROLES;
 }
 
+void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u32 label,
+	      struct vmspan_event *e)
+{
+	u64 wall = w->end - w->begin;
+
+	*e = (struct vmspan_event){
+		.h = { VMSPAN_EVENT, sizeof(*e) / VMSPAN_SLOT, 0, w->iteration },
+		.begin = live_cycles(l, w->begin),
+		.end = live_cycles(l, w->end),
+		.mono_begin = w->begin,
+		.mono_end = w->end,
+		.cpu_ns_begin = s->cpu_ns,
+		.cpu_begin = w->cpu_begin,
+		.cpu_end = w->cpu_end,
+		.label = label,
+		.records = s->iteration == w->iteration ? s->records : 0,
+	};
+	s->cpu_ns += wall - min_u64(wall, w->off_ns);
+	e->cpu_ns_end = s->cpu_ns;
+	s->records = 0;
+}
+
 static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 		     const struct wire_turn *w)
 {
-	struct {
-		struct vmspan_span span;
-		struct vmspan_event event;
-	} r = { 0 };
-	u64 wall = w->end - w->begin, begin = live_cycles(l, w->begin),
-	    end = live_cycles(l, w->end);
-	bool exact = w->kind == TURN_STATEMENT, stall = w->kind == TURN_SAFEPOINT;
-	u32 name = 0, comp = 0;
+	bool stall = w->kind == TURN_SAFEPOINT;
+	struct vmspan_event e;
+	u32 label = 0;
 
 	if (w->end < w->begin || w->text_len > VM_TEXT || w->title_len > VM_TITLE)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 	if (live_watch_hit(l, p, role_of_turn(w->kind)))
 		return l->failed;
-	if (exact)
-		comp = statement_of(l, p, w, &name);
-	else if (w->kind == TURN_REQUEST)
-		name = request_of(l, p, w);
+	if (w->kind == TURN_STATEMENT || w->kind == TURN_IDLE)
+		return statement_take(l, p, s, w);
+	if (w->kind == TURN_REQUEST)
+		label = request_of(l, p, w);
 	else if (w->kind == TURN_BURST || stall)
-		name = label(l, p, stall ? "safepoint" : "burst");
+		label = vm_label(l, p, stall ? "safepoint" : "burst");
 	if (l->failed)
 		return l->failed;
-	if (exact) {
-		r.span.h =
-			(struct vmspan_head){ VMSPAN_SPAN, sizeof(r.span) / VMSPAN_SLOT, 0, comp };
-		r.span.begin = begin;
-		r.span.end = end;
-		/* One clock for all CPUs: nothing is wrong with a span that moved. */
-		r.span.cpu_begin = r.span.cpu_end = w->cpu_end;
-		r.span.iteration = w->iteration;
-		vm_count_record(s, w->iteration);
-	}
-	r.event.h = (struct vmspan_head){ VMSPAN_EVENT, sizeof(r.event) / VMSPAN_SLOT,
-					  exact || stall || l->calls ? 0 : VMSPAN_F_SAMPLED,
-					  w->iteration };
-	r.event.begin = begin;
-	r.event.end = end;
-	r.event.mono_begin = w->begin;
-	r.event.mono_end = w->end;
-	r.event.cpu_ns_begin = s->cpu_ns;
-	s->cpu_ns += wall - min_u64(wall, w->off_ns);
-	r.event.cpu_ns_end = s->cpu_ns;
-	r.event.cpu_begin = w->cpu_begin;
-	r.event.cpu_end = w->cpu_end;
-	r.event.label = name;
-	r.event.records = s->iteration == w->iteration ? s->records : 0;
-	s->records = 0;
-	if (exact)
-		return emit(l, p, s, w->h.tid, 2, &r, sizeof(r));
-	return emit(l, p, s, w->h.tid, 1, &r.event, sizeof(r.event));
+	vm_event(l, s, w, label, &e);
+	if (!stall && !l->calls)
+		e.h.depth = VMSPAN_F_SAMPLED;
+	return vm_emit(l, p, s, w->h.tid, 1, &e, sizeof(e));
 }
 
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
@@ -466,9 +398,10 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		[WIRE_VM_FRAME] = sizeof(struct wire_frame),
 		[WIRE_VM_SAMPLE] = sizeof(struct wire_sample),
 		[WIRE_VM_TURN] = WIRE_TURN_BARE,
-		[WIRE_VM_GC] = sizeof(struct wire_gc),
+		[WIRE_VM_GC] = sizeof(struct wire_stay),
 		[WIRE_VM_CALL] = sizeof(struct wire_call),
 		[WIRE_VM_CALLS] = sizeof(struct wire_head),
+		[WIRE_VM_WAIT] = sizeof(struct wire_stay),
 	};
 	struct process *p = process_find(l, h->pid);
 	struct vm_state *v = p ? vm_state_of(p) : NULL;
@@ -496,6 +429,8 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return calls_take(l, p, s, h, size);
 	if (h->kind == WIRE_VM_GC)
 		return take_gc(l, p, s, (const void *)h);
+	if (h->kind == WIRE_VM_WAIT)
+		return statement_take_wait(l, p, s, (const void *)h);
 	return take_turn(l, p, s, (const void *)h);
 }
 
