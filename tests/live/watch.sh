@@ -21,17 +21,16 @@ watch() { # WATCH-ARGUMENTS...: in the background, until it is attached
 
 # ---- The planted add-on, and only that one ----
 
-start host "${ONE_CPU[@]}" "$HOST" --demo
-wait_line host '^ready ' >/dev/null
+start_host_first --demo
 cat >"$T/hook" <<'END'
 #!/bin/sh
 cat >>"$1" && echo "run $2" >>"$1.runs"
 END
 chmod +x "$T/hook"
 # A dump that reaches back to the start, so that it can be replayed as a whole.
-watch -p "$host_pid" --group 'addon:*' --threshold 100ms -n 3 --json --duration 60 \
+watch -p "$host_pid" --group 'addon:*' --threshold 100ms -n 3 --json \
 	--dump "$T/dumps" --before 1h --after 1h --ring 64M --exec "$T/hook $T/hook.json x;y"
-LIMIT=90 finish watch
+finish watch
 eq "watch -n 3 ends" $? 0
 json_eq "the planted add-on, and only that one" <(jq -s . "$T/watch.out") \
 	'[length, (map(.group) | unique), (map(.reasons[0]) | unique), all(.[]; .total_ns >= .threshold_ns)]' \
@@ -58,7 +57,7 @@ said "words at the end" "3 alerts shown" "$T/watch.err"
 # A dump of two seconds has those around the alert, and what is needed to read them.
 watch -p "$host_pid" --group 'addon:tracker' --threshold 100ms -n 1 --json --dump "$T/short" \
 	--before 1s --after 0.5s
-LIMIT=90 finish watch
+finish watch
 dump=$(jq -r .dump "$T/watch.out")
 check_status "a short dump" 0 "$VMSPAN" watch "$dump" --group 'addon:tracker' --threshold 100ms --json
 json_eq "a short dump: the alert is in it" <(jq -s . "$T/out") \
@@ -70,7 +69,7 @@ json_eq "a short dump: every name is known" "$T/out" '[.groups[].name | select(t
 
 # The same with the scheduler's record: the part has a beginning of its own.
 watch -x -p "$host_pid" --group 'addon:tracker' -n 3 --json --dump "$T/exact" --before 0.5s --after 0.5s --dump-every 1ms
-LIMIT=90 finish watch
+finish watch
 json_eq "--exact: no time of others is charged" <(jq -s . "$T/watch.out") \
 	'all(.[]; .cause == "own" and .off_ns.preempted <= .preempted_ns)' true
 # An event that the model does not believe is incomplete live too: take one that is not.
