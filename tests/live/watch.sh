@@ -137,14 +137,15 @@ else
 fi
 check_status "--dump: not a directory" 1 "$VMSPAN" watch "$dump" --dump "$T/hook"
 said "--dump: not a directory: words" "Not a directory"
-# What a watch that was killed has left of a dump is an old file as any other.
-mkdir "$T/few"
-: >"$T/few/alert-20200101T000000Z-1-000001-x.vmspan.part"
-: >"$T/few/other.vmspan.part"
 check_status "--dump-max keeps the newest" 0 "$VMSPAN" watch "$dump" --threshold 1ms --dump "$T/few" --dump-max 2 --dump-every 1ms --after 1ms
 check "--dump-max keeps the newest: two at most" test "$(find "$T/few" -name 'alert-*' | wc -l)" -le 2
+# What a watch that was killed has left of a dump is an old file as any other.
+mkdir "$T/left"
+: >"$T/left/alert-20200101T000000Z-1-000001-x.vmspan.part"
+: >"$T/left/other.vmspan.part"
+check_status "--dump-max 1" 0 "$VMSPAN" watch "$dump" --threshold 100ms --dump "$T/left" --dump-max 1
 eq "--dump-max: a dump that was never completed goes, others' files do not" \
-	"$(find "$T/few" -name '*.part' -printf '%f')" other.vmspan.part
+	"$(find "$T/left" -name '*.part' -printf '%f')" other.vmspan.part
 
 # ---- Bad usage ----
 
