@@ -121,6 +121,14 @@ state() { # PID: semaphore, armed byte, flush byte
 	"$PROBE" -i "$1" | tr '\n' ' '
 }
 
+# Until a tracer has armed COUNT (1) of its files with probes: asked of the target.
+wait_armed() { # PID [COUNT]
+	until_true is_armed "$1" "${2:-1}"
+}
+is_armed() { # PID COUNT
+	[ "$("$PROBE" -i "$1" | grep -c '^1 cc cc')" = "$2" ]
+}
+
 site() { # PID: the instructions of its carrier
 	"$PROBE" -b "$1"
 }

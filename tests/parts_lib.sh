@@ -4,9 +4,9 @@
 # Helpers of the tests about parts of a running trace: part_probe, which does what it is
 # told, and what the kernel counts of its BPF programs. Sourced behind attach_lib.sh.
 
-bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
-stats=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null)
-if ! [ -x "$bpftool" ] || [ -z "$stats" ] || ! echo 1 >/proc/sys/kernel/bpf_stats_enabled 2>/dev/null; then
+# shellcheck source=tests/runs_lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/runs_lib.sh"
+if ! [ -x "$bpftool" ] || ! count_runs; then
 	skip "parts of a running trace" "no bpftool, or kernel.bpf_stats_enabled cannot be set"
 	exit 0
 fi

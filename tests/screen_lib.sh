@@ -9,13 +9,9 @@ mux() {
 	tmux -L "vmspan-test-$$-$sockets" -f /dev/null "$@" 8>&- 9>&-
 }
 
-end_terminal() {
-	local rc=$?
+at_end() {
 	mux kill-server 2>/dev/null
-	(exit $rc)
-	lib_end
 }
-trap end_terminal EXIT
 
 # A terminal of its own, in $T/here: `words` are for the shell, then a shell
 # says with which status it ended.
@@ -32,19 +28,35 @@ capture() {
 	mux capture-pane -p "$@" 2>/dev/null
 }
 
-# Waits until the screen has a line that matches; it is then in $T/screen.
-until_seen() { # REGEX
+mkfifo "$T/never"
+
+# Captures the screen, in $T/screen, until the command likes it. What is captured may be
+# half of one refresh and half of the next: so nothing is asked of a screen just once.
+until_good() { # COMMAND...
 	local end=$((SECONDS + LIMIT))
 	while [ $SECONDS -lt $end ]; do
 		capture >"$T/screen"
-		grep -qE -- "$1" "$T/screen" && return 0
+		"$@" && return 0
 		read -r -t 0.05 <>"$T/never"
 	done
-	echo "never seen: $1" >&2
+	echo "never good: $*" >&2
 	cat "$T/screen" >&2
 	return 1
 }
-mkfifo "$T/never"
+
+seen() { # REGEX: a line of the screen matches
+	grep -qE -- "$1" "$T/screen"
+}
+until_seen() { # REGEX
+	until_good seen "$1"
+}
+
+gone() { # REGEX: none matches
+	! seen "$1"
+}
+until_gone() { # REGEX
+	until_good gone "$1"
+}
 
 key() {
 	mux send-keys "$@"

@@ -26,6 +26,8 @@ enum {
 	EVENTS = 1000,
 	LOOP_EVENTS = 50,
 	LOOP_SPANS = 1000,
+	LOOP_STEP = 26, /* cycles that the counter moves on by */
+	LOOP_AHEAD = 12, /* of so many readings one comes in the step of the one before */
 	STREAM_MAX = 4096
 };
 
@@ -123,6 +125,15 @@ static void make_stream(void)
 	stream.spans = g.spans;
 }
 
+/* A reading some steps behind the latest; two in one step are told apart by a cycle. */
+static u64 loop_reading(u64 steps)
+{
+	static u32 readings;
+
+	g.now += steps * LOOP_STEP;
+	return g.now + (++readings % LOOP_AHEAD == 0);
+}
+
 /* What `make bench` runs: two compartments in turn, a thousand spans an event. */
 static void make_loop(void)
 {
@@ -137,8 +148,8 @@ static void make_loop(void)
 		g.iteration++;
 		for (k = 0; k < LOOP_SPANS; k++) {
 			span = gen_append(&g, VMSPAN_SPAN, 1, 0, 1 + k % 2);
-			span->begin = g.now += 40 + gen_random(&g.seed) % 4;
-			span->end = g.now += 28 + gen_random(&g.seed) % 4;
+			span->begin = loop_reading(1 + gen_random(&g.seed) % 2);
+			span->end = loop_reading(1);
 			span->iteration = g.iteration;
 			g.spans++;
 		}
@@ -150,7 +161,7 @@ static void make_loop(void)
 		e->cpu_ns_end = (g.now - begin) / 3;
 		e->records = LOOP_SPANS;
 		gen_flush(&g);
-		g.now += 5000;
+		g.now += 200 * LOOP_STEP;
 	}
 	stream.spans = g.spans;
 }
@@ -281,7 +292,9 @@ static void set_up_model_loop(void)
 
 static void set_up_record_loop(void)
 {
-	static const struct source_info info = { .clock = CLOCK_TSC, .cycles_hz = 2100000000 };
+	static const struct source_info info = { .clock = CLOCK_TSC,
+						 .cycles_hz = 2100000000,
+						 .cycles_step = LOOP_STEP };
 	struct err err = { 0 };
 
 	make_loop();

@@ -14,6 +14,8 @@ mkdir -p "$B/bench"
 [ -s "$out" ] || echo '{}' >"$out"
 SECONDS_EACH=${SECONDS_EACH:-10}
 ROUNDS=${ROUNDS:-8}
+bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
+bpf_stats=$(cat /proc/sys/kernel/bpf_stats_enabled)
 JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin/java
 java_app=(heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin)
 java_plugins "$T/java"
@@ -112,11 +114,27 @@ start_timer() { # HZ
 	wait_line timer '^runs' >/dev/null
 }
 
+# What the program at the timer takes a look, in ns, by the kernel's own count.
+look_of() { # WINDOW HZ
+	local ns
+	echo 1 >/proc/sys/kernel/bpf_stats_enabled
+	start_record "$T/a" "$app_pid" --hz "$2"
+	"$1" 1 >"$T/first"
+	cat "/proc/$rec_pid/fdinfo/"* 2>/dev/null | sed -n 's/^prog_id:[[:space:]]*//p' | jq -sc unique >"$T/ids"
+	ns=$("$bpftool" prog list -j | jq --slurpfile ids "$T/ids" \
+		'[.[] | select((.id | IN($ids[0][])) and .name == "walk_tick") | .run_time_ns] | add')
+	finish rec INT
+	echo "$bpf_stats" >/proc/sys/kernel/bpf_stats_enabled
+	report "$T/a"
+	jq --argjson ns "$ns" '$ns / .events.samples | round' "$T/a.json"
+}
+
 slowdown_of() { # VM WINDOW COMMAND...
-	local vm=$1 window=$2 hz before during after ours alone
+	local vm=$1 window=$2 hz before during after ours alone look
 	shift 2
 	start_app "$@"
 	for hz in 99 999; do
+		look=$(look_of "$window" $hz)
 		ours=() alone=()
 		before=$("$window" 0.7)
 		for _ in $(seq "$ROUNDS"); do
@@ -132,8 +150,8 @@ slowdown_of() { # VM WINDOW COMMAND...
 			before=$("$window" 0.7)
 			alone+=("$(beside "$after" "$during" "$before")")
 		done
-		rows+=("{\"vm\":\"$vm\",\"hz\":$hz,\"ratio\":$(median "${ours[@]}"),\"timer\":$(median "${alone[@]}")}")
-		echo "$vm, $hz looks a second: $(median "${ours[@]}") times its CPU time, the timer alone $(median "${alone[@]}")"
+		rows+=("{\"vm\":\"$vm\",\"hz\":$hz,\"ratio\":$(median "${ours[@]}"),\"timer\":$(median "${alone[@]}"),\"look_ns\":$look}")
+		echo "$vm, $hz looks a second: $(median "${ours[@]}") times its CPU time, the timer alone $(median "${alone[@]}"), a look $look ns"
 	done
 	stop_app
 }

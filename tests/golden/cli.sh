@@ -122,12 +122,17 @@ if [ -x "$maker" ]; then
 	eq "export to /dev/full: status" $rc 1
 	said "export to /dev/full" "No space left on device"
 	check_status "watch: alerts of other causes" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms
-	check "watch: says why none is shown" grep -q "none is shown: .*--all-causes" "$T/err"
+	check "watch: says why some are not shown" grep -q "^not shown: .*--all-causes" "$T/err"
+	printf '[watch]\nthreshold = *=1h\n' >"$T/rules.conf"
+	check_status "watch: a rule of the configuration" 0 "$VMSPAN" watch "$T/basic.vmspan" --all-causes --config "$T/rules.conf"
+	eq "watch: it holds" "$(cat "$T/out")" ""
+	check_status "watch: one of the command line" 0 "$VMSPAN" watch "$T/basic.vmspan" --all-causes --config "$T/rules.conf" --threshold '*=1ms'
+	check "watch: that one holds over it" test -s "$T/out"
 	# A pipe that nobody writes to: neither is waited for.
-	check_status "report of a pipe" 1 timeout 20 "$VMSPAN" report "$T/pipe"
+	check_status "report of a pipe" 1 timeout "$LIMIT" "$VMSPAN" report "$T/pipe"
 	check "report of a pipe: words" grep -q "it is not a regular file" "$T/err"
 	if [ "$(id -u)" = 0 ]; then
-		check_status "record to a pipe" 1 timeout 20 "$VMSPAN" record -o "$T/pipe" -- true
+		check_status "record to a pipe" 1 timeout "$LIMIT" "$VMSPAN" record -o "$T/pipe" -- true
 		check "record to a pipe: words" grep -q "record to a file" "$T/err"
 	else
 		skip "record to a pipe" "needs root"

@@ -7,7 +7,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-start_host --demo
+start_host_first --demo
 start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms -n 6
 check_status "recording beside it" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 2s -q
 finish stat
@@ -45,10 +45,9 @@ done
 # Who is told: the planted add-on, whether it is watched alone or among all, and
 # the same ones when it is replayed.
 start other "$VMSPAN" watch -p "$host_pid" --group addon:darkmode --threshold 100ms --json
-start one "$VMSPAN" watch -p "$host_pid" --group addon:tracker --threshold 100ms --json -n 2 --duration 60
-start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json -n 2 --duration 60 \
+start one "$VMSPAN" watch -p "$host_pid" --group addon:tracker --threshold 100ms --json -n 2
+start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json -n 2 \
 	--dump "$T/d" --before 1h --after 1h --ring 64M
-LIMIT=90
 finish one
 finish all
 finish other INT
@@ -64,14 +63,14 @@ finish host TERM
 
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
 mkfifo "$T/go"
-"$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
+"${ONE_CPU[@]}" "$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
 churn_pid=$!
 lib_pids+=("$churn_pid")
 exec 7>"$T/go"
 wait_line churn '^ready ' >/dev/null
 echo go >&7
 wait_line churn '^done 1' >/dev/null
-start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms -n 20 7>&-
+start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms 7>&-
 wait_line burn '"groups"' >/dev/null
 json_eq "a burn before it was watched is nobody's" <(head -n 1 "$T/burn.out") '[.events.count, .groups]' '[0,[]]'
 echo go >&7

@@ -67,7 +67,7 @@ wait_line burn '^ready ' >/dev/null
 for caps in +bpf +perfmon; do
 	user_with "$caps"
 	rc=0
-	timeout 20 "${as[@]}" "$VMSPAN" record --exact -p "$burn_pid" -o "$T/nobody/no.vmspan" >"$T/out" 2>"$T/err" || rc=$?
+	timeout "$LIMIT" "${as[@]}" "$VMSPAN" record --exact -p "$burn_pid" -o "$T/nobody/no.vmspan" >"$T/out" 2>"$T/err" || rc=$?
 	eq "$caps alone: no permission" "$rc" 3
 	check "$caps alone: it says which is missing" \
 		grep -q "CAP_$([ "$caps" = +bpf ] && echo PERFMON || echo BPF)" "$T/err"

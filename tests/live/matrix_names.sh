@@ -20,15 +20,6 @@ of() { # NAME PID...: spans of these processes
 	jq -c --arg pids "$*" '[($pids | split(" "))[] as $p | .pids[$p] // 0]' "$T/$name.json"
 }
 
-# Until the tracer has armed it, asked of the kernel.
-wait_armed() { # PID
-	local tries=0
-	while [ "$(state "$1")" != "$traced" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 500 ] || return 1
-	done
-}
-
 # ---- Several PIDs ----
 
 target one "$A"

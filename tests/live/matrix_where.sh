@@ -150,14 +150,6 @@ dismiss v
 run_command a -- "$T/plain" "open $T/libcrowd1.so" "lib 7" "open $T/libcrowd2.so" "lib 11"
 eq "opened later by a command: every span" "$(counts a '[.spans, .status]')" "[$((7 + 22)),0]"
 
-# Asks the kernel, not the clock, whether the library is attached to.
-wait_armed() { # PID COUNT
-	local tries=0
-	while [ "$("$PROBE" -i "$1" | grep -c '^1 cc cc')" != "$2" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 500 ] || return 1
-	done
-}
 target v "$T/host"
 attach a -p "$v_pid"
 tell v "spans 5" "open $T/libcrowd1.so"

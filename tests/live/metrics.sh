@@ -91,17 +91,16 @@ scrape_configs:
   - job_name: vmspan
     static_configs: [ { targets: [ "127.0.0.1:$port" ] } ]
 END
-	# Ports cannot be chosen by it: take two that are free now.
-	free=()
-	for port_tried in $(seq 19464 19475); do
-		(exec 8<>"/dev/tcp/127.0.0.1/$port_tried") 2>/dev/null || free+=("$port_tried")
-	done
-	prometheus_port=${free[0]} native_port=${free[1]}
-	# Beside it one that takes native histograms, and so the other form.
+	# Beside it one that takes native histograms, and so the other form. Both say which
+	# port the kernel gave them.
 	start native "$prometheus" --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb.native" \
-		--web.listen-address="127.0.0.1:$native_port" --log.level=warn --enable-feature=native-histograms
+		--web.listen-address=127.0.0.1:0 --enable-feature=native-histograms
 	start prometheus "$prometheus" --config.file="$T/prometheus.yml" --storage.tsdb.path="$T/tsdb" \
-		--web.listen-address="127.0.0.1:$prometheus_port" --log.level=warn
+		--web.listen-address=127.0.0.1:0
+	port_of() { # NAME
+		wait_line "$1" 'Listening on.*address=127.0.0.1:' err | sed 's/.*address=127.0.0.1:\([0-9]*\).*/\1/'
+	}
+	prometheus_port=$(port_of prometheus) native_port=$(port_of native)
 fi
 
 echo go >&7
@@ -169,12 +168,12 @@ if [ -n "$prometheus_port" ]; then
 			query "${totals[i]}"
 	done
 	# Two tracers measure the same events with the same clock reads of the target.
-	until_eq "Prometheus and report: time of the events, in microseconds" \
-		"$(jq '.events.wall_ns / 1000 | floor' "$T/report.json")" \
-		query 'floor(sum(vmspan_event_wall_seconds_total)*1000000)'
-	until_eq "Prometheus and report: time charged to groups, in microseconds" \
-		"$(jq '[.groups[].wall_ns] | add / 1000 | floor' "$T/report.json")" \
-		query 'floor(sum(vmspan_group_wall_seconds_total)*1000000)'
+	until_eq "Prometheus and report: time of the events, to the nanosecond" \
+		"$(jq .events.wall_ns "$T/report.json")" \
+		query 'round(sum(vmspan_event_wall_seconds_total)*1000000000)'
+	until_eq "Prometheus and report: time charged to groups, to the nanosecond" \
+		"$(jq '[.groups[].wall_ns] | add' "$T/report.json")" \
+		query 'round(sum(vmspan_group_wall_seconds_total)*1000000000)'
 	finish prometheus TERM
 
 	# The same from native histograms: of group_event_seconds there is nothing else then.
@@ -186,9 +185,9 @@ if [ -n "$prometheus_port" ]; then
 	done
 	until_eq "native: events of all groups" "$(jq '[.groups[].events] | add' "$T/report.json")" \
 		natively 'histogram_count(sum(vmspan_group_event_seconds))'
-	until_eq "native: time charged, in microseconds" \
-		"$(jq '[.groups[].wall_ns] | add / 1000 | floor' "$T/report.json")" \
-		natively 'floor(histogram_sum(sum(vmspan_group_event_seconds))*1000000)'
+	until_eq "native: time charged, to the nanosecond" \
+		"$(jq '[.groups[].wall_ns] | add' "$T/report.json")" \
+		natively 'round(histogram_sum(sum(vmspan_group_event_seconds))*1000000000)'
 	# Of one group a kind, the host's top: the report has its quantiles, to 1/16.
 	for q in 50 99; do
 		want=$(jq ".groups[] | select(.kind == \"top\") | .p${q}_ns" "$T/report.json")

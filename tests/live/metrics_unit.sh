@@ -61,24 +61,25 @@ page() {
 	done
 	exec 8>&-
 }
-until_is() { # NAME METRIC EXPECTED
-	local have='' i
-	for ((i = 0; i < 1000; i++)); do
-		have=$(page | sed -n "s/^vmspan_$2 //p")
-		[ "$have" != "$3" ] || break
-	done
-	eq "$1" "$have" "$3"
+spans() { # of the group, so far; $have
+	have=$(page | sed -n 's/^vmspan_group_spans_total{group="addon:first".*} //p')
+}
+is_measured() {
+	spans
+	[ "$have" = 1009 ]
 }
 echo "event 1009" >&7
-until_is "processes of another user are measured" 'group_spans_total{group="addon:first".*}' 1009
+until_true is_measured
+eq "processes of another user are measured" "$have" 1009
 target later 9
 # Whole events, as many as there were since it was found.
-for ((i = 0; i < 1000; i++)); do
+is_found() {
 	echo "event 31" >&9
-	spans=$(page | sed -n 's/^vmspan_group_spans_total{group="addon:first".*} //p')
-	[ "${spans:-0}" = 1009 ] || break
-done
-check "one that is started later is found by its name" test "${spans:-0}" -gt 1009
-eq "and measured in whole events" $(((spans - 1009) % 31)) 0
+	spans
+	[ "${have:-0}" != 1009 ]
+}
+until_true is_found
+check "one that is started later is found by its name" test "${have:-0}" -gt 1009
+eq "and measured in whole events" $(((have - 1009) % 31)) 0
 finish unit INT
 eq "it ends as systemd ends it" $? 0

@@ -5,8 +5,9 @@
 # shellcheck disable=SC2154 # start sets NAME_pid
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/runs_lib.sh
+. "$(dirname "$0")/../runs_lib.sh"
 
-bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
 mkfifo "$T/go"
 "$B/vm/steady" <"$T/go" >"$T/target.out" 2>"$T/target.err" &
 target_pid=$!
@@ -55,8 +56,7 @@ eq "--exact: nothing of stock VMs, no conventional probes" \
 finish exact INT
 
 # How often: by the kernel's own count.
-stats=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null)
-if [ -n "$stats" ] && echo 1 >/proc/sys/kernel/bpf_stats_enabled 2>/dev/null; then
+if count_runs; then
 	watching counted --no-children
 	before=$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')
 	eq "an idle target runs no program" "$before" ""
@@ -65,7 +65,6 @@ if [ -n "$stats" ] && echo 1 >/proc/sys/kernel/bpf_stats_enabled 2>/dev/null; th
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
 	finish counted INT
-	echo "$stats" >/proc/sys/kernel/bpf_stats_enabled
 else
 	skip "how often they run" "kernel.bpf_stats_enabled cannot be set here"
 fi

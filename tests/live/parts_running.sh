@@ -118,4 +118,3 @@ eq "direct: and the rest goes on" "$(part stop && look .gc.count)" "ok
 5"
 dismiss probe
 dismiss marks
-echo "$stats" >/proc/sys/kernel/bpf_stats_enabled

@@ -21,16 +21,16 @@ watch() { # WATCH-ARGUMENTS...: in the background, until it is attached
 
 # ---- The planted add-on, and only that one ----
 
-start_host --demo
+start_host_first --demo
 cat >"$T/hook" <<'END'
 #!/bin/sh
 cat >>"$1" && echo "run $2" >>"$1.runs"
 END
 chmod +x "$T/hook"
 # A dump that reaches back to the start, so that it can be replayed as a whole.
-watch -p "$host_pid" --group 'addon:*' --threshold 100ms -n 3 --json --duration 60 \
+watch -p "$host_pid" --group 'addon:*' --threshold 100ms -n 3 --json \
 	--dump "$T/dumps" --before 1h --after 1h --ring 64M --exec "$T/hook $T/hook.json x;y"
-LIMIT=90 finish watch
+finish watch
 eq "watch -n 3 ends" $? 0
 json_eq "the planted add-on, and only that one" <(jq -s . "$T/watch.out") \
 	'[length, (map(.group) | unique), (map(.reasons[0]) | unique), all(.[]; .total_ns >= .threshold_ns)]' \
@@ -57,7 +57,7 @@ said "words at the end" "3 alerts shown" "$T/watch.err"
 # A dump of two seconds has those around the alert, and what is needed to read them.
 watch -p "$host_pid" --group 'addon:tracker' --threshold 100ms -n 1 --json --dump "$T/short" \
 	--before 1s --after 0.5s
-LIMIT=90 finish watch
+finish watch
 dump=$(jq -r .dump "$T/watch.out")
 check_status "a short dump" 0 "$VMSPAN" watch "$dump" --group 'addon:tracker' --threshold 100ms --json
 json_eq "a short dump: the alert is in it" <(jq -s . "$T/out") \
@@ -69,7 +69,7 @@ json_eq "a short dump: every name is known" "$T/out" '[.groups[].name | select(t
 
 # The same with the scheduler's record: the part has a beginning of its own.
 watch -x -p "$host_pid" --group 'addon:tracker' -n 3 --json --dump "$T/exact" --before 0.5s --after 0.5s --dump-every 1ms
-LIMIT=90 finish watch
+finish watch
 json_eq "--exact: no time of others is charged" <(jq -s . "$T/watch.out") \
 	'all(.[]; .cause == "own" and .off_ns.preempted <= .preempted_ns)' true
 # An event that the model does not believe is incomplete live too: take one that is not.
@@ -92,7 +92,34 @@ said "--exec false: words" "false: ended with status 1; the alerts go on"
 check "--exec false: the alerts are there" jq -e .id "$T/out"
 check_status "--exec that hangs: status" 1 "$VMSPAN" watch "$dump" --threshold 100ms -n 1 --exec "tail -f /dev/null" --exec-limit 50ms
 said "--exec that hangs: words" "did not end in time, killed"
+cat >"$T/spawns" <<'END'
+#!/bin/sh
+tail -f "$1" &
+exec tail -f "$1"
+END
+chmod +x "$T/spawns"
+mkfifo "$T/held"
+check_status "--exec that hangs with what it has started: status" 1 "$VMSPAN" watch "$dump" --threshold 100ms -n 1 --exec "$T/spawns $T/held" --exec-limit 50ms
+# Who opens a FIFO to write, without a reader, is told so at once.
+check "--exec that hangs: nothing of it is left" bash -c "! timeout 1 dd oflag=nonblock of='$T/held' </dev/null 2>/dev/null"
+printf '#!/bin/sh\ncat >/dev/null; head -c 100M /dev/zero; echo ran >>%s\n' "$T/ran" >"$T/loud"
+chmod +x "$T/loud"
+rc=0
+"$VMSPAN" watch "$dump" --threshold 100ms -n 1 --json --exec "$T/loud" >"$T/out" 2>/dev/null || rc=$?
+eq "--exec that writes 100 MB: done, and none of it in our output" "$rc $(cat "$T/ran") $(wc -l <"$T/out")" "0 ran 1"
 check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$dump" --threshold 100ms --exec true --json
+
+# The first ^C ends the trace and waits for the runs, the second leaves them out.
+printf '#!/bin/sh\necho run\nexec tail -f /dev/null\n' >"$T/stuck"
+chmod +x "$T/stuck"
+watch -p "$host_pid" --threshold 1ms --all-causes --exec "$T/stuck" --exec-limit 1h
+wait_line watch '^run$' err >/dev/null
+kill -s INT "$watch_pid"
+wait_line watch '^waiting for [0-9]* runs? of .*; \^C leaves' err >/dev/null
+finish watch INT
+eq "--exec: a second ^C does not wait: status" $? 1
+check "--exec: a second ^C: words" grep -q 'not waited for the runs' "$T/watch.err"
+check "--exec: a second ^C: the run is killed, and counted" grep -qE '^1 of 1 run failed, 1 killed' "$T/watch.err"
 
 # ---- A full disk ----
 
@@ -110,8 +137,14 @@ else
 fi
 check_status "--dump: not a directory" 1 "$VMSPAN" watch "$dump" --dump "$T/hook"
 said "--dump: not a directory: words" "Not a directory"
+# What a watch that was killed has left of a dump is an old file as any other.
+mkdir "$T/few"
+: >"$T/few/alert-20200101T000000Z-1-000001-x.vmspan.part"
+: >"$T/few/other.vmspan.part"
 check_status "--dump-max keeps the newest" 0 "$VMSPAN" watch "$dump" --threshold 1ms --dump "$T/few" --dump-max 2 --dump-every 1ms --after 1ms
 check "--dump-max keeps the newest: two at most" test "$(find "$T/few" -name 'alert-*' | wc -l)" -le 2
+eq "--dump-max: a dump that was never completed goes, others' files do not" \
+	"$(find "$T/few" -name '*.part' -printf '%f')" other.vmspan.part
 
 # ---- Bad usage ----
 

@@ -151,19 +151,26 @@ shares_off() { # FILE.json KIND BEFORE AFTER
 		| [$true | keys[] | 100 * (($seen[.] // 0) / ([$sum, 1] | max) - $true[.] / $all) | fabs] | max' "$1"
 }
 
+# Whether a share is farther off than TOLERANCE, so that one looks once more, twice as
+# long. Of looks at 6, 3 and 1 parts of the time, within 4 points: 970 (10 s of work at 99
+# Hz) are not once in 68 times, 1,940 not once in 2,150. Within 2: 9,700 (10 s at 999 Hz)
+# are not once in 12,900 times, so there nobody looks again. All that is compared so
+# in `make test-vms` fails a sound build once in 4,000 runs.
+surprises() { # FILE.json KIND BEFORE AFTER TOLERANCE
+	awk -v most="$5" -v off="$(shares_off "$1" "$2" "$3" "$4")" 'BEGIN { exit !(off > most) }'
+}
+
 # Attached for as long as the plugins take for 10 s of work, at the default of 99 looks
-# a second: each share is within 4 points. Of a thousand looks that holds in 99 of 100
-# cases; so one more is allowed. Then 7 collections. $T/a.json, $T/gc.
+# a second: each share is within 4 points. Then 7 collections. $T/a.json, $T/gc.
 check_sampled() { # NAME KIND
-	local try answer
-	for try in 1 2; do
+	local seconds answer
+	for seconds in 10 20; do
 		start_record "$T/a" "$app_pid"
-		answer=$(ask run 10)
+		answer=$(ask run $seconds)
 		ask gc 7 >"$T/gc"
 		finish rec INT
 		report "$T/a"
-		[ $try = 1 ] && awk -v off="$(shares_off "$T/a.json" "$2" "$(jq .before <<<"$answer")" \
-			"$(jq .used <<<"$answer")")" 'BEGIN { exit !(off > 4) }' || break
+		surprises "$T/a.json" "$2" "$(jq .before <<<"$answer")" "$(jq .used <<<"$answer")" 4 || break
 	done
 	check_shares "$1" "$T/a.json" "$2" "$(jq .before <<<"$answer")" "$(jq .used <<<"$answer")" 4
 	check_ledger "$1" "$T/a.json"

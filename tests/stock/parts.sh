@@ -53,4 +53,3 @@ ask gc 2 >/dev/null
 ask run 1 >/dev/null
 eq "and is whole" "$(look '[.gc.count, .events.max_ns < 2000000000]') $(look "$sums")" '[9,true] true'
 dismiss probe
-echo "$stats" >/proc/sys/kernel/bpf_stats_enabled

@@ -181,6 +181,26 @@ static void the_longest_wait_since_the_last_alert_is_kept(void **state)
 	rig_close(&r);
 }
 
+/* Of a burst the longest event is shown; of equals the first, as it was live and as it is
+ * from a recording. */
+static void of_equal_events_the_first_is_shown(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	watch(&r, "page:shop");
+	turn(&r, 1000 * MS, IN_SHOP, 64 * MS);
+	turn(&r, 1070 * MS, IN_SHOP, 64 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(last.occurrences, 2);
+	assert_int_equal(last.event.begin_ns, 1000 * MS);
+	turn(&r, 2000 * MS, IN_SHOP, 64 * MS);
+	turn(&r, 2070 * MS, IN_SHOP, 64 * MS + 1);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(last.event.begin_ns, 2070 * MS);
+	rig_close(&r);
+}
+
 /* The last 16 events, oldest first. */
 static void the_past_is_in_order(void **state)
 {
@@ -370,6 +390,7 @@ int main(void)
 		cmocka_unit_test(the_sentence_says_how_long_it_had_the_cpu),
 		cmocka_unit_test(half_of_a_container_is_enough),
 		cmocka_unit_test(the_longest_wait_since_the_last_alert_is_kept),
+		cmocka_unit_test(of_equal_events_the_first_is_shown),
 		cmocka_unit_test(the_past_is_in_order),
 		cmocka_unit_test(a_process_that_ended_is_forgotten),
 		cmocka_unit_test(the_longest_wait_of_its_own_is_told),

@@ -31,7 +31,8 @@ static void to_the_end(struct libvmspan *t)
 
 struct ear {
 	u64 heard;
-	const char *json; /* of the last alert */
+	bool first; /* it marks the text, and the others find the mark */
+	u64 marked;
 };
 
 static int hear(void *ctx, const struct libvmspan_alert *a)
@@ -39,14 +40,16 @@ static int hear(void *ctx, const struct libvmspan_alert *a)
 	struct ear *e = ctx;
 
 	e->heard++;
-	e->json = a->json;
+	e->marked += a->json[0] == '!';
+	if (e->first)
+		*(char *)(uintptr_t)a->json = '!';
 	return 0;
 }
 
 /* Each hears what it asked for, and the alert is put into words once. */
 static void ten_thousand_listeners_are_told_once(void **state)
 {
-	struct ear *ears = calloc(MANY, sizeof(*ears)), all = { 0 };
+	struct ear *ears = calloc(MANY, sizeof(*ears)), all = { .first = true };
 	struct libvmspan *t = replay(*state);
 	u32 i;
 
@@ -59,7 +62,7 @@ static void ten_thousand_listeners_are_told_once(void **state)
 	assert_true(all.heard > 0);
 	for (i = 0; i < MANY; i++) {
 		assert_int_equal(ears[i].heard, i & 1 ? all.heard : 0);
-		assert_ptr_equal(ears[i].json, i & 1 ? all.json : NULL);
+		assert_int_equal(ears[i].marked, ears[i].heard);
 	}
 	libvmspan_free(t);
 	free(ears);

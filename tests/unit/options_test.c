@@ -230,6 +230,28 @@ static void a_file_sets_what_the_command_line_may(void **state)
 	assert_null(opts.view.sort);
 }
 
+/* The nearer holds: a command's section over [all], in whichever order they stand, and so
+ * do rules of which the first that matches decides. */
+static void a_section_of_the_command_holds_over_all(void **state)
+{
+	(void)state;
+	assert_int_equal(configure("top", "[top]\nsort = p99\n[all]\nsort = wall\nbuffer = 16M\n"),
+			 0);
+	assert_string_equal(opts.view.sort, "p99");
+	assert_int_equal(opts.target.buffer_bytes, 16 << 20);
+	assert_int_equal(configure("top", "[all]\nsort = wall\n[top]\nsort = p99\n"), 0);
+	assert_string_equal(opts.view.sort, "p99");
+	assert_int_equal(configure("watch", "[watch]\nthreshold = a:*=1ms\nthreshold = b:*=2ms\n"
+					    "[all]\nthreshold = a:b=3ms\n"),
+			 0);
+	assert_int_equal(opts.watch.rule_count, 3);
+	assert_string_equal(opts.watch.rules[0].glob, "a:*");
+	assert_string_equal(opts.watch.rules[1].glob, "b:*");
+	assert_string_equal(opts.watch.rules[2].glob, "a:b");
+	while (opts.watch.rule_count)
+		free((char *)opts.watch.rules[--opts.watch.rule_count].glob);
+}
+
 static void bad_file(const char *text, const char *what, const char *hint)
 {
 	assert_int_equal(configure("top", text), -EINVAL);
@@ -323,6 +345,7 @@ int main(void)
 		cmocka_unit_test(help_mentions_every_option_of_the_table),
 		cmocka_unit_test(no_letter_and_no_name_means_two_things),
 		cmocka_unit_test(a_file_sets_what_the_command_line_may),
+		cmocka_unit_test(a_section_of_the_command_holds_over_all),
 		cmocka_unit_test(a_bad_line_is_shown_with_a_caret),
 		cmocka_unit_test(what_is_saved_changes_one_line),
 		cmocka_unit_test(the_command_line_holds_over_the_file),

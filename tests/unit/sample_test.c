@@ -292,6 +292,30 @@ static void test_interval(void **state)
 	assert_int_equal(high, 1000000);
 }
 
+static int take_event(void *ctx, const struct model_event *e)
+{
+	*(struct ledger *)ctx = e->ledger;
+	return 0;
+}
+
+/* Rule: of a short event by itself it is told how long it waited; who ran is not known. */
+static void test_short_event_alone(void **state)
+{
+	static const struct model_observer observer = { .event = take_event };
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct ledger one = { 0 };
+
+	(void)state;
+	model_observe(m, &observer, &one);
+	look(s, 40 * MS, 25 * MS, VMSPAN_SAMPLE_OFF, 1, HEAVY, 0);
+	event(s, 14 * MS, 14 * MS + 27 * MS, 1);
+	snapshot_free(finish(m, s));
+	assert_int_equal(one.blocked_ns, 25 * MS);
+	assert_int_equal(one.native_ns, 2 * MS);
+	assert_int_equal(one.event_wall_ns, 27 * MS);
+}
+
 /* Rule: a sample whose frames do not fit its slots is no sample. */
 static void test_check(void **state)
 {
@@ -312,7 +336,7 @@ int main(void)
 		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_short_wait),
 		cmocka_unit_test(test_unknown),    cmocka_unit_test(test_collection),
 		cmocka_unit_test(test_attribute),  cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_check),      cmocka_unit_test(test_short_event_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,6 +313,37 @@ static void the_worst_events_of_late_are_kept(void **state)
 	recent_free(r);
 }
 
+/* Whatever the target does: 8,192 groups and 4,096 threads are kept, the first ones. */
+static void what_is_kept_of_late_is_bounded(void **state)
+{
+	enum {
+		GROUPS = 8192,
+		THREADS = 4096,
+		MORE = 100
+	};
+	static char names[GROUPS + MORE][8];
+	struct recent_event worst[RECENT_EVENTS];
+	struct recent *r = recent_new();
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < GROUPS + MORE; i++) {
+		snprintf(names[i], sizeof(names[i]), "%u", i);
+		event(r, names[i], MS, NSEC_PER_SEC, i);
+	}
+	assert_int_equal(recent_worst(r, names[GROUPS - 1], worst), 1);
+	assert_int_equal(recent_worst(r, names[GROUPS], worst), 0);
+	assert_int_equal(recent_worst(r, names[GROUPS + MORE - 1], worst), 0);
+	for (i = 0; i < THREADS + MORE; i++) {
+		const struct model_thread other = { .id = 100 + i, .name = "w", .process = "p" };
+		const struct model_event e = { .thread = &other, .label = "" };
+
+		assert_int_equal(recent_events_observer.event(r, &e), 0);
+	}
+	assert_int_equal(recent_thread_count(r), THREADS);
+	recent_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +354,7 @@ int main(void)
 		cmocka_unit_test(sparklines_are_of_each_interval),
 		cmocka_unit_test(calls_are_between_a_span_and_those_right_inside),
 		cmocka_unit_test(the_worst_events_of_late_are_kept),
+		cmocka_unit_test(what_is_kept_of_late_is_bounded),
 	};
 
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -243,6 +243,25 @@ static void the_worst_of_a_batch_is_told(void **state)
 	verdicts_free(v);
 }
 
+/* Of equals the one that was raised first: the same on every run. */
+static void of_equals_the_first_is_told(void **state)
+{
+	struct verdicts *v = make();
+	struct alert a = jank("addon:z", 100 * SEC, 6 * SEC),
+		     w = jank("addon:a", 100 * SEC, 6 * SEC);
+	const struct alert *list[] = { &a, &w };
+	struct alert_batch b = { .alerts = list, .count = 2 };
+	struct verdict_context c = calm();
+	const struct verdict *out;
+
+	(void)state;
+	w.id = 2;
+	assert_int_equal(verdicts_batch(v, &b, &c, &out), 0);
+	assert_int_equal(out[0].reason, VERDICT_FREEZE);
+	assert_int_equal(out[1].reason, VERDICT_NOT_WORST);
+	verdicts_free(v);
+}
+
 static void causes_and_the_ignore_list(void **state)
 {
 	static const char *const ignore[] = { "addon:known*", NULL };
@@ -290,6 +309,7 @@ int main(void)
 		cmocka_unit_test(idle_user_busy_system_and_warm_up_do_not_count),
 		cmocka_unit_test(a_crowd_means_busy_only_where_pressure_is_not_known),
 		cmocka_unit_test(the_worst_of_a_batch_is_told),
+		cmocka_unit_test(of_equals_the_first_is_told),
 		cmocka_unit_test(causes_and_the_ignore_list),
 		cmocka_unit_test(the_past_is_bounded),
 	};

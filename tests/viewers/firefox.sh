@@ -12,7 +12,7 @@ need "Firefox Profiler" "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js"
 export PROFILER_CLI_SESSION_DIR=$T/pq # holds the socket of the loader's server
 mkdir "$PROFILER_CLI_SESSION_DIR"
 pq() {
-	timeout -k 5 200 "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js" "$@" 2>"$T/viewer.err"
+	timeout -k 5 600 "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js" "$@" 2>"$T/viewer.err"
 }
 
 # A session of its own for each: the server of the one before ends when it likes.

@@ -12,7 +12,7 @@ screens=$B/screens
 mkdir -p "$screens"
 
 browse() { # CASE PAGE [REPORT]
-	timeout -k 5 120 "$NODE" tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
+	timeout -k 5 400 "$NODE" tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
 	case $? in
 	0) ;;
 	1) lib_failed=$((lib_failed + 1)) ;;
@@ -73,7 +73,7 @@ links() {
 }
 
 status() { # URL CURL-OPTION...
-	timeout 10 curl -s -o "$T/body" -w '%{http_code}' "$@"
+	timeout "$LIMIT" curl -s -o "$T/body" -w '%{http_code}' "$@"
 }
 
 serve_file() {
@@ -92,8 +92,8 @@ serve_file() {
 	eq "serve: localhost" "$(status -H "Host: localhost:$port" "$url")" 200
 	eq "serve: only GET" "$(status -X POST -d x "$url")" 405
 	eq "serve: nothing else" "$(status "${url}etc/passwd")" 404
-	eq "serve: the token does not leak to links" "$(timeout 10 curl -si "$url" | tr -d '\r' | grep -ic '^referrer-policy: no-referrer$')" 1
-	check "serve: updates of a recording end" eval "timeout 10 curl -sN '${url}events' | grep -q '^event: end'"
+	eq "serve: the token does not leak to links" "$(timeout "$LIMIT" curl -si "$url" | tr -d '\r' | grep -ic '^referrer-policy: no-referrer$')" 1
+	check "serve: updates of a recording end" eval "timeout $LIMIT curl -sN '${url}events' | grep -q '^event: end'"
 	if [ -n "$chromium" ]; then
 		browse figures "$url" "$T/basic.json"
 	fi
@@ -122,7 +122,7 @@ serve_live() {
 	wait_line host '^ready ' >/dev/null || return
 	start live "$VMSPAN" serve -p "$host_pid" -i 200ms
 	url=$(wait_line live '^http://') || return
-	start events timeout 30 curl -sN "${url}events"
+	start events curl -sN "${url}events"
 	check "serve -p: updates come" wait_line events '^data: .*"live":true'
 	if [ -n "$chromium" ]; then
 		browse live "$url"
@@ -132,7 +132,7 @@ serve_live() {
 	exec 6<>"/dev/tcp/${hostport%:*}/${hostport#*:}"
 	printf 'GET /%sevents HTTP/1.1\r\nHost: %s\r\n\r\n' "${url#http://*/}" "$hostport" >&6
 	eq "serve -p: a reader that is slow holds nobody up" \
-		"$(timeout 30 curl -sN "${url}events" | grep -m 10 -c '^data: {')" 10
+		"$(timeout "$LIMIT" curl -sN "${url}events" | grep -m 10 -c '^data: {')" 10
 	check "serve -p: nor costs memory" test "$(awk '/^VmHWM/ { print $2 }' "/proc/$live_pid/status")" -lt 65536
 	exec 6>&-
 	kill "$host_pid"

@@ -10,7 +10,7 @@
 need "trace processor" "$NODE" "$VIEWERS/trace_processor/engine.mjs"
 
 query() { # FILE SQL...: a line of JSON for each
-	timeout -k 5 200 "$NODE" tests/viewers/trace_processor.mjs "$VIEWERS/trace_processor" "$@" \
+	timeout -k 5 600 "$NODE" tests/viewers/trace_processor.mjs "$VIEWERS/trace_processor" "$@" \
 		2>"$T/viewer.err"
 }
 

@@ -22,6 +22,13 @@ static duk_ret_t api_clock(duk_context *ctx)
 	return 1;
 }
 
+/* host.worked(): milliseconds that the thread has had the CPU for. */
+static duk_ret_t api_worked(duk_context *ctx)
+{
+	duk_push_number(ctx, (double)thread_cpu_ns() / 1e6);
+	return 1;
+}
+
 /* host.collect(why): a collection, because of "allocation" or on "request". */
 static duk_ret_t api_collect(duk_context *ctx)
 {
@@ -161,8 +168,10 @@ static duk_ret_t api_post(duk_context *ctx)
 }
 
 static const duk_function_list_entry everywhere[] = {
-	{ "random", api_random, 1 }, { "clock", api_clock, 0 }, { "collect", api_collect, 1 },
-	{ "addons", api_addons, 0 }, { "addon", api_addon, 1 }, { NULL, NULL, 0 },
+	{ "random", api_random, 1 }, { "clock", api_clock, 0 },
+	{ "worked", api_worked, 0 }, { "collect", api_collect, 1 },
+	{ "addons", api_addons, 0 }, { "addon", api_addon, 1 },
+	{ NULL, NULL, 0 },
 };
 
 static const duk_function_list_entry main_only[] = {

@@ -110,10 +110,20 @@ int write_full(int fd, const void *p, size_t n)
 	return 0;
 }
 
-u64 now_ns(void)
+static u64 read_clock(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (u64)ts.tv_sec * NSEC_PER_SEC + (u64)ts.tv_nsec;
+}
+
+u64 now_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+u64 thread_cpu_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }

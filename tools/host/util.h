@@ -25,5 +25,6 @@ int read_full(int fd, void *p, size_t n);
 int write_full(int fd, const void *p, size_t n);
 
 u64 now_ns(void);
+u64 thread_cpu_ns(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include "cmd/watch_exec.h"
 #include "cmd/watch_print.h"
 #include "cmd/watch_rules.h"
+#include "sink/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ enum {
 struct watch {
 	struct session session;
 	const struct options *options;
-	bool live, done;
+	bool live, done, interrupted;
 	struct alerts *alerts; /* the trace's */
 	struct verdicts *verdicts; /* or NULL */
 	struct dump *dump; /* or NULL */
@@ -35,6 +36,7 @@ struct watch {
 	struct map born; /* pid -> CLOCK_MONOTONIC of its fork or exec */
 	int exec_fd; /* that wakes us; -1: none */
 	u64 shown;
+	u64 left[ALERT_CAUSES], others; /* not shown: by cause, and --group's */
 };
 
 /* ------------------------------------------------------------ Batches -- */
@@ -54,10 +56,17 @@ static u64 input_ns(void *ctx, u32 pid, u64 ns)
 	return alerts_input(((struct watch *)ctx)->alerts, pid, ns);
 }
 
-static bool is_wanted(const struct watch *w, const struct alert *a)
+/* What is left out is counted. */
+static bool is_wanted(struct watch *w, const struct alert *a)
 {
-	return (a->cause == CAUSE_OWN || w->options->watch.all_causes) &&
-	       group_matches(a->group, w->options->view.glob);
+	if (!group_matches(a->group, w->options->view.glob)) {
+		w->others++;
+		return false;
+	}
+	if (a->cause == CAUSE_OWN || w->options->watch.all_causes)
+		return true;
+	w->left[a->cause]++;
+	return false;
 }
 
 static void show(struct watch *w, const struct alert *a, const struct verdict *v)
@@ -78,8 +87,8 @@ static void show(struct watch *w, const struct alert *a, const struct verdict *v
 	if (w->exec && !json.error)
 		exec_run(w->exec, json.buf.data, json.buf.len);
 	/* A recording does not wait for anybody: runs end one by one. */
-	if (w->exec && !w->live)
-		exec_wait(w->exec);
+	if (w->exec && !w->live && exec_wait(w->exec, &w->session.wake))
+		w->interrupted = w->done = true;
 	out_close(&json);
 	w->shown++;
 }
@@ -209,10 +218,10 @@ static int run_replay(struct watch *w, struct err *e)
 	do {
 		rc = trace_poll(s->trace, -1, s->wake.epoll, e);
 		if (rc > 0 && wake_take(&s->wake) & WAKE_STOP)
-			rc = err_set(e, -EINTR, "interrupted");
+			w->interrupted = w->done = true;
 	} while (rc > 0 && !w->done);
-	if (rc < 0)
-		return rc;
+	if (rc < 0 || w->interrupted)
+		return rc < 0 ? rc : err_set(e, -EINTR, "interrupted");
 	rc = trace_stop(s->trace, e);
 	if (!w->done && trace_head(s->trace)->note)
 		fprintf(stderr, "vmspan: note: %s: %s\n", s->head.file, trace_head(s->trace)->note);
@@ -297,7 +306,10 @@ static void announce(const struct watch *w)
  * done. */
 static int summarize(struct watch *w)
 {
-	struct watch_totals t = { .shown = w->shown };
+	struct watch_totals t = { .shown = w->shown,
+				  .inner = w->left[CAUSE_INNER],
+				  .system = w->left[CAUSE_SYSTEM],
+				  .others = w->others };
 	u64 wakeups;
 
 	alerts_counts(w->alerts, &t.alerts);
@@ -310,6 +322,18 @@ static int summarize(struct watch *w)
 	watch_print_totals(&t, w->options->output.quiet);
 	snapshot_free(t.snapshot);
 	return t.dumps.failed || t.runs.failed || t.runs.dropped ? EXIT_FAILED : EXIT_DONE;
+}
+
+/* Each may take up to its limit, and who ends the watch may not want to wait for that. */
+static void wait_for_runs(struct watch *w)
+{
+	u32 n = exec_left(w->exec);
+
+	if (n && !w->options->output.quiet)
+		fprintf(stderr, "waiting for %u run%s of %s; ^C leaves %s out\n", n, plural(n),
+			w->options->watch.exec, n == 1 ? "it" : "them");
+	if (exec_wait(w->exec, &w->session.wake))
+		fprintf(stderr, "vmspan: not waited for the runs of %s\n", w->options->watch.exec);
 }
 
 static int run(struct watch *w, struct options *o, struct err *e)
@@ -330,7 +354,7 @@ static int run(struct watch *w, struct options *o, struct err *e)
 	if (w->dump)
 		dump_flush(w->dump);
 	if (w->exec)
-		exec_wait(w->exec);
+		wait_for_runs(w);
 	if (rc && !e->code)
 		err_set(e, rc, "the watch has ended early: %s", strerror(-rc));
 	return summarize(w);

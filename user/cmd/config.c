@@ -2,6 +2,7 @@
 #include "cmd/config.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "cmd/option_set.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@ static struct intern *kept;
 struct parse {
 	const struct command *c;
 	struct options *o;
+	bool general; /* [all] is applied now, else the command's section */
 	/* Of the first bad line. */
 	bool bad;
 	bool section; /* it is the section's name that is bad */
@@ -104,7 +106,7 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 
 	if (!strcmp(section, "all")) {
 		if (options_known(p->c, key))
-			return apply(p, key, value);
+			return p->general ? apply(p, key, value) : 1;
 		for (c = commands; c->name; c++)
 			if (options_known(c, key))
 				return 1;
@@ -115,7 +117,7 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return no_such_section(p, section);
 	if (!options_known(c, key))
 		return no_such_option(p, c, key);
-	return c == p->c ? apply(p, key, value) : 1;
+	return c == p->c && !p->general ? apply(p, key, value) : 1;
 }
 
 /* The line with a caret below the word that is wrong. A line inih cannot read
@@ -154,8 +156,16 @@ int config_parse(const char *text, const char *name, const struct command *c, st
 		 struct err *e)
 {
 	struct parse p = { .c = c, .o = o };
-	int line = ini_parse_string(text, take, &p);
+	u32 rules;
+	int line = 0, pass;
 
+	/* What is said of the one command holds, wherever in the file it stands. */
+	for (pass = 0; pass < 2 && !line; pass++) {
+		rules = o->watch.rule_count;
+		p.general = !pass;
+		line = ini_parse_string(text, take, &p);
+		rules_hold(o, rules);
+	}
 	if (line < 0)
 		return err_set(e, -ENOMEM, "%s: no memory to read it", name);
 	return line ? show(&p, text, name, line, e) : 0;

@@ -86,7 +86,8 @@ static void put_files(struct out *o)
 	out_puts(o, ".SH FILES\n.TP\n\\fI" CONFIG_SYSTEM "\\fR, "
 		    "\\fI$XDG_CONFIG_HOME/vmspan/config\\fR\n"
 		    "Defaults of options, by their long names, in a section for each command, or "
-		    "\\fB[all]\\fR. The second file holds over the first.\n.IP\n.nf\n"
+		    "\\fB[all]\\fR. The second file holds over the first, a command's section "
+		    "over \\fB[all]\\fR.\n.IP\n.nf\n"
 		    "[top]\ncolumns = self,wall,max,64ms\nreverse = no\n.fi\n");
 }
 

@@ -266,6 +266,16 @@ int set_threshold(void *at, const struct option_row *row, const char *arg, struc
 	return 0;
 }
 
+void rules_hold(struct options *o, u32 from)
+{
+	struct alert_rule nearer[OPTION_RULES_MAX], *rules = o->watch.rules;
+	u32 n = o->watch.rule_count - from;
+
+	memcpy(nearer, rules + from, n * sizeof(*rules));
+	memmove(rules + n, rules, from * sizeof(*rules));
+	memcpy(rules, nearer, n * sizeof(*rules));
+}
+
 int add_condition(void *at, const struct option_row *row, const char *arg, struct err *e)
 {
 	struct options *o = at;

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 
+struct options;
+
 struct option_row {
 	const char *name;
 	char letter; /* 0: none */
@@ -41,5 +43,8 @@ int set_threshold(void *at, const struct option_row *row, const char *arg, struc
 int add_condition(void *at, const struct option_row *row, const char *arg, struct err *e);
 int set_without(void *at, const struct option_row *row, const char *arg, struct err *e);
 int add_own(void *at, const struct option_row *row, const char *arg, struct err *e);
+
+/* Alert rules from `from` on come first from now on: what is said nearer holds. */
+void rules_hold(struct options *o, u32 from);
 
 #endif

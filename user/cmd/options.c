@@ -410,12 +410,14 @@ int options_parse(const struct command *c, int argc, char **argv, struct options
 {
 	struct getopt_tables g;
 	struct err e = { 0 };
+	u32 rules;
 	int value;
 
 	*o = (struct options){ 0 };
 	make_tables(&g, c);
 	if (read_config(c, argc, argv, &g, o, &e))
 		return say_error(&e);
+	rules = o->watch.rule_count;
 	optind = 0;
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
@@ -433,6 +435,7 @@ int options_parse(const struct command *c, int argc, char **argv, struct options
 			return say_error(&e);
 		}
 	}
+	rules_hold(o, rules);
 	o->rest = argv + optind;
 	o->rest_count = argc - optind;
 	o->after_dashes = optind > 1 && !strcmp(argv[optind - 1], "--");

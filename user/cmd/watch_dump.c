@@ -20,8 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Files of ours, the only ones that are ever removed. In order of time. */
+/* Files of ours, the only ones that are ever removed. In order of time. PART is behind one
+ * that is being written, or was when its watch was killed. */
 #define DUMP_GLOB "alert-[0-9]*T[0-9]*Z-*.vmspan"
+#define PART ".part"
 
 struct dump {
 	struct dump_config config;
@@ -126,7 +128,7 @@ int dump_item(void *ctx, const struct item *it)
 
 static int is_dump(const struct dirent *e)
 {
-	return !fnmatch(DUMP_GLOB, e->d_name, 0);
+	return !fnmatch(DUMP_GLOB, e->d_name, 0) || !fnmatch(DUMP_GLOB PART, e->d_name, 0);
 }
 
 static void remove_old(struct dump *d)
@@ -190,7 +192,7 @@ static void write_dump(struct dump *d)
 	int rc;
 
 	remove_old(d);
-	snprintf(temporary, sizeof(temporary), "%s.part", d->path);
+	snprintf(temporary, sizeof(temporary), "%s" PART, d->path);
 	rc = rec_sync(d->ring, &e);
 	if (!rc)
 		rc = rec_cut(d->ring_path, temporary, d->begin_ns, d->due_ns, &e);

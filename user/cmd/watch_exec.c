@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/watch_exec.h"
 #include "cmd/cmd.h"
-#include "cmd/wake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,25 +83,6 @@ struct exec *exec_open(const char *command, u64 limit_ns, struct err *err)
 	}
 	exec_free(x);
 	return NULL;
-}
-
-void exec_free(struct exec *x)
-{
-	u32 i;
-
-	if (!x)
-		return;
-	if (x->pid) {
-		kill(-x->pid, SIGKILL);
-		kill(x->pid, SIGKILL);
-		waitpid(x->pid, NULL, 0);
-	}
-	if (x->pidfd >= 0)
-		close(x->pidfd);
-	for (i = 0; i < x->queue_len; i++)
-		close(x->queue[i]);
-	free(x->words);
-	free(x);
 }
 
 static void complain(struct exec *x, const char *why)
@@ -230,6 +210,18 @@ static void ended(struct exec *x, int status)
 	failed(x, why);
 }
 
+/* With what it has started, as far as that stayed in its group. */
+static void kill_run(struct exec *x)
+{
+	int status;
+
+	x->counts.killed++;
+	kill(-x->pid, SIGKILL);
+	kill(x->pid, SIGKILL);
+	waitpid(x->pid, &status, 0);
+	ended(x, status);
+}
+
 static void reap(struct exec *x)
 {
 	int status;
@@ -238,17 +230,10 @@ static void reap(struct exec *x)
 		return;
 	if (waitpid(x->pid, &status, WNOHANG) == x->pid) {
 		ended(x, status);
-		return;
+	} else if (now_ns() >= x->kill_ns) {
+		complain(x, "did not end in time, killed");
+		kill_run(x);
 	}
-	if (now_ns() < x->kill_ns)
-		return;
-	x->counts.killed++;
-	complain(x, "did not end in time, killed");
-	/* What it has started too. */
-	kill(-x->pid, SIGKILL);
-	kill(x->pid, SIGKILL);
-	waitpid(x->pid, &status, 0);
-	ended(x, status);
 }
 
 void exec_poll(struct exec *x)
@@ -262,21 +247,51 @@ void exec_poll(struct exec *x)
 	}
 }
 
-void exec_wait(struct exec *x)
+u32 exec_left(const struct exec *x)
 {
-	while (x->pid || x->queue_len) {
-		struct pollfd p = { .fd = x->pidfd, .events = POLLIN };
+	return x->queue_len + !!x->pid;
+}
+
+static void leave(struct exec *x)
+{
+	x->complained = true; /* it is our doing */
+	if (x->pid)
+		kill_run(x);
+	x->counts.dropped += x->queue_len;
+	while (x->queue_len)
+		close(x->queue[--x->queue_len]);
+}
+
+int exec_wait(struct exec *x, struct wake *w)
+{
+	while (exec_left(x)) {
+		struct pollfd p[] = { { .fd = w->epoll, .events = POLLIN },
+				      { .fd = x->pidfd, .events = POLLIN } };
 		u64 now = now_ns();
 		u64 left = x->pid && x->kill_ns > now ? (x->kill_ns - now) / NSEC_PER_MSEC + 1 : 0;
 
 		/* Without a pidfd: look now and then. */
 		if (x->pid)
-			poll(&p, 1, (int)min_u64(left, x->pidfd < 0 ? 50 : 3600000));
+			poll(p, 2, (int)min_u64(left, x->pidfd < 0 ? 50 : 3600000));
+		if (wake_take(w) & WAKE_STOP) {
+			leave(x);
+			return -EINTR;
+		}
 		exec_poll(x);
 	}
+	return 0;
 }
 
 void exec_counts(const struct exec *x, struct exec_counts *c)
 {
 	*c = x->counts;
+}
+
+void exec_free(struct exec *x)
+{
+	if (!x)
+		return;
+	leave(x);
+	free(x->words);
+	free(x);
 }

@@ -8,7 +8,7 @@
 #ifndef CMD_WATCH_EXEC_H
 #define CMD_WATCH_EXEC_H
 
-#include "base/err.h"
+#include "cmd/wake.h"
 
 #define EXEC_LIMIT_NS (10 * NSEC_PER_SEC)
 #define EXEC_QUEUE 64
@@ -17,7 +17,7 @@ struct exec_counts {
 	u64 runs; /* ended */
 	u64 failed; /* of them: could not start, a status other than 0, killed */
 	u64 killed; /* of those: they took too long */
-	u64 dropped; /* alerts: too many were waiting */
+	u64 dropped; /* alerts: too many were waiting, or the end did not wait */
 };
 
 struct exec;
@@ -35,8 +35,11 @@ int exec_fd(const struct exec *x);
 u64 exec_due(const struct exec *x);
 /* Takes note of a run that has ended or hangs, and starts the next. */
 void exec_poll(struct exec *x);
-/* Waits for all of them; each below the limit. */
-void exec_wait(struct exec *x);
+/* How many runs are under way or wait. */
+u32 exec_left(const struct exec *x);
+/* Waits for all of them; each below the limit. -EINTR: somebody has asked w to stop:
+ * what ran is killed, what waited is dropped, and counted. */
+int exec_wait(struct exec *x, struct wake *w);
 void exec_counts(const struct exec *x, struct exec_counts *c);
 /* Kills what runs. */
 void exec_free(struct exec *x);

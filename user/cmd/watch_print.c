@@ -45,7 +45,7 @@ static void verdict_text(struct out *o, const struct alert *a, const struct verd
 	if (verdict_told(v))
 		out_printf(o, "  verdict: %s is slow: %s\n", group, verdict_words(v->reason));
 	else
-		out_printf(o, "  verdict: not told: %s", verdict_words(v->reason));
+		out_printf(o, "  verdict: no notice: %s", verdict_words(v->reason));
 	if (v->reason == VERDICT_SELDOM || v->reason == VERDICT_TOLD)
 		out_printf(o, " (%u time%s)", v->occurrences, plural(v->occurrences));
 	if (!verdict_told(v))
@@ -102,6 +102,24 @@ void watch_print_alert(struct watch_print *p, const struct alert *a, const struc
 		verdict_json(&p->out, a, v);
 }
 
+/* Who waits for an alert that is not shown must learn why. */
+static void put_left_out(struct out *o, const struct watch_totals *t)
+{
+	if (t->inner)
+		out_printf(o,
+			   "not shown: %" PRIu64 " whose cause was another group (--all-causes "
+			   "shows them)\n",
+			   t->inner);
+	if (t->system)
+		out_printf(o,
+			   "not shown: %" PRIu64 " whose thread did not have the CPU "
+			   "(--all-causes shows them,\n  --exact tells why it did not)\n",
+			   t->system);
+	if (t->others)
+		out_printf(o, "not shown: %" PRIu64 " of groups that --group leaves out\n",
+			   t->others);
+}
+
 static void put_counts(struct out *o, const struct watch_totals *t)
 {
 	out_printf(o,
@@ -119,9 +137,7 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 		out_printf(o, "; %" PRIu64 " run%s of the command", t->runs.runs,
 			   plural(t->runs.runs));
 	out_puts(o, "\n");
-	if (t->alerts.raised && !t->shown)
-		out_puts(o, "none is shown: another group is the cause, or time off the CPU "
-			    "(--all-causes shows\n  these too), or --group leaves them out\n");
+	put_left_out(o, t);
 }
 
 static void put_failures(struct out *o, const struct watch_totals *t)
@@ -133,8 +149,8 @@ static void put_failures(struct out *o, const struct watch_totals *t)
 		out_printf(o, "%" PRIu64 " of %" PRIu64 " run%s failed, %" PRIu64 " killed\n",
 			   t->runs.failed, t->runs.runs, plural(t->runs.runs), t->runs.killed);
 	if (t->runs.dropped)
-		out_printf(o, "%" PRIu64 " alert%s without a run: too many waited\n",
-			   t->runs.dropped, plural(t->runs.dropped));
+		out_printf(o, "%" PRIu64 " alert%s without a run of the command\n", t->runs.dropped,
+			   plural(t->runs.dropped));
 	if (t->alerts.unwatched)
 		out_printf(o, "%" PRIu64 " times a group was not watched: more than %u\n",
 			   t->alerts.unwatched, ALERT_GROUPS);

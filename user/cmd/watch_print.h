@@ -15,6 +15,7 @@ struct watch_print {
 
 struct watch_totals {
 	u64 shown;
+	u64 inner, system, others; /* alerts not shown: by their cause; --group's */
 	struct alert_counts alerts;
 	struct dump_counts dumps;
 	struct exec_counts runs;

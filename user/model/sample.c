@@ -366,11 +366,11 @@ static int pool_add(struct sampler *sp)
 }
 
 /* What a short event waited is known by itself: only its running is pooled. */
-static int settle_waits(struct model *m, struct stream *st, u64 most)
+static int settle_waits(struct model *m, struct stream *st, u64 waited)
 {
 	struct sampler *sp = st->sampler;
 	struct samples *s = &sp->now;
-	struct measured t = { .wall = min_u64(s->off_ns, most) };
+	struct measured t = { .wall = waited };
 	struct samples waits = *s;
 	struct ledger l;
 	int rc;
@@ -436,7 +436,8 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 	else
 		/* Whose the time was is known of many such events, not of one. */
 		out.ledger = (struct ledger){ .gc_ns = t->gc,
-					      .native_ns = t->wall - min_u64(t->wall, t->gc),
+					      .blocked_ns = t->off,
+					      .native_ns = t->wall - t->gc - t->off,
 					      .event_wall_ns = t->wall };
 	return m->observer->event(m->observer_ctx, &out);
 }
@@ -481,7 +482,8 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	}
 	if (!sp->held.count)
 		sp->pool_begin_ns = begin_ns;
-	rc = settle_waits(m, st, x.wall - x.gc);
+	x.off = min_u64(sp->now.off_ns, x.wall - x.gc);
+	rc = settle_waits(m, st, x.off);
 	if (!rc)
 		rc = pool_add(sp);
 	samples_clear(&sp->now);

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 enum {
-	FILE_MAJOR = 2, /* a reader of another major cannot read it */
+	FILE_MAJOR = 3, /* a reader of another major cannot read it */
 	FILE_MINOR = 0,
 	FILE_HEAD = 256,
 	FILE_TRAILER = 32,

@@ -13,16 +13,14 @@
 
 /* What is known about the numbers of one place. */
 struct place {
-	u64 mean;
-	u16 part; /* 1/16 of it, 0 ... 15 */
-	u16 size; /* mean bit length of the distances, in 1/16 */
-	u16 count; /* numbers seen, up to PLACE_SEEN */
+	s64 mean; /* in 1/16 */
+	u32 size; /* mean bit length of the distances, in 1/16 */
+	u32 count; /* numbers seen, up to PLACE_SEEN */
 };
 
 enum {
-	PLACE_SEEN = 16,
+	PLACE_SEEN = 8,
 	PLACE_SIZE_FIRST = 12 * 16, /* before anything is known */
-	PLACE_K_ROUND = 0,
 	PLACE_K_MAX = 30,
 	PLACE_LINEAR = 3, /* steps of the same width */
 	PLACE_STEP_MAX = 28, /* K + steps <= BITS_MAX */
@@ -34,9 +32,10 @@ struct coder {
 	struct bits_in in;
 };
 
+/* Of v < 2^63. */
 static inline unsigned int bit_length(u64 v)
 {
-	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
+	return 63 - (unsigned int)__builtin_clzll(v * 2 + 1);
 }
 
 /*
@@ -64,7 +63,7 @@ static inline __attribute__((always_inline)) bool step_put(struct bits_out *b, u
 	unsigned int step = (unsigned int)q, bits;
 
 	if (q >= PLACE_LINEAR)
-		step = PLACE_LINEAR - 2 + bit_length(q - (PLACE_LINEAR - 2));
+		step = PLACE_LINEAR + 62 - (unsigned int)__builtin_clzll(q - (PLACE_LINEAR - 2));
 	if (step >= PLACE_STEP_MAX) {
 		bits_put(b, 0, PLACE_STEP_MAX);
 		bits_put_word(b, z);
@@ -104,12 +103,18 @@ static inline __attribute__((always_inline)) u64 step_get(struct bits_in *b, uns
 	return word + step_first(step, k);
 }
 
-/* The first number of a place. */
-static inline void place_begin(struct place *p, s64 distance, unsigned int length)
+/* The number that is expected: the mean, to the nearest. */
+static inline u64 place_mean(const struct place *p)
 {
-	p->mean += (u64)distance;
-	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 1));
-	p->count = 1;
+	return (u64)((s64)((u64)p->mean + 8) >> 4);
+}
+
+/* The bits of a distance that is no larger than usual. */
+static inline unsigned int place_k(const struct place *p)
+{
+	unsigned int k = p->size / 16u;
+
+	return k > PLACE_K_MAX ? PLACE_K_MAX : k;
 }
 
 /* Later ones move the mean by no more than is usual, however far off they are. */
@@ -117,38 +122,59 @@ static inline __attribute__((always_inline)) void place_learn(struct place *p, s
 							      unsigned int length, unsigned int k)
 {
 	s64 limit = (s64)1 << k, by = distance;
-	unsigned int rate = p->count < 8 ? 1 + p->count / 4 : 3;
 
-	by = by > limit ? limit : by < -limit ? -limit : by;
-	by = p->part + by * (16 >> rate);
-	p->part = by & 15;
-	p->mean += (u64)(by >> 4);
-	p->size = (u16)(p->size + (((int)(length * 16) - (int)p->size) >> 3));
-	p->count += p->count < PLACE_SEEN;
+	by = by > limit ? limit : by;
+	by = by < -limit ? -limit : by;
+	if (p->count == PLACE_SEEN) {
+		by *= 2;
+	} else {
+		by *= p->count < 4 ? 8 : 4;
+		p->count++;
+	}
+	p->mean = (s64)((u64)p->mean + (u64)by);
+	p->size += length * 2 - (p->size + 7) / 8;
 }
 
-/*
- * One number at place p. Where nothing is known of it yet, `kind` lends what is
- * known of its kind, and learns from it.
- */
+static inline void place_begin(struct place *p, s64 distance, unsigned int length)
+{
+	p->mean = (s64)((u64)p->mean + (u64)distance * 16);
+	p->size += length * 8 - (p->size + 1) / 2;
+	p->count = 1;
+}
+
+/* Where nothing is known of a place yet, its kind lends what is known of it. */
+static __attribute__((noinline, unused)) void place_borrow(struct place *p, struct place *kind)
+{
+	if (!kind->count)
+		kind->size = PLACE_SIZE_FIRST;
+	*p = *kind;
+	p->count = 0;
+}
+
+/* The first number of a place; its kind learns from it. */
+static __attribute__((noinline, unused)) void
+place_first(struct place *p, struct place *kind, s64 distance, unsigned int length, unsigned int k)
+{
+	place_begin(p, distance, length);
+	if (kind->count)
+		place_learn(kind, distance, length, k);
+	else
+		place_begin(kind, distance, length);
+}
+
+/* One number at place p. */
 static inline __attribute__((always_inline)) void
 code_number(struct coder *c, const bool writing, struct place *p, struct place *kind, u64 *v)
 {
-	bool first = !p->count, escaped;
 	unsigned int k;
+	bool escaped;
 	s64 distance;
 	u64 z, mean;
 
-	if (first) {
-		if (!kind->count)
-			kind->size = PLACE_SIZE_FIRST;
-		*p = *kind;
-		p->count = 0;
-	}
-	k = (p->size + PLACE_K_ROUND) / 16u;
-	if (k > PLACE_K_MAX)
-		k = PLACE_K_MAX;
-	mean = p->mean + (p->part >> 3);
+	if (!p->count)
+		place_borrow(p, kind);
+	k = place_k(p);
+	mean = place_mean(p);
 	if (writing) {
 		distance = (s64)(*v - mean);
 		z = zigzag(distance);
@@ -161,15 +187,10 @@ code_number(struct coder *c, const bool writing, struct place *p, struct place *
 	/* What is so far off says nothing about the next. */
 	if (escaped)
 		return;
-	if (!first) {
+	if (p->count)
 		place_learn(p, distance, bit_length(z), k);
-		return;
-	}
-	place_begin(p, distance, bit_length(z));
-	if (kind->count)
-		place_learn(kind, distance, bit_length(z), k);
 	else
-		place_begin(kind, distance, bit_length(z));
+		place_first(p, kind, distance, bit_length(z), k);
 }
 
 #endif

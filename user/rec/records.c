@@ -3,7 +3,7 @@
  * Each function below serves both directions: `writing` is a constant where it
  * is inlined, so what is written and what is read cannot drift apart.
  */
-#include "rec/nest.h"
+#include "rec/form.h"
 #include "model/item.h"
 
 #include <errno.h>
@@ -19,6 +19,7 @@ enum {
 
 /* Kinds of numbers. Each has a place of its own that lends to new ones. */
 enum kind {
+	/* Two numbers that lie side by side, under the first one's kind. */
 	KIND_LEAF_GAP, /* end of the record before -> begin of one without children */
 	KIND_LEAF_TIME, /* its begin -> its end */
 	KIND_PARENT_HEAD, /* begin -> begin of the first child */
@@ -88,12 +89,27 @@ struct records_thread *records_add(struct records *r, u32 pid, u32 tid, u64 regi
 
 /* ------------------------------------------------------------- Numbers -- */
 
+CODE u32 place_at(enum kind kind, u64 where, u32 places)
+{
+	return shape_hash(where + ((u64)kind << 8), places);
+}
+
 CODE void number(struct records *r, struct coder *c, const bool writing, enum kind kind, u64 where,
 		 u64 *v)
 {
-	u32 at = shape_hash((where ^ where >> 29) * 32 + (u32)kind, RECORDS_PLACES);
+	struct place *p = &r->places[place_at(kind, where, RECORDS_PLACES)];
 
-	code_number(c, writing, &r->places[at], &r->kinds[kind], v);
+	code_number(c, writing, p, &r->kinds[kind], v);
+}
+
+/* Both times of a record: one look, and mostly one line of memory. */
+CODE void number_pair(struct records *r, struct coder *c, const bool writing, enum kind kind,
+		      u64 where, u64 v[2])
+{
+	struct place *p = &r->places[place_at(kind, where, RECORDS_PLACES / 2) * 2];
+
+	code_number(c, writing, p, &r->kinds[kind], &v[0]);
+	code_number(c, writing, p + 1, &r->kinds[kind + 1], &v[1]);
 }
 
 CODE_RARE void number_rare(struct records *r, struct coder *c, bool writing, enum kind kind,
@@ -171,82 +187,60 @@ static struct vmspan_head head_of(u64 shape)
 
 /* --------------------------------------------------------------- Times -- */
 
-/* What tells the times of a record, in steps. */
-struct times {
-	u64 v[2];
-	s64 rest[2]; /* in cycles; only unless `whole` */
-	bool whole;
-};
-
-CODE struct times times_of(const struct steps *steps, u64 a, u64 b)
+/*
+ * What the form leaves to be said of the rests. True if what follows goes by the
+ * steps of before: both times ahead, or any other rest, are another counter's.
+ */
+CODE bool code_rests(struct records *r, struct coder *c, const bool writing, enum form form,
+		     struct times *n)
 {
-	struct times n = { 0 };
-	bool first = steps_whole(steps, a, &n.v[0]);
+	u32 ahead, i;
 
-	n.whole = steps_whole(steps, b, &n.v[1]) && first;
-	if (!n.whole) {
-		n.rest[0] = steps_nearest(steps, a, &n.v[0]);
-		n.rest[1] = steps_nearest(steps, b, &n.v[1]);
+	if (form == FORM_AHEAD) {
+		ahead = times_ahead(n);
+		if (writing)
+			bits_put(&c->out, ahead, 2);
+		else
+			ahead = (u32)bits_get(&c->in, 2);
+		n->rest[0] = ahead & 1;
+		n->rest[1] = ahead >> 1;
+		return ahead != 3;
 	}
-	return n;
-}
-
-CODE struct times stay_times(const struct records *r, const struct records_thread *t,
-			     const struct stay *s, u64 begin, u64 end)
-{
-	return s->parent ? times_of(&r->steps, s->first - begin, end - t->end)
-			 : times_of(&r->steps, begin - t->end, end - begin);
-}
-
-/* Of `count` times; `plain`: it is known that they are whole. */
-CODE void code_rests(struct records *r, struct coder *c, const bool writing, bool plain, u64 where,
-		     struct times *n, u32 count)
-{
-	u32 i;
-
-	if (plain || flag(c, writing, writing && n->whole)) {
+	if (form == FORM_PLAIN || flag(c, writing, writing && n->whole)) {
 		n->rest[0] = n->rest[1] = 0;
-		return;
+		return true;
 	}
-	for (i = 0; i < count; i++) {
-		u64 v = writing ? (u64)n->rest[i] : 0;
+	for (i = 0; i < ARRAY_SIZE(n->rest); i++) {
+		u64 v = (u64)n->rest[i];
 
-		number_rare(r, c, writing, KIND_REST, where, &v);
+		number_rare(r, c, writing, KIND_REST, 0, &v);
 		n->rest[i] = (s64)v;
 	}
+	return false;
 }
 
 CODE void code_stay(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    const bool writing, enum form form, u64 shape, u64 before, const struct stay *s,
 		    struct times *n, u64 *begin, u64 *end)
 {
-	u64 where = shape + before * 7, from, to;
-	bool event = (shape & 0xff) == VMSPAN_EVENT;
+	u64 from, to;
+	bool same;
 
-	number(r, c, writing, s->parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, where, &n->v[0]);
-	number(r, c, writing, s->parent ? KIND_PARENT_TAIL : KIND_LEAF_TIME, where, &n->v[1]);
-	code_rests(r, c, writing, plain, event, n, 2);
-	if (writing && !event) {
-		stay_done(t, s, *begin, *end);
-		return;
+	number_pair(r, c, writing, s->parent ? KIND_PARENT_HEAD : KIND_LEAF_GAP, shape + before * 7,
+		    n->v);
+	same = code_rests(r, c, writing, form, n);
+	if (writing) {
+		from = *begin - (u64)n->rest[0];
+		to = *end - (u64)n->rest[1];
+	} else {
+		from = r->steps.step * n->v[0];
+		from = s->parent ? s->first - from : t->end + from;
+		to = r->steps.step * n->v[1] + (s->parent ? t->end : from);
+		*begin = from + (u64)n->rest[0];
+		*end = to + (u64)n->rest[1];
 	}
-	from = r->steps.step * n->v[0];
-	from = s->parent ? s->first - from : t->end + from;
-	to = r->steps.step * n->v[1];
-	if (!writing) {
-		*begin = s->parent ? from - (u64)n->rest[0] : from + (u64)n->rest[0];
-		*end = to + (u64)n->rest[1] + (s->parent ? t->end : *begin);
-	}
-	/*
-	 * An event's readings come right behind others. The counter never
-	 * stands still between two, so some are a cycle ahead of their step, and
-	 * what follows is not. Other records' rests say that it is another
-	 * CPU's counter.
-	 */
-	if (event)
-		stay_done(t, s, from, to + (s->parent ? t->end : from));
-	else
-		stay_done(t, s, *begin, *end);
+	/* What follows is not ahead, so times are kept as they are without. */
+	stay_done(t, s, same ? from : *begin, same ? to : *end);
 }
 
 /* ------------------------------------------------------------- Records -- */
@@ -271,11 +265,11 @@ CODE void after_learn(struct records *r, struct records_thread *t, u32 iteration
 }
 
 CODE void code_span(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    const bool writing, enum form form, u64 shape, u64 before, const struct stay *s,
 		    struct times *n, struct vmspan_span *v)
 {
-	code_stay(r, t, c, writing, plain, shape, before, s, n, &v->begin, &v->end);
-	if (!plain) {
+	code_stay(r, t, c, writing, form, shape, before, s, n, &v->begin, &v->end);
+	if (form == FORM_MOVED) {
 		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &v->cpu_begin);
 		near_u16(r, c, writing, KIND_CPU_END, v->cpu_begin, &v->cpu_end);
 		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &v->iteration);
@@ -296,21 +290,24 @@ CODE void code_gc(struct records *r, struct coder *c, const bool writing, u64 sh
 }
 
 CODE void code_mark(struct records *r, struct records_thread *t, struct coder *c,
-		    const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
+		    const bool writing, enum form form, u64 shape, u64 before, const struct stay *s,
 		    struct times *n, struct vmspan_mark *m)
 {
-	u64 v = (u64)m->value;
+	u64 v = (u64)m->value, at;
+	bool same;
 
 	number(r, c, writing, KIND_MARK_GAP, shape + before * 7, &n->v[0]);
-	code_rests(r, c, writing, plain, 0, n, 1);
-	if (!plain || (shape & 0xff) == VMSPAN_VALUE)
+	same = code_rests(r, c, writing, form, n);
+	if (form == FORM_MOVED || (shape & 0xff) == VMSPAN_VALUE)
 		number(r, c, writing, KIND_MARK_VALUE, shape, &v);
+	at = t->end + r->steps.step * n->v[0];
 	if (!writing) {
-		m->time = t->end + r->steps.step * n->v[0] + (u64)n->rest[0];
+		m->time = at + (u64)n->rest[0];
 		m->value = (s64)v;
 	}
-	stay_done(t, s, m->time, m->time);
-	if (!plain) {
+	at = same ? at : m->time;
+	stay_done(t, s, at, at);
+	if (form == FORM_MOVED) {
 		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &m->cpu);
 		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &m->iteration);
 		t->cpu = m->cpu;
@@ -381,12 +378,12 @@ static void event_done(struct records *r, struct records_thread *t, u64 shape,
 }
 
 CODE void code_event(struct records *r, struct records_thread *t, struct coder *c,
-		     const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
-		     struct times *n, struct vmspan_event *e)
+		     const bool writing, enum form form, u64 shape, u64 before,
+		     const struct stay *s, struct times *n, struct vmspan_event *e)
 {
 	u64 gap;
 
-	if (!plain) {
+	if (form == FORM_MOVED) {
 		near_u32(r, c, writing, KIND_ITERATION, t->iteration, &e->h.id);
 		near_u16(r, c, writing, KIND_CPU_BEGIN, t->cpu, &e->cpu_begin);
 		near_u16(r, c, writing, KIND_CPU_END, e->cpu_begin, &e->cpu_end);
@@ -397,7 +394,7 @@ CODE void code_event(struct records *r, struct records_thread *t, struct coder *
 		e->parent = parent_guess(t, shape, e->h.id);
 	}
 	near_u32(r, c, writing, KIND_RECORDS, s->inner, &e->records);
-	code_stay(r, t, c, writing, plain, shape, before, s, n, &e->begin, &e->end);
+	code_stay(r, t, c, writing, form, shape, before, s, n, &e->begin, &e->end);
 	code_clock(r, c, writing, KIND_MONO_BEGIN, 0,
 		   t->mono + cycles_ns(r, e->begin - t->mono_cycles), &e->mono_begin);
 	code_clock(r, c, writing, KIND_MONO_TIME, 0,
@@ -466,38 +463,45 @@ static bool record_plain(const union record *u, const struct records_thread *t, 
 static struct times record_times(const struct records *r, const struct records_thread *t,
 				 const struct stay *s, const union record *u)
 {
+	bool event = u->h.type == VMSPAN_EVENT;
+	u64 begin = event ? u->event.begin : u->span.begin;
+	u64 end = event ? u->event.end : u->span.end;
+	struct times n = { 0 };
+
 	switch (u->h.type) {
-	case VMSPAN_EVENT:
-		return stay_times(r, t, s, u->event.begin, u->event.end);
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
 	case VMSPAN_VALUE:
-		return times_of(&r->steps, u->mark.time - t->end, 0);
+		n.whole = steps_whole(&r->steps, u->mark.time - t->end, &n.v[0]);
+		if (!n.whole)
+			n.rest[0] = steps_nearest(&r->steps, u->mark.time - t->end, &n.v[0]);
+		return n;
 	}
-	return stay_times(r, t, s, u->span.begin, u->span.end);
+	n = stay_times(&r->steps, t, s, begin, end);
+	return n.whole ? n : stay_rests(&r->steps, t, s, begin, end);
 }
 
 CODE void code_fields(struct records *r, struct records_thread *t, struct coder *c,
-		      const bool writing, bool plain, u64 shape, u64 before, const struct stay *s,
-		      struct times *n, union record *u)
+		      const bool writing, enum form form, u64 shape, u64 before,
+		      const struct stay *s, struct times *n, union record *u)
 {
 	switch (shape & 0xff) {
 	case VMSPAN_SPAN:
-		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
+		code_span(r, t, c, writing, form, shape, before, s, n, &u->span);
 		break;
 	case VMSPAN_EVENT:
-		code_event(r, t, c, writing, plain, shape, before, s, n, &u->event);
+		code_event(r, t, c, writing, form, shape, before, s, n, &u->event);
 		break;
 	case VMSPAN_GC:
-		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
+		code_span(r, t, c, writing, form, shape, before, s, n, &u->span);
 		code_gc(r, c, writing, shape, &u->gc);
 		break;
 	case VMSPAN_BLOCK:
-		code_span(r, t, c, writing, plain, shape, before, s, n, &u->span);
+		code_span(r, t, c, writing, form, shape, before, s, n, &u->span);
 		number(r, c, writing, KIND_PEER, shape, &u->block.peer);
 		break;
 	default:
-		code_mark(r, t, c, writing, plain, shape, before, s, n, &u->mark);
+		code_mark(r, t, c, writing, form, shape, before, s, n, &u->mark);
 		break;
 	}
 }
@@ -517,60 +521,84 @@ CODE void code_raw(struct records_thread *t, struct coder *c, const bool writing
 	}
 }
 
-CODE void record_done(struct records *r, struct records_thread *t, const struct guess *g, u64 shape,
-		      bool far)
+CODE void record_done(struct records_thread *t, u64 shape)
 {
-	if (!far)
-		shape_learn(g, shape_add(&r->shapes, shape));
 	t->recent[1] = t->recent[0];
 	t->recent[0] = shape;
 }
 
-/* Spans are most of all there is: for them `span` is a constant. */
-CODE void record_code(struct records *r, struct records_thread *t, struct coder *c,
-		      const union record *u, u64 shape, const bool span)
+/* Of a shape that was not the far guess. */
+CODE void record_learn(struct records *r, struct records_thread *t, u64 *far, u16 *near, u64 shape)
 {
-	u64 before = t->recent[0];
-	struct guess g = shape_guess(&r->shapes, t->recent);
-	bool coded = span || (shape_coded(shape) && record_regular(u)), plain = false, expected;
-	bool far = shape == shape_far(&r->shapes, &g);
+	if (*far != shape) {
+		*far = shape;
+		shape_learn(near, shape_add(&r->shapes, shape));
+	}
+	record_done(t, shape);
+}
+
+/* Most of all records are spans like the one expected. False: this is none. */
+CODE bool span_write(struct records *r, struct records_thread *t, struct coder *c,
+		     const union record *u)
+{
+	const struct vmspan_span *span = &u->span;
+	u64 shape = u->words[0];
 	struct stay s;
 	struct times n;
 
-	if (span) {
-		s = stay_of(t, shape, true);
-		n = stay_times(r, t, &s, u->span.begin, u->span.end);
-		plain = n.whole && span_plain(&u->span, t);
-	} else if (coded) {
-		s = stay_of(t, shape, false);
-		n = record_times(r, t, &s, u);
-		plain = n.whole && record_plain(u, t, shape);
+	if ((shape & 0xffff) != SPAN_SHAPE || shape != *shape_far(&r->shapes, t->recent) ||
+	    !span_plain(span, t))
+		return false;
+	s = stay_of(t, shape, true);
+	n = stay_times(&r->steps, t, &s, span->begin, span->end);
+	if (!n.whole) {
+		n = stay_rests(&r->steps, t, &s, span->begin, span->end);
+		if (!times_ahead(&n))
+			return false;
 	}
-	expected = plain && far;
-	flag(c, true, expected);
-	if (!expected) {
-		shape_put(&r->shapes, &c->out, &g, shape);
-		if (shape_coded(shape)) {
-			flag(c, true, plain);
-			if (!plain)
-				flag(c, true, coded);
-		}
-	}
+	flag(c, true, n.whole);
+	if (!n.whole)
+		shape_put_far(&c->out);
 	/* Nothing is stored through it while writing: it may be read only. */
-	if (span)
-		code_span(r, t, c, true, plain, shape, before, &s, &n,
-			  (struct vmspan_span *)&u->span);
-	else if (coded)
-		code_fields(r, t, c, true, plain, shape, before, &s, &n, (union record *)u);
-	else
-		code_raw(t, c, true, shape, (union record *)u);
-	record_done(r, t, &g, shape, far);
+	code_span(r, t, c, true, n.whole ? FORM_PLAIN : FORM_AHEAD, shape, t->recent[0], &s, &n,
+		  (struct vmspan_span *)(uintptr_t)span);
+	record_done(t, shape);
+	return true;
 }
 
-CODE_RARE void record_write_other(struct records *r, struct records_thread *t, struct coder *c,
-				  const union record *u, u64 shape)
+/* Any record. The coder goes by value, or it could not stay in registers outside. */
+CODE_RARE struct coder record_write(struct records *r, struct records_thread *t, struct coder c,
+				    union record *u)
 {
-	record_code(r, t, c, u, shape, false);
+	u64 shape = head_shape(&u->h), before = t->recent[0];
+	u64 *far = shape_far(&r->shapes, t->recent);
+	u16 *near = shape_near(&r->shapes, t->recent);
+	enum form form = FORM_RAW;
+	struct times n = { 0 };
+	struct stay s = { 0 };
+
+	if (shape_coded(shape) && record_regular(u)) {
+		s = stay_of(t, shape, false);
+		n = record_times(r, t, &s, u);
+		form = !record_plain(u, t, shape) ? FORM_MOVED
+		       : n.whole                  ? FORM_PLAIN
+		       : times_ahead(&n)          ? FORM_AHEAD
+						  : FORM_MOVED;
+	}
+	flag(&c, true, form == FORM_PLAIN && shape == *far);
+	if (form == FORM_AHEAD && shape == *far) {
+		shape_put_far(&c.out);
+	} else if (form != FORM_PLAIN || shape != *far) {
+		shape_put(&r->shapes, &c.out, near, shape);
+		if (shape_coded(shape))
+			form_put(&c.out, form);
+	}
+	if (form == FORM_RAW)
+		code_raw(t, &c, true, shape, u);
+	else
+		code_fields(r, t, &c, true, form, shape, before, &s, &n, u);
+	record_learn(r, t, far, near, shape);
+	return c;
 }
 
 size_t records_bound(u32 records, u32 bytes)
@@ -588,12 +616,10 @@ u8 *records_write(struct records *r, struct records_thread *t, u8 *out, const vo
 
 	for (; records; records--) {
 		const union record *u = (const void *)p;
-		u64 shape = head_shape(&u->h);
 
-		if ((shape & 0xffff) == SPAN_SHAPE)
-			record_code(r, t, &c, u, shape, true);
-		else
-			record_write_other(r, t, &c, u, shape);
+		bits_store(&c.out);
+		if (!span_write(r, t, &c, u))
+			c = record_write(r, t, c, (union record *)u);
 		p += u->h.slots * VMSPAN_SLOT;
 	}
 	return bits_end(&c.out);
@@ -603,32 +629,32 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 		       union record *u, u32 room, u32 *size)
 {
 	u64 before = t->recent[0], shape;
-	struct guess g = shape_guess(&r->shapes, t->recent);
-	bool expected = flag(c, false, 0), plain = expected, coded;
+	u64 *far = shape_far(&r->shapes, t->recent);
+	u16 *near = shape_near(&r->shapes, t->recent);
+	enum form form = FORM_PLAIN;
+	struct times n = { 0 };
 	struct stay s;
-	struct times n;
 
-	shape = expected ? shape_far(&r->shapes, &g) : shape_get(&r->shapes, &c->in, &g);
-	coded = shape_coded(shape);
-	if (expected && !coded)
-		return -EBADMSG;
-	if (coded && !expected) {
-		plain = flag(c, false, 0);
-		if (!plain)
-			coded = flag(c, false, 0);
+	shape = *far;
+	if (!flag(c, false, 0)) {
+		form = FORM_AHEAD;
+		if (!shape_get(&r->shapes, &c->in, near, &shape))
+			form = shape_coded(shape) ? form_get(&c->in) : FORM_RAW;
 	}
+	if (form != FORM_RAW && !shape_coded(shape))
+		return -EBADMSG;
 	*size = (u32)(shape >> 8 & 0xff) * VMSPAN_SLOT;
 	if (!*size || *size > room || c->in.bad)
 		return -EBADMSG;
-	if (coded && (shape & 0xffff) == SPAN_SHAPE) {
-		u->h = head_of(shape);
+	if (form == FORM_PLAIN && (shape & 0xffff) == SPAN_SHAPE) {
+		u->words[0] = shape;
 		s = stay_of(t, shape, true);
-		code_span(r, t, c, false, plain, shape, before, &s, &n, &u->span);
-	} else if (coded) {
+		code_span(r, t, c, false, FORM_PLAIN, shape, before, &s, &n, &u->span);
+	} else if (form != FORM_RAW) {
 		memset(u, 0, *size);
 		u->h = head_of(shape);
 		s = stay_of(t, shape, false);
-		code_fields(r, t, c, false, plain, shape, before, &s, &n, u);
+		code_fields(r, t, c, false, form, shape, before, &s, &n, u);
 	} else {
 		u->words[0] = shape;
 		code_raw(t, c, false, shape, u);
@@ -636,7 +662,7 @@ static int record_read(struct records *r, struct records_thread *t, struct coder
 		if (head_shape(&u->h) != shape)
 			return -EBADMSG;
 	}
-	record_done(r, t, &g, shape, expected || shape == shape_far(&r->shapes, &g));
+	record_learn(r, t, far, near, shape);
 	return c->in.bad ? -EBADMSG : 0;
 }
 

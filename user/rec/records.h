@@ -32,8 +32,8 @@ struct records_thread {
 	u64 recent[2]; /* shapes of the latest records, newest first */
 	u32 iteration, iteration_last; /* expected; the largest event's */
 	u32 loose; /* records that have no times, since the latest that has */
+	u32 open_len;
 	u16 cpu;
-	u16 open_len;
 	/* Of events at each depth, the one they lay in; 0: not known. */
 	u32 parent[RECORDS_LOOPS];
 	/* The place that learns what comes after the latest event; 0: none. */
@@ -42,7 +42,7 @@ struct records_thread {
 		u32 level;
 		u32 count; /* records at this level and inside them */
 		u64 begin; /* of the first record at this level */
-	} open[RECORDS_OPEN];
+	} open[RECORDS_OPEN + 1]; /* from 1 on; levels are above 0 */
 };
 
 /* All that coding remembers; forgotten at the start of each chunk. */

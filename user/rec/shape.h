@@ -15,43 +15,34 @@ enum {
 	SHAPES = 4096, /* remembered in a chunk */
 	SHAPES_FAR = 4096,
 	SHAPES_NEAR = 1024,
-	SHAPES_AFTER = 15, /* remembered of what followed one */
+	SHAPES_AFTER = 14, /* remembered of what followed one */
 };
 
 struct shapes {
 	u32 len;
 	u64 shape[SHAPES];
 	u16 at[SHAPES * 2]; /* hash table: number */
+	u64 far[SHAPES_FAR]; /* 0: none, and no record has that */
 	/* Numbers: index in shape[] + 1; 0: none. */
-	u16 far[SHAPES_FAR];
 	u16 near[SHAPES_NEAR][SHAPES_AFTER + 1]; /* what comes often moves to the front */
 };
 
+/* size: a power of two, 2 at least. */
 static inline u32 shape_hash(u64 v, u32 size)
 {
-	return (u32)((v * 0x9e3779b97f4a7c15ull) >> 32) & (size - 1);
+	return (u32)((v * 0x9e3779b97f4a7c15ull) >> (64 - __builtin_ctz(size)));
 }
 
-/* Of what is expected next. */
-struct guess {
-	u16 *far, *near;
-};
-
-static inline struct guess shape_guess(struct shapes *s, const u64 recent[2])
+/* What is expected behind the two latest. */
+static inline u64 *shape_far(struct shapes *s, const u64 recent[2])
 {
-	return (struct guess){ &s->far[shape_hash(recent[0] * 31 + recent[1], SHAPES_FAR)],
-			       s->near[shape_hash(recent[0], SHAPES_NEAR)] };
+	return &s->far[shape_hash(recent[0] * 31 + recent[1], SHAPES_FAR)];
 }
 
-static inline bool shape_is(const struct shapes *s, u16 number, u64 shape)
+/* What else is, behind the latest. */
+static inline u16 *shape_near(struct shapes *s, const u64 recent[2])
 {
-	return number && s->shape[number - 1] == shape;
-}
-
-/* The far guess; 0: none, and no record has that. */
-static inline u64 shape_far(const struct shapes *s, const struct guess *g)
-{
-	return *g->far ? s->shape[*g->far - 1] : 0;
+	return s->near[shape_hash(recent[0], SHAPES_NEAR)];
 }
 
 static inline u16 *shape_slot(struct shapes *s, u64 shape)
@@ -76,20 +67,19 @@ static inline u16 shape_add(struct shapes *s, u64 shape)
 }
 
 /* From one that was not the far guess. It moves ahead of one that came less. */
-static inline void shape_learn(const struct guess *g, u16 number)
+static inline void shape_learn(u16 *near, u16 number)
 {
 	u32 i = 0;
 
-	*g->far = number;
 	if (!number)
 		return;
-	while (i < SHAPES_AFTER - 1 && g->near[i] && g->near[i] != number)
+	while (i < SHAPES_AFTER - 1 && near[i] && near[i] != number)
 		i++;
-	if (i && g->near[i] == number) {
-		g->near[i] = g->near[i - 1];
+	if (i && near[i] == number) {
+		near[i] = near[i - 1];
 		i--;
 	}
-	g->near[i] = number;
+	near[i] = number;
 }
 
 /* The first two bits that tell a shape that was not expected. */
@@ -97,15 +87,15 @@ enum {
 	SHAPE_FIRST, /* of those that followed */
 	SHAPE_SECOND,
 	SHAPE_LISTED, /* then 0 and its number less 1, or 1 and the shape */
-	SHAPE_LATER, /* then 0: the third, or 1 and two bits */
+	SHAPE_LATER, /* then 0: the third, or 1 and two or three bits */
 };
 
-static inline void shape_put(struct shapes *s, struct bits_out *b, const struct guess *g, u64 shape)
+static inline void shape_put(struct shapes *s, struct bits_out *b, const u16 *near, u64 shape)
 {
 	u16 number = *shape_slot(s, shape);
 	u32 i;
 
-	for (i = 0; number && i < SHAPES_AFTER && g->near[i] != number; i++)
+	for (i = 0; number && i < SHAPES_AFTER && near[i] != number; i++)
 		;
 	if (!number) {
 		bits_put(b, SHAPE_LISTED | 4, 3);
@@ -124,13 +114,22 @@ static inline void shape_put(struct shapes *s, struct bits_out *b, const struct 
 	}
 }
 
-static inline u64 shape_get(struct shapes *s, struct bits_in *b, const struct guess *g)
+/* The far guess after all, but a time is ahead of its step. */
+static inline void shape_put_far(struct bits_out *b)
+{
+	bits_put(b, SHAPE_LATER | 12 | (SHAPES_AFTER - 7) << 4, 7);
+}
+
+/* True: it was shape_put_far(), *shape is left as it is. */
+static inline bool shape_get(struct shapes *s, struct bits_in *b, const u16 *near, u64 *shape)
 {
 	u64 at = bits_get(b, 2);
 
 	if (at == SHAPE_LISTED) {
-		if (bits_get(b, 1))
-			return bits_get_word(b);
+		if (bits_get(b, 1)) {
+			*shape = bits_get_word(b);
+			return false;
+		}
 		at = bits_get(b, bit_length(s->len));
 	} else {
 		if (at == SHAPE_LATER) {
@@ -138,12 +137,13 @@ static inline u64 shape_get(struct shapes *s, struct bits_in *b, const struct gu
 			if (bits_get(b, 1))
 				at = bits_get(b, 1) ? 7 + bits_get(b, 3) : 3 + bits_get(b, 2);
 		}
-		at = g->near[at] - 1u;
+		if (at == SHAPES_AFTER)
+			return true;
+		at = near[at] - 1u;
 	}
-	if (at < s->len)
-		return s->shape[at];
-	b->bad = true;
-	return 0;
+	b->bad |= at >= s->len;
+	*shape = at < s->len ? s->shape[at] : 0;
+	return false;
 }
 
 #endif

@@ -34,6 +34,7 @@ enum alert_cause {
 	CAUSE_OWN, /* the group's doing */
 	CAUSE_INNER, /* but for a group it called it would not have */
 	CAUSE_SYSTEM, /* but for time off the CPU, blocked apart, it would not have */
+	ALERT_CAUSES,
 };
 
 /* One event of the group's recent past. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An add-on that counts what its user does. In real time it is the slow one:
- * about once a second it holds the page's loop for 60 to 200 ms.
+ * about once a second it holds the page's loop for 60 to 200 ms of work, longer
+ * where others want the CPU too.
  */
 function (host) {
 	var profile = [];
@@ -15,12 +16,12 @@ function (host) {
 	}
 
 	function hold(text) {
-		var begin = host.clock(), until = begin + 62 + host.random(110);
-		if (begin < next)
+		var until = host.worked() + 62 + host.random(110);
+		if (host.clock() < next)
 			return;
-		next = begin + 800 + host.random(400);
+		next = host.clock() + 800 + host.random(400);
 		var report = [];
-		for (var i = 0; host.clock() < until; i++) {
+		for (var i = 0; host.worked() < until; i++) {
 			report[i] = { at: i, parts: [i, { hash: i % 64 ? i : hash(text, i) }] };
 			if (i % 20000 === 19999)
 				host.collect('allocation'); /* while all of the report is alive */

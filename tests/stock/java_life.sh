@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A JVM whose classes and compiled code come and go while it is looked at, and one with
+# 5,000 threads: every name is right, nothing is lost, and it lives on.
+# shellcheck disable=SC2154 # start_app sets app_pid
+# shellcheck source=tests/stock/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin
+if [ ! -x $JAVA/javac ] || [ ! -x $JAVA/jar ]; then
+	skip "OpenJDK" "no $JAVA/javac or jar: tools/install-deps --vms"
+	exit 0
+fi
+java_plugins "$T/plugins"
+$JAVA/javac -d "$T/life" "$APPS/Life.java"
+echo 'Premain-Class: Life
+Can-Redefine-Classes: true' >"$T/manifest"
+$JAVA/jar cfm "$T/life.jar" "$T/manifest" -C "$T/life" .
+
+# One plugin works, whatever else goes on: all groups are those that there are, and the
+# plugin's is the one on top.
+check_life() { # NAME
+	report "$T/l"
+	json_eq "$1: no other names than there are" "$T/l.json" '[.groups[].name | select(startswith("package:"))] -
+		["package:" + ("heavy", "(main)", "(stdlib)", "(jit)", "(gc)", "(vm)", "(native)")]' '[]'
+	json_eq "$1: the plugin has the time of the program's own packages" "$T/l.json" \
+		'[.groups[] | select(.name | IN("package:" + ("heavy", "(main)", "(stdlib)"))) | {(.name): .self_samples}] |
+		add | .["package:heavy"] > 100 and .["package:heavy"] / add > 0.8' true
+	json_eq "$1: nothing is lost but what cannot be walked, one look of 50 at most" "$T/l.json" \
+		'([.losses[]] | add) == .losses.read_fault and .losses.read_fault * 50 < .events.samples' true
+	check_ledger "$1" "$T/l.json"
+	answer=$(ask gc 1)
+	json_eq "$1: it lives on" <(echo "$answer") '.gc > 0' true
+}
+
+app $JAVA/java -Xmx64m -cp "$T/life" Life unload "$T/plugins"
+ask work 1 >"$T/warm"
+start_record "$T/l" "$app_pid" --hz 999
+ask work 15 >"$T/answer"
+finish rec INT
+json_eq "unloaded classes: they were" "$T/answer" '.unloaded >= 14' true
+check_life "unloaded classes"
+json_eq "unloaded classes: collections are as many as the VM counts" "$T/l.json" .gc.count \
+	"$(($(jq .gc "$T/answer") - $(jq .gc "$T/warm")))"
+
+app $JAVA/java -Xmx64m -javaagent:"$T/life.jar" -cp "$T/life" Life redefine "$T/plugins"
+start_record "$T/l" "$app_pid" --hz 999
+ask work 15 >"$T/answer"
+finish rec INT
+json_eq "redefined classes: they were" "$T/answer" .redefined 15
+check_life "redefined classes"
+
+app $JAVA/java -Xmx64m -cp "$T/life" Life threads "$T/plugins" 5000
+check "5,000 threads are there" test "$(find "/proc/$app_pid/task" -maxdepth 1 | wc -l)" -gt 5000
+start_record "$T/l" "$app_pid" --hz 999
+ask work 2000 >"$T/answer"
+finish rec INT
+check_life "5,000 threads"
+check_kill "5,000 threads" "$app_pid"
