@@ -75,6 +75,7 @@ function endless(string $stop)
 END
 cat >"$T/www/endless.php" <<END
 <?php
+set_time_limit(0);
 require 'wp-content/plugins/endless/endless.php';
 file_put_contents('$T/began', 'x');
 endless('$T/stop');

@@ -41,39 +41,8 @@ check_status "a profile with an error" 2 "$VMSPAN" record -p "$app_pid" -o "$T/b
 check "is shown with a caret" grep -q '\^' "$T/err"
 
 # What a package waits for in a turn is blocked, and its; in the turn's own thread, of two.
-cat >"$T/app/site-packages/sleeper.py" <<'END'
-import time
-
-
-def nap():
-    time.sleep(0.05)
-END
-cat >"$T/app/naps.py" <<'END'
-import asyncio, os, sys, threading, heavy, sleeper
-
-stop = threading.Event()
-
-
-def command():
-    for _ in range(int(sys.stdin.readline())):
-        sleeper.nap()
-    print("answer", flush=True)
-
-
-def works():
-    while not stop.wait(0.001):
-        heavy.work(3000)
-
-
-async def main():
-    asyncio.get_running_loop().add_reader(0, command)
-    threading.Thread(target=works, daemon=True).start()
-    print("ready", os.getpid(), flush=True)
-    await asyncio.Event().wait()
-
-
-asyncio.run(main())
-END
+cp "$APPS/sleeper.py" "$T/app/site-packages"
+cp "$APPS/naps.py" "$T/app"
 app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/naps.py"
 start_record "$T/n" "$app_pid"
 # The first turn began before anybody knew that it is one of a loop.
