@@ -159,6 +159,61 @@ static void the_documents_example_is_true(void **state)
 	rig_close(&r);
 }
 
+static struct out words_out;
+static char words_sentence[512];
+
+static int write_words(void *ctx, const struct alert *a)
+{
+	(void)ctx;
+	alert_sentence(words_sentence, sizeof(words_sentence), a);
+	out_open_memory(&words_out);
+	alert_tree_text(&words_out, a, 10);
+	return 0;
+}
+
+static const struct alert_observer words_writer = { .alert = write_words };
+
+/* With the scheduler's record a group is not charged with what others took, and its
+ * stays are as long as they were: both say so. */
+static void what_others_took_is_told_apart(void **state)
+{
+	struct sim *sched = sim_new(1);
+	char *text;
+	struct rig r;
+	u64 id;
+
+	(void)state;
+	rig_open(&r, NULL);
+	alerts_exact(r.a, true);
+	assert_int_equal(listen_add(alerts_listeners(r.a), "page:*", &words_writer, NULL, &id), 0);
+	r.s->tid = 1;
+	sim_off(sched, 900 * MS, 900 * MS, VMSPAN_OFF_START);
+	sim_off(sched, 1020 * MS, 1060 * MS, VMSPAN_OFF_PREEMPTED);
+	sim_off(sched, 1070 * MS, 1080 * MS, VMSPAN_OFF_SLEEPING);
+	sim_feed_sched(sched, r.m);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	sim_enter(r.s, 1010 * MS, IN_TRACKER, VMSPAN_SPAN);
+	sim_leave(r.s, 1110 * MS);
+	sim_leave(r.s, 1150 * MS);
+	r.s->off = 50 * MS;
+	sim_event_end(r.s, 1150 * MS);
+	assert_int_equal(feed(&r), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(words_sentence,
+			    "page:shop held host (100)'s loop for 110 ms; others had its CPU for "
+			    "40.0 ms besides; the cause is addon:tracker");
+	text = strndup((const char *)words_out.buf.data, words_out.buf.len);
+	assert_string_equal(text,
+			    "    150 ms shop, 50.0 ms of it itself, 50.0 ms of it without a CPU\n"
+			    "      100 ms tracker, 50.0 ms of it without a CPU  "
+			    "[addon:tracker]\n");
+	free(text);
+	out_close(&words_out);
+	free(sched);
+	rig_close(&r);
+}
+
 static void json_is_one_object_that_holds_names_as_they_are(void **state)
 {
 	struct out o;
@@ -191,6 +246,7 @@ int main(void)
 		cmocka_unit_test(the_tree_says_who_called_whom),
 		cmocka_unit_test(a_tree_is_bounded),
 		cmocka_unit_test(the_documents_example_is_true),
+		cmocka_unit_test(what_others_took_is_told_apart),
 		cmocka_unit_test(json_is_one_object_that_holds_names_as_they_are),
 	};
 

@@ -346,6 +346,83 @@ static void collections_are_counted_once_and_free_what_they_free(void **state)
 	rig_close(&r);
 }
 
+/* A hypervisor that takes the CPU is nobody's doing in here: its time is counted, and
+ * the event not believed to be whole, whether or not it lacks anything else. */
+static void time_that_a_hypervisor_took_is_counted(void **state)
+{
+	const u64 ms = NSEC_PER_MSEC;
+	struct sim *sched = sim_new(1);
+	const struct snapshot *snap;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	model_free(r.m);
+	r.m = model_make(&(struct model_config){ .exact = true });
+	sim_off(sched, 500, 500, VMSPAN_OFF_START);
+	sim_off(sched, 12 * ms, 14 * ms, VMSPAN_OFF_SLEEPING);
+	sim_off(sched, 22 * ms, 23 * ms, VMSPAN_OFF_SLEEPING); /* that is explained */
+	sim_feed_sched(sched, r.m);
+	for (i = 1; i <= 3; i++) {
+		/* The first has all of its CPU time, the others half of it. */
+		r.s->cpu_scale = i == 1 ? 100 : 50;
+		r.s->off = i == 1 ? 2 * ms : 0;
+		sim_event(r.s, 10 * i * ms);
+		r.s->off += i == 1 ? 2 * ms : 0;
+		sim_enter(r.s, 10 * i * ms, 1, VMSPAN_SPAN);
+		sim_leave(r.s, 10 * i * ms + ms);
+		sim_enter(r.s, 10 * i * ms + ms, 1, VMSPAN_SPAN);
+		sim_leave(r.s, 10 * i * ms + 4 * ms);
+		sim_event_end(r.s, 10 * i * ms + 4 * ms);
+	}
+	snap = rig_look(&r, 0, 3);
+	assert_int_equal(snap->repairs.stolen_ns, 0);
+	assert_int_equal(snap->events.incomplete, 0);
+	snap = rig_look(&r, 3, 6);
+	assert_int_equal(snap->repairs.stolen_ns, ms);
+	assert_int_equal(snap->events.incomplete, 1);
+	rig_look(&r, 6, 7); /* lost: record 7 */
+	rig_look(&r, 8, 9);
+	assert_int_equal(model_finish(r.m), 0);
+	snap = rig_look(&r, 0, 0);
+	assert_int_equal(snap->losses.records[LOSS_SEQUENCE_GAP], 1);
+	assert_int_equal(snap->repairs.stolen_ns, 3 * ms);
+	assert_int_equal(snap->events.incomplete, 2);
+	free(sched);
+	rig_close(&r);
+}
+
+/* What is missing ended before the first mark behind it: a stay that begins then may
+ * have had it inside, one that begins later has not. */
+static void a_gap_reaches_to_the_first_mark_behind_it(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	plain_event(r.s, 100, 100, 2);
+	sim_event(r.s, 1000);
+	sim_enter(r.s, 1000, 1, VMSPAN_SPAN); /* lost: record 2 */
+	sim_leave(r.s, 1100);
+	sim_enter(r.s, 1200, 2, VMSPAN_SPAN);
+	sim_leave(r.s, 1300);
+	sim_enter(r.s, 1300, 3, VMSPAN_SPAN);
+	sim_leave(r.s, 1400);
+	sim_enter(r.s, 1401, 4, VMSPAN_SPAN);
+	sim_leave(r.s, 1500);
+	sim_event_end(r.s, 2000);
+	rig_look(&r, 0, 2);
+	rig_look(&r, 3, 7);
+	assert_int_equal(model_finish(r.m), 0);
+	snap = rig_look(&r, 0, 0);
+	assert_int_equal(stats(snap, "addon:c")->self_ns, 0);
+	assert_int_equal(stats(snap, "addon:d")->self_ns, 99);
+	assert_int_equal(stats(snap, "addon:b")->self_ns, 100); /* the first event's */
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +436,8 @@ int main(void)
 		cmocka_unit_test(losses_of_a_trace_before_are_not_ours),
 		cmocka_unit_test(a_stay_shorter_than_what_is_in_it_is_discarded),
 		cmocka_unit_test(what_ended_when_it_began_is_not_in_it),
+		cmocka_unit_test(time_that_a_hypervisor_took_is_counted),
+		cmocka_unit_test(a_gap_reaches_to_the_first_mark_behind_it),
 		cmocka_unit_test(collections_are_counted_once_and_free_what_they_free),
 	};
 

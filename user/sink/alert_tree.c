@@ -211,6 +211,7 @@ static void node_absorb(struct tree *t, struct tree_node *to, struct tree_node *
 
 	to->total_ns += from->total_ns;
 	to->longest_ns = max_u64(to->longest_ns, from->longest_ns);
+	to->off_ns += from->off_ns;
 	to->count += from->count;
 	to->discarded += from->discarded;
 	for (; c; c = next) {
@@ -234,6 +235,7 @@ static struct tree_node *node_new(struct tree *t, const struct model_span *s)
 		.type = s->type,
 		.peer = s->peer,
 		.total_ns = s->end_ns > s->begin_ns ? s->end_ns - s->begin_ns : 0,
+		.off_ns = s->off_ns,
 		.count = 1,
 		.discarded = s->fate != SPAN_KEPT,
 	};

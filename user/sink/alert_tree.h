@@ -22,6 +22,7 @@ struct tree_node {
 	u64 peer; /* of a blocking call: the process waited for, or 0 */
 	u64 total_ns; /* everything inside included */
 	u64 longest_ns; /* of its stays */
+	u64 off_ns; /* exact mode, of total_ns: without a CPU */
 	u32 count; /* stays */
 	u32 discarded; /* of them: changed CPU, stale, lost */
 	enum vmspan_type type;

@@ -80,8 +80,8 @@ static void put_share(char *dst, size_t cap, const struct alert *a)
 	}
 }
 
-/* Without the scheduler's record: how much of the time it had the CPU, where that is not
- * about all of it. */
+/* Where the time is not about that on the CPU: without the scheduler's record how much of
+ * it that was; with it, what others took, which is not in the time but is in the tree's. */
 static void put_cpu(char *dst, size_t cap, const struct alert *a)
 {
 	char time[TEXT_NS_MAX];
@@ -91,6 +91,9 @@ static void put_cpu(char *dst, size_t cap, const struct alert *a)
 	*dst = 0;
 	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
 		off += a->off_ns[i];
+	if (a->preempted_ns * 10 >= a->total_ns && a->preempted_ns)
+		snprintf(dst, cap, "; others had its CPU for %s besides",
+			 text_ns(time, a->preempted_ns));
 	if (off || !a->event.cpu_ns || a->cause == CAUSE_INNER)
 		return;
 	if (a->cause == CAUSE_SYSTEM)
@@ -153,6 +156,8 @@ static void node_line(struct out *o, const struct alert *a, const struct tree_no
 		out_printf(o, ", %u times", n->count);
 	if (n->child)
 		out_printf(o, ", %s of it itself", time_text(self, tree_self(n)));
+	if (n->off_ns && n->type == VMSPAN_SPAN)
+		out_printf(o, ", %s of it without a CPU", time_text(self, n->off_ns));
 	if (n->type == VMSPAN_SPAN && n->group && strcmp(n->group, a->group))
 		out_printf(o, "  [%s]", name_text(group, sizeof(group), n->group));
 	out_puts(o, "\n");
@@ -215,6 +220,8 @@ static void node_json(struct walk *w, const struct tree_node *n, unsigned int de
 		json_key_u64(j, "self_ns", tree_self(n));
 		json_key_u64(j, "longest_ns", n->longest_ns);
 		json_key_u64(j, "discarded", n->discarded);
+		if (n->off_ns)
+			json_key_u64(j, "off_ns", n->off_ns);
 		if (n->peer)
 			json_key_u64(j, "peer", n->peer);
 		json_end_object(j);
