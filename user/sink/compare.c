@@ -92,9 +92,9 @@ static void judge(struct compare_row *r)
 	else if (r->z_tail <= -COMPARE_Z && more_often(r->b, r->a))
 		r->change = CHANGE_FASTER;
 	/* Most events slower, yet less time in all: that is neither. */
-	else if (r->z >= COMPARE_Z && r->odds >= COMPARE_ODDS && r->mean_b > r->mean_a)
+	else if (r->z >= COMPARE_Z && r->odds >= COMPARE_ODDS && r->mean_b >= r->mean_a)
 		r->change = CHANGE_SLOWER;
-	else if (r->z <= -COMPARE_Z && r->odds <= 1 - COMPARE_ODDS && r->mean_b < r->mean_a)
+	else if (r->z <= -COMPARE_Z && r->odds <= 1 - COMPARE_ODDS && r->mean_b <= r->mean_a)
 		r->change = CHANGE_FASTER;
 }
 
