@@ -39,8 +39,9 @@ falls_back() { # NAME REASON
 	check "$1: it says what is missing" grep -q "note: --exact is not possible here: .*$2" "$T/record.err"
 	check "$1: and what it does instead" grep -q "Going on without it" "$T/record.err"
 	json_eq "$1: the report says so" "$T/report.json" '.source.migrated' '"discard"'
+	# On one CPU nothing moves.
 	json_eq "$1: moved spans are discarded and counted" "$T/report.json" \
-		'.ledger.moved_ns > 0 and .events.incomplete == 0 and .events.count == 40' true
+		"(.ledger.moved_ns > 0) == ($(nproc) > 1) and .events.incomplete == 0 and .events.count == 40" true
 }
 
 if [ "$(uname -m)" = x86_64 ]; then

@@ -104,7 +104,9 @@ exact "crowded and moving" migrate 60
 disperse
 
 # Default mode: moved spans are discarded and counted.
-if run "default" migrate 60; then
+if [ "$(nproc)" = 1 ]; then
+	skip "default" "there is one CPU, and nothing moves"
+elif run "default" migrate 60; then
 	json_eq "default: moved spans are discarded and counted" "$T/report.json" \
 		'.ledger.moved_ns > 0 and ([.groups[].moved] | max) > 0' true
 	json_eq "default: says so" "$T/report.json" '.source.migrated' '"discard"'

@@ -44,7 +44,7 @@ ask work 20 >"$T/answer"
 finish rec INT
 json_eq "unloaded classes: they were" "$T/answer" '.unloaded >= 57' true
 check_life "unloaded classes" heavy middle light
-# The memory of code is used again, by another plugin's.
+# Their code is made anew and thrown away all the time: each look knows whose it was.
 check_shares "unloaded classes" "$T/l.json" package "$(jq .used "$T/warm")" "$(jq .used "$T/answer")" 5
 json_eq "unloaded classes: collections are as many as the VM counts" "$T/l.json" .gc.count \
 	"$(($(jq .gc "$T/answer") - $(jq .gc "$T/warm")))"

@@ -179,6 +179,18 @@ check_sampled() { # NAME KIND
 	json_eq "$1: no event was lost" "$T/a.json" '[.losses[]] | add' 0
 }
 
+# $T/a has whole stacks, for flame graphs: `work` of heavy calls its `inner`.
+check_stacks() { # NAME
+	"$VMSPAN" export "$T/a" -q -f collapsed -o "$T/stacks"
+	check "$1: whole stacks, collapsed" grep -qE \
+		'work \([^;]*heavy[^;]*;[^;]*inner \([^;]*heavy[^;]*\) [0-9]+$' "$T/stacks"
+	"$VMSPAN" export "$T/a" -q -f speedscope -o "$T/stacks.json"
+	json_eq "$1: whole stacks, for speedscope" "$T/stacks.json" \
+		'.shared.frames as $f | [.profiles[] | select(.type == "sampled") | .samples[] |
+		[.[-2:][] | $f[.].name] | length == 2 and (.[0] | test("work .*heavy")) and
+		(.[1] | test("inner .*heavy"))] | any' true
+}
+
 # A tracer that is killed leaves the program as it was.
 check_kill() { # NAME PID
 	start_record "$T/killed" "$2"

@@ -51,6 +51,7 @@ json_eq "built-in server: requests" "$T/a.json" .events.count "$count"
 json_eq "built-in server: the VM is known" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","php"]'
 check_shares "built-in server: 10 s at 99 Hz" "$T/a.json" plugin "$zero" "$(truth "$T/used")" 4
 check_ledger "built-in server" "$T/a.json"
+check_stacks "PHP"
 check_kill "PHP" "$php_pid"
 json_eq "and serves" <(get_php /) '.heavy > 0' true
 
@@ -74,6 +75,7 @@ function endless(string $stop)
 END
 cat >"$T/www/endless.php" <<END
 <?php
+set_time_limit(0);
 require 'wp-content/plugins/endless/endless.php';
 file_put_contents('$T/began', 'x');
 endless('$T/stop');

@@ -22,6 +22,7 @@ json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm
 json_eq "each group says how sure its share is" "$T/a.json" \
 	'[.groups[].self_share | .low_ppm <= .ppm and .ppm <= .high_ppm] | unique' '[true]'
 json_eq "events are turns of the loop" "$T/a.json" '.events.count > 100 and .events.max_ns < 2e9' true
+check_stacks "CPython"
 check_kill "CPython" "$app_pid"
 answer=$(ask gc 1)
 json_eq "and answers" <(echo "$answer") '.gc > 0' true
@@ -38,3 +39,20 @@ check "it says how to make one" grep -q "tools/gen-offsets cpython" "$T/err"
 printf '[profile]\nname = x\nvm = cobol\n' >"$T/bad.ini"
 check_status "a profile with an error" 2 "$VMSPAN" record -p "$app_pid" -o "$T/b" --profile "$T/bad.ini"
 check "is shown with a caret" grep -q '\^' "$T/err"
+
+# What a package waits for in a turn is blocked, and its; in the turn's own thread, of two.
+cp "$APPS/sleeper.py" "$T/app/site-packages"
+cp "$APPS/naps.py" "$T/app"
+app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/naps.py"
+start_record "$T/n" "$app_pid"
+# The first turn began before anybody knew that it is one of a loop.
+ask 1 >"$T/line"
+ask 20 >"$T/line"
+finish rec INT
+report "$T/n"
+json_eq "20 naps of 50 ms are blocked, and the package's" "$T/n.json" \
+	'[.groups[] | select(.name == "package:sleeper")][0] | .blocked_ns >= 1e9 and
+	.self_ns < .blocked_ns / 4 and .max_ns >= 1e9' true
+json_eq "another thread's package does not wait with it" "$T/n.json" \
+	'[.groups[] | select(.name == "package:heavy")][0] | .self_ns > 0 and .blocked_ns < 5e8' true
+check_ledger "naps" "$T/n.json"

@@ -20,6 +20,7 @@ start_app $RUBY "${paths[@]}" "$APPS/app.rb"
 
 check_sampled "10 s at 99 Hz" package
 json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","ruby"]'
+check_stacks "Ruby"
 check_kill "Ruby" "$app_pid"
 answer=$(ask gc 1)
 json_eq "and answers" <(echo "$answer") '.gc > 0' true

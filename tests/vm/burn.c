@@ -67,13 +67,20 @@ static void burn_us(unsigned int us)
 	} while (cpu_ns() < end);
 }
 
+/* To the next of the CPUs that this process had at first. */
 static void move_on(void)
 {
-	static __thread int cpu;
+	static cpu_set_t allowed;
+	static int cpu;
 	cpu_set_t set;
 
+	if (!CPU_COUNT(&allowed) && sched_getaffinity(0, sizeof(allowed), &allowed))
+		return;
+	do {
+		cpu = (cpu + 1) % CPU_SETSIZE;
+	} while (!CPU_ISSET(cpu, &allowed));
 	CPU_ZERO(&set);
-	CPU_SET(cpu ^= 1, &set);
+	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
