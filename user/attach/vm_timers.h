@@ -31,8 +31,8 @@ void vm_timers_vary(struct vm_timers *t, u64 now_ns);
 
 /*
  * A period for timers that stand for hz a second, by a random number: 3/4 to 5/4 of
- * that many. A new period begins afresh, so of vary_ns a half of one is lost, which a
- * higher rate makes up for. Of vary_ns: vm_timers_every(hz).
+ * that many. It is drawn once in vm_timers_every() ns; a new period begins afresh, so
+ * half of one is lost each time, which a higher rate makes up for.
  */
 u64 vm_timers_period(u32 hz, u64 random);
 u64 vm_timers_every(u32 hz);
