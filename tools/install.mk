@@ -21,8 +21,9 @@ completiondir ?= $(datarootdir)/bash-completion/completions
 INSTALL ?= install
 HOST_VMSPAN ?= $(B)/vmspan
 
-MAN_COMMANDS = $(shell $(HOST_VMSPAN) --help | sed -n 's/^  \([a-z][a-z]*\)  *[a-z].*/\1/p')
-DOCS := CHANGELOG.md LICENSE $(wildcard README.md) user/sdk/README.md
+# Under their own paths, so that what one says of another is found.
+DOCS := LICENSE $(wildcard *.md docs/*.md docs/*.svg docs/images/* user/*/*.md) \
+	user/sdk/example.c user/lib/example/example.c
 
 .PHONY: install uninstall man
 
@@ -30,7 +31,7 @@ DOCS := CHANGELOG.md LICENSE $(wildcard README.md) user/sdk/README.md
 man: $(B)/vmspan
 	$(Q)rm -rf $(B)/man && mkdir -p $(B)/man
 	$(Q)$(HOST_VMSPAN) --generate man > $(B)/man/vmspan.1
-	$(Q)set -e; for c in $(MAN_COMMANDS); do \
+	$(Q)set -e; for c in $$($(HOST_VMSPAN) --generate commands); do \
 		$(HOST_VMSPAN) --generate man $$c > $(B)/man/vmspan-$$c.1; done
 
 $(B)/vmspan-sdk.pc: VERSION tools/install.mk
@@ -51,9 +52,8 @@ $(B)/vmspan-metrics@.service: tools/systemd/vmspan-metrics@.service.in
 
 install: $(B)/vmspan $(B)/vmspan-sdk.pc $(B)/lib/libvmspan.a $(B)/libvmspan.pc \
 		$(B)/vmspan-metrics@.service man
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(man1dir) $(DESTDIR)$(docdir)/sdk \
-		$(DESTDIR)$(docdir)/lib $(DESTDIR)$(includedir)/vmspan $(DESTDIR)$(pkgconfigdir) \
-		$(DESTDIR)$(libpkgconfigdir) $(DESTDIR)$(unitdir) $(DESTDIR)$(completiondir)
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(man1dir) $(DESTDIR)$(includedir)/vmspan \
+		$(DESTDIR)$(pkgconfigdir) $(DESTDIR)$(libpkgconfigdir) $(DESTDIR)$(unitdir) $(DESTDIR)$(completiondir)
 	$(INSTALL) -m 755 $(B)/vmspan $(DESTDIR)$(bindir)/vmspan
 	$(INSTALL) -m 644 $(B)/man/*.1 $(DESTDIR)$(man1dir)
 	$(INSTALL) -m 644 user/sdk/vmspan.h $(DESTDIR)$(includedir)/vmspan/vmspan.h
@@ -62,9 +62,7 @@ install: $(B)/vmspan $(B)/vmspan-sdk.pc $(B)/lib/libvmspan.a $(B)/libvmspan.pc \
 	$(INSTALL) -m 644 user/lib/libvmspan.h $(DESTDIR)$(includedir)/libvmspan.h
 	$(INSTALL) -m 644 $(B)/libvmspan.pc $(DESTDIR)$(libpkgconfigdir)/libvmspan.pc
 	$(INSTALL) -m 644 $(B)/vmspan-metrics@.service $(DESTDIR)$(unitdir)/vmspan-metrics@.service
-	$(INSTALL) -m 644 user/lib/README.md user/lib/example/example.c $(DESTDIR)$(docdir)/lib
-	$(INSTALL) -m 644 $(filter-out user/%,$(DOCS)) $(DESTDIR)$(docdir)
-	$(INSTALL) -m 644 user/sdk/README.md user/sdk/example.c $(DESTDIR)$(docdir)/sdk
+	$(Q)set -e; for f in $(DOCS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(docdir)/$$f; done
 	$(HOST_VMSPAN) --generate completion > $(DESTDIR)$(completiondir)/vmspan
 	chmod 644 $(DESTDIR)$(completiondir)/vmspan
 

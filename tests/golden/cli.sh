@@ -32,7 +32,7 @@ check_status "--version" 0 "$VMSPAN" --version
 eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
 check_status "--help" 0 "$VMSPAN" --help
 eq "help: the same" "$("$VMSPAN" help)" "$("$VMSPAN" --help)"
-commands=$(sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p' "$T/out")
+commands=$("$VMSPAN" --generate commands)
 eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat watch export-metrics serve list doctor "
 for command in $commands; do
 	check_status "$command --help" 0 "$VMSPAN" "$command" --help

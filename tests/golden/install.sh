@@ -16,8 +16,7 @@ install_it() { # TARGET
 check "make install" install_it install
 eq "everything is below the prefix" "$(cd "$image" && find . -type f -not -path './opt/it/*')" ""
 eq "the installed program" "$("$image/opt/it/bin/vmspan" --version)" "vmspan $version"
-commands=$("$VMSPAN" --help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p')
-for c in $commands; do
+for c in $("$VMSPAN" --generate commands); do
 	page=$image/opt/it/share/man/man1/vmspan-$c.1
 	check "a manual page for $c" test -s "$page"
 	# Every option that help has, in the page, with its roff hyphens.
@@ -35,6 +34,18 @@ if command -v man >/dev/null && man --version 2>&1 | grep -q '^man'; then
 else
 	skip "manual pages are roff without a complaint" "no man here"
 fi
+
+# ---- Documents lead to each other ----
+
+docs=$image/opt/it/share/doc/vmspan
+links=$(cd "$docs" && find . -name '*.md' | while read -r page; do
+	grep -oE '\]\([^)#]+' "$page" | cut -c 3- | grep -v '^[a-z]*:' | sed "s|^|${page%/*}/|"
+done)
+check "documents have links" test "$(wc -l <<<"$links")" -gt 20
+# The header is where headers are.
+eq "what they lead to is installed" "$(cd "$docs" && while read -r f; do
+	[ -e "$f" ] || case $f in *.h) ;; *) echo "$f" ;; esac
+done <<<"$links")" ""
 
 # ---- Completion, asked as bash asks it ----
 
@@ -54,7 +65,7 @@ if command -v pkg-config >/dev/null; then
 	eq "pkg-config: version" "$(pkg-config --modversion vmspan-sdk)" "$version"
 	# shellcheck disable=SC2046 # flags are words
 	check "pkg-config: the example builds" "${CC:-cc}" -o "$T/example" \
-		"$image/opt/it/share/doc/vmspan/sdk/example.c" \
+		"$image/opt/it/share/doc/vmspan/user/sdk/example.c" \
 		$(PKG_CONFIG_SYSROOT_DIR=$image pkg-config --cflags --libs vmspan-sdk)
 	unset PKG_CONFIG_PATH
 else
@@ -68,7 +79,7 @@ if command -v pkg-config >/dev/null; then
 	eq "pkg-config: the library's version" "$(pkg-config --modversion libvmspan)" "$version"
 	# shellcheck disable=SC2046 # flags are words
 	check "pkg-config: the library's example builds" "${CC:-cc}" -Wall -Werror -o "$T/lib-example" \
-		"$image/opt/it/share/doc/vmspan/lib/example.c" \
+		"$image/opt/it/share/doc/vmspan/user/lib/example/example.c" \
 		-I"$image/opt/it/include" -L"$image/opt/it/lib" $(pkg-config --libs --static libvmspan |
 			sed 's|-L/opt/it/lib||')
 	"$B/golden/make_recording" basic "$T/a.vmspan" || exit 1

@@ -218,7 +218,7 @@ static void completion(struct out *o)
 		 "\tif [ \"$COMP_CWORD\" = 1 ]; then\n\t\t_vmspan_words '");
 	for (c = commands; c->name; c++)
 		out_printf(o, "%s ", c->name);
-	out_puts(o, "--help --version'\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
+	out_puts(o, "help --help --version'\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	for (c = commands; c->name; c++) {
 		out_printf(o, "\t%s)\n\t\tcase $last in\n", c->name);
 		options_each(c, put_case, o);
@@ -227,6 +227,15 @@ static void completion(struct out *o)
 		out_puts(o, "' ;;\n\t\t*) _vmspan_files ;;\n\t\tesac\n\t\t;;\n");
 	}
 	out_puts(o, "\tesac\n}\ncomplete -F _vmspan vmspan\n");
+}
+
+/* For scripts: one a line. */
+static void command_names(struct out *o)
+{
+	const struct command *c;
+
+	for (c = commands; c->name; c++)
+		out_printf(o, "%s\n", c->name);
 }
 
 int generate(int argc, char **argv)
@@ -238,13 +247,15 @@ int generate(int argc, char **argv)
 	out_open_fd(&o, STDOUT_FILENO);
 	if (argc == 1 && !strcmp(argv[0], "completion")) {
 		completion(&o);
+	} else if (argc == 1 && !strcmp(argv[0], "commands")) {
+		command_names(&o);
 	} else if (argc == 1 && !strcmp(argv[0], "man")) {
 		man_vmspan(&o);
 	} else if (argc == 2 && c && !strcmp(argv[0], "man")) {
 		man_command(&o, c);
 	} else {
 		err_set_status(&e, -EINVAL, EXIT_USAGE,
-			       "--generate takes man, man COMMAND or completion");
+			       "--generate takes commands, man, man COMMAND or completion");
 		return say_error(&e);
 	}
 	return finish_output(&o, "standard output", EXIT_DONE);
