@@ -109,7 +109,8 @@ static void export_begin(struct export *e, const char *format, const struct expo
 	assert_non_null(e->state);
 }
 
-static char *export_end(struct export *e, struct model *m, const struct report_source *source)
+/* The output stays in e->o. */
+static void export_end(struct export *e, struct model *m, const struct report_source *source)
 {
 	struct snapshot *snap;
 
@@ -119,7 +120,6 @@ static char *export_end(struct export *e, struct model *m, const struct report_s
 	assert_int_equal(e->x->end(e->state, snap, source), 0);
 	e->x->free(e->state);
 	snapshot_free(snap);
-	return fixture_text(&e->o);
 }
 
 static char *chrome_of(const char *glob)
@@ -147,7 +147,8 @@ static char *chrome_of(const char *glob)
 	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 2, 0, HOSTILE, &group[1], 1);
 	run_marks(s);
 	sim_feed(s, m, 3);
-	text = export_end(&e, m, &source);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
 	select_release(&sel);
 	model_free(m);
 	free(s);
@@ -212,7 +213,8 @@ static char *collapsed_of(const char *migrated)
 	sim_event_end(s, 1400);
 	sim_feed_sched(sched, m);
 	sim_feed(s, m, 10);
-	text = export_end(&e, m, &source);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
 	model_free(m);
 	free(sched);
 	free(s);
@@ -235,6 +237,74 @@ static void collapsed_shows_what_an_event_waited(void **state)
 	free(other);
 }
 
+/* ---- Perfetto ---- */
+
+#define PEER_PID 200
+#define CALLS 64
+#define EVENTS 256
+
+/* A turn with calls in each other, all while their peer had its turns: an arrow
+ * from each of these to each of those. */
+static void wait_for_peer(struct sim *s, struct sim *peer, u64 t)
+{
+	struct vmspan_block *b;
+	u32 i;
+
+	for (i = 0; i < EVENTS; i++) {
+		sim_event(peer, t + 1000 + i * 10);
+		sim_event_end(peer, t + 1005 + i * 10);
+	}
+	sim_event(s, t);
+	for (i = 0; i < CALLS; i++)
+		sim_enter(s, t + 1 + i, 0, VMSPAN_BLOCK);
+	for (i = 0; i < CALLS; i++) {
+		sim_leave(s, t + 8000 + i);
+		b = (void *)s->data[s->at[s->records - 1]];
+		b->peer = PEER_PID;
+	}
+	sim_event_end(s, t + 9000);
+}
+
+/* Rule: there are no more than 65536 arrows, and the rest is counted where the
+ * reader of the trace sees it. */
+static void perfetto_tells_of_arrows_left_out(void **state)
+{
+	const struct report_source source = { .kind = "recording" };
+	const u32 rounds = 65536 / (CALLS * EVENTS);
+	struct item it = { .type = ITEM_PROCESS };
+	u32 more;
+
+	(void)state;
+	it.process = (struct item_process){ PROCESS_SEEN, PEER_PID, 1, 1, "helper", "sdk" };
+	for (more = 0; more < 2; more++) {
+		struct model *m = model_make(&(struct model_config){ 0 });
+		struct sim *s = sim_new(1), *peer = sim_new(2);
+		struct export e;
+		bool told;
+		u32 i;
+
+		export_begin(&e, "perfetto", &(struct export_config){ .start_ns = 1 }, m);
+		assert_int_equal(model_item(m, &it), 0);
+		for (i = 0; i < rounds + more; i++) {
+			u32 from = s->records, peer_from = peer->records;
+
+			wait_for_peer(s, peer, (i + 1) * 100000);
+			assert_int_equal(sim_batch(peer, m, PEER_PID, peer_from, peer->records), 0);
+			assert_int_equal(sim_batch(s, m, SIM_PID, from, s->records), 0);
+		}
+		export_end(&e, m, &source);
+		told = memmem(e.o.buf.data, e.o.buf.len, "arrows left out", 15);
+		assert_int_equal(told, more);
+		if (more)
+			assert_non_null(
+				memmem(e.o.buf.data, e.o.buf.len, "16384 arrows left out", 21));
+		out_close(&e.o);
+		model_free(m);
+		free(peer);
+		free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +314,7 @@ int main(void)
 		cmocka_unit_test(chrome_has_every_span_once),
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
+		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
