@@ -198,6 +198,8 @@ tell liar go
 detach a
 eq "hostile batches: counted, the rest intact" "$(counts a '[.spans, .truncated, .read_fault]')" \
 	"[10,24,11]"
+eq "hostile batches: of no possible size, and with heads and records that do not fit" \
+	"$(counts a .truncated_batches)" $((7 + 6))
 dismiss liar
 for lie in circle garbage endless; do
 	target liar "$T/hostile" "$lie" wait honest wait

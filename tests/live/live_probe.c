@@ -31,7 +31,7 @@ extern const char *stage_wanted;
 struct counts {
 	u64 types[256];
 	u64 records, batches, gaps, repaired, too_deep, unmatched, in_mark;
-	u64 lost[LOSS_CAUSES];
+	u64 lost[LOSS_CAUSES], lost_batches[LOSS_CAUSES];
 	u64 changes[5], threads, thread_ends, clocks, defs;
 	u64 undefined, before_start, backwards;
 	struct map next; /* stream -> seq */
@@ -135,6 +135,7 @@ static int take(void *ctx, const struct item *it)
 		break;
 	case ITEM_LOSS:
 		c->lost[it->loss.cause] += it->loss.records;
+		c->lost_batches[it->loss.cause] += it->loss.batches;
 		break;
 	}
 	return 0;
@@ -164,6 +165,7 @@ static void print(const struct counts *c, int status, u64 wakeups)
 	json_key_u64(&j, "ring_full", c->lost[LOSS_RING_FULL]);
 	json_key_u64(&j, "read_fault", c->lost[LOSS_READ_FAULT]);
 	json_key_u64(&j, "truncated", c->lost[LOSS_TRUNCATED]);
+	json_key_u64(&j, "truncated_batches", c->lost_batches[LOSS_TRUNCATED]);
 	json_key_u64(&j, "repaired", c->repaired);
 	json_key_u64(&j, "too_deep", c->too_deep);
 	json_key_u64(&j, "unmatched", c->unmatched);
