@@ -13,26 +13,19 @@ begin() { # HOST-ARGUMENTS... [-- RECORD-ARGUMENTS...]
 		shift
 	done
 	[ $# = 0 ] || shift
-	rm -f "$T/go" "$T/rec.vmspan" "$T/expect.json"
-	mkfifo "$T/go"
-	: >"$T/host.out"
-	"$HOST" --wait --expect "$T/expect.json" "${args[@]}" <"$T/go" >"$T/host.out" 2>"$T/host.err" &
-	host_pid=$!
-	lib_pids+=("$host_pid")
-	exec 7>"$T/go"
-	wait_line host '^ready ' >/dev/null || return 1
+	rm -f "$T/rec.vmspan" "$T/expect.json"
+	start_told host "$HOST" --wait --expect "$T/expect.json" "${args[@]}" || return 1
 	start record "$VMSPAN" record -p "$host_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null
 }
 
 # Lets the host work, ends both, and makes the report.
 complete() { # [REPORT-ARGUMENTS...]
-	echo go >&7
+	tell host
 	wait_line host '^done' >/dev/null || return 1
 	finish record INT
 	record_rc=$?
-	echo quit >&7
-	exec 7>&-
+	tell host quit
 	finish host
 	host_rc=$?
 	"$VMSPAN" report "$T/rec.vmspan" --json "$@" >"$T/report.json" 2>"$T/report.err"

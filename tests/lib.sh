@@ -18,6 +18,7 @@ T=$(mktemp -d) || exit 1
 LIMIT=${LIMIT:-120}
 lib_failed=0
 lib_pids=()
+declare -A lib_inputs=() # of programs that are told what to do: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
 export XDG_CONFIG_HOME=$T/config
@@ -87,14 +88,45 @@ same() { # NAME FILE EXPECTED-FILE
 	fi
 }
 
-start() { # NAME COMMAND...: in the background; NAME_pid, $T/NAME.out, $T/NAME.err
-	local name=$1
+# In the background; NAME_pid, $T/NAME.out, $T/NAME.err. It reads nothing, or $T/NAME.in
+# where that is there.
+start() { # NAME COMMAND...
+	local name=$1 in=/dev/null
 	shift
+	[ ! -p "$T/$name.in" ] || in=$T/$name.in
 	: >"$T/$name.out"
 	: >"$T/$name.err"
-	"$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
+	(
+		# Others that hold a program's input open would keep it from its end.
+		for fd in "${lib_inputs[@]}"; do exec {fd}>&-; done
+		[ "$(type -t "$1")" = function ] || exec "$@"
+		"$@"
+	) >"$T/$name.out" 2>"$T/$name.err" <"$in" &
 	printf -v "${name}_pid" %d $!
 	lib_pids+=($!)
+}
+
+# Starts a program that prints "ready" and then works by the lines that it is told.
+start_told() { # NAME COMMAND...
+	make_input "$1"
+	start "$@"
+	hold_input "$1"
+}
+
+make_input() { # NAME: for start
+	rm -f "$T/$1.in"
+	mkfifo "$T/$1.in"
+}
+
+hold_input() { # NAME: of what was started, until it is ready
+	local fd
+	exec {fd}>"$T/$1.in"
+	lib_inputs[$1]=$fd
+	wait_line "$1" '^ready ' >"$T/$1.ready"
+}
+
+tell() { # NAME [LINE]
+	echo "${2:-go}" >&"${lib_inputs[$1]}"
 }
 
 # Tries a command that asks for a fact, until it succeeds.
@@ -122,9 +154,14 @@ wait_line() { # NAME REGEX [out|err]
 	return $rc
 }
 
-# Waits for the end; its status is the result. SIGNAL, if given, is sent first.
+# Waits for the end; its status is the result. Nobody tells it anything more, and
+# SIGNAL, if given, is sent first.
 finish() { # NAME [SIGNAL]
-	local pid="${1}_pid" rc=0
+	local pid="${1}_pid" rc=0 fd=${lib_inputs[$1]-}
+	if [ "$fd" ]; then
+		exec {fd}>&-
+		unset "lib_inputs[$1]"
+	fi
 	[ $# -lt 2 ] || kill -s "$2" "${!pid}" 2>/dev/null
 	# A process that does not end fails the case instead of hanging the script.
 	timeout "$LIMIT" tail -s 0.05 -f --pid="${!pid}" /dev/null

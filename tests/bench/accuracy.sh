@@ -27,28 +27,16 @@ disperse() {
 	done
 }
 
-# A program of tests/vm that is ready and waits for a line on descriptor 7.
-target() { # COMMAND...
-	rm -f "$T/go"
-	mkfifo "$T/go"
-	"$@" <"$T/go" >"$T/target.out" 2>"$T/target.err" &
-	target_pid=$!
-	lib_pids+=("$target_pid")
-	exec 7>"$T/go"
-	wait_line target '^ready ' >/dev/null
-}
-
 record() { # ARGUMENTS...
 	start record "$VMSPAN" record -p "$target_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null
 }
 
 measure_once() { # NAME CASE
-	target "$B/vm/burn" "$2" "$events" && record --exact || return 1
-	echo go >&7
+	start_told target "$B/vm/burn" "$2" "$events" && record --exact || return 1
+	tell target
 	wait_line target '^[{]' >"$T/truth.json" || return 1
 	finish record INT
-	exec 7>&-
 	finish target
 	"$B/bench/accuracy" "$1" "$T/rec.vmspan" "$T/truth.json" >"$T/line"
 }
@@ -84,7 +72,7 @@ round() { # KEY RECORD-ARGUMENTS...
 	local key=$1
 	shift
 	[ "$key" = none ] || record "$@"
-	echo >&7
+	tell target
 	seen=$((seen + 1))
 	read -r _ ns switches < <(wait_nth "$seen")
 	jq -nc --arg how "$key" --argjson ns "$ns" --argjson switches "$switches" \
@@ -105,7 +93,7 @@ overhead() { # RUN ROUNDS
 	local i seen=0
 	echo "run $1: overhead" >&2
 	: >"$T/rounds"
-	target "$B/vm/pair" pipe 1500 90 || return 1
+	start_told target "$B/vm/pair" pipe 1500 90 || return 1
 	for i in $(seq "$2"); do
 		round none
 		round default
@@ -114,7 +102,6 @@ overhead() { # RUN ROUNDS
 		round default
 		round none
 	done
-	exec 7>&-
 	finish target
 	jq -sc --argjson run "$1" '
 		def median: sort | .[length / 2 | floor];

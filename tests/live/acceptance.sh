@@ -62,21 +62,16 @@ eq "replayed: the same" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out
 finish host TERM
 
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
-mkfifo "$T/go"
-"${ONE_CPU[@]}" "$B/vm/churn" 1 300 <"$T/go" >"$T/churn.out" 2>"$T/churn.err" &
-churn_pid=$!
-lib_pids+=("$churn_pid")
-exec 7>"$T/go"
-wait_line churn '^ready ' >/dev/null
-echo go >&7
+start_told churn "${ONE_CPU[@]}" "$B/vm/churn" 1 300
+tell churn
 wait_line churn '^done 1' >/dev/null
-start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms 7>&-
+start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms
 wait_line burn '"groups"' >/dev/null
 json_eq "a burn before it was watched is nobody's" <(head -n 1 "$T/burn.out") '[.events.count, .groups]' '[0,[]]'
-echo go >&7
+tell churn
 wait_line churn '^done 2' >/dev/null
 wait_line burn '"addon:churn"' >/dev/null
-exec 7>&-
+finish churn
 finish burn
 tail -n 1 "$T/burn.out" >"$T/burn.json"
 json_eq "the burn is charged, to the group and to the process" "$T/burn.json" \

@@ -29,20 +29,12 @@ chown 65534:65534 "$T/nobody"
 
 # Records a run of that user's own target.
 run() { # CASE EVENTS
-	rm -f "$T/go"
-	mkfifo "$T/go"
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" "$1" "$2" \
-		<"$T/go" >"$T/burn.out" 2>"$T/burn.err" &
-	burn_pid=$!
-	lib_pids+=("$burn_pid")
-	exec 7>"$T/go"
-	wait_line burn '^ready ' >/dev/null || return 1
+	start_told burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" "$1" "$2" || return 1
 	start record "${as[@]}" "$VMSPAN" record --exact -p "$burn_pid" -o "$T/nobody/rec.vmspan"
 	wait_line record '^recording ' err >/dev/null || return 1
-	echo >&7
+	tell burn
 	wait_line burn '^[{]' >/dev/null || return 1
 	finish record INT
-	exec 7>&-
 	finish burn
 	"$VMSPAN" report "$T/nobody/rec.vmspan" --json >"$T/report.json"
 }
@@ -59,11 +51,7 @@ else
 	cat "$T/record.err"
 fi
 
-setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" plain 1 <"$T/go" >"$T/burn.out" 2>"$T/burn.err" &
-burn_pid=$!
-lib_pids+=("$burn_pid")
-exec 7>"$T/go"
-wait_line burn '^ready ' >/dev/null
+start_told burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" plain 1
 for caps in +bpf +perfmon; do
 	user_with "$caps"
 	rc=0
@@ -73,5 +61,4 @@ for caps in +bpf +perfmon; do
 		grep -q "CAP_$([ "$caps" = +bpf ] && echo PERFMON || echo BPF)" "$T/err"
 done
 # It was never told to go.
-exec 7>&-
 finish burn || :

@@ -17,20 +17,14 @@ fi
 run() { # MOUNT RECORD-ARGUMENTS...
 	local mount=$1
 	shift
-	rm -f "$T/go" "$T/rec.vmspan"
-	mkfifo "$T/go"
-	"$BURN" migrate 40 <"$T/go" >"$T/burn.out" 2>"$T/burn.err" &
-	burn_pid=$!
-	lib_pids+=("$burn_pid")
-	exec 7>"$T/go"
-	wait_line burn '^ready ' >/dev/null || return 1
+	rm -f "$T/rec.vmspan"
+	start_told burn "$BURN" migrate 40 || return 1
 	start record unshare -m sh -c "$mount"' && exec "$@"' sh \
 		"$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null || return 1
-	echo go >&7
+	tell burn
 	wait_line burn '^[{]' >/dev/null || return 1
 	finish record INT
-	exec 7>&-
 	finish burn
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 }

@@ -27,19 +27,12 @@ disperse() {
 run() { # NAME CASE EVENTS RECORD-ARGUMENTS...
 	local case=$2 events=$3
 	shift 3
-	rm -f "$T/go"
-	mkfifo "$T/go"
-	"$BURN" "$case" "$events" <"$T/go" >"$T/burn.out" 2>"$T/burn.err" &
-	burn_pid=$!
-	lib_pids+=("$burn_pid")
-	exec 7>"$T/go"
-	wait_line burn '^ready ' >/dev/null || return 1
+	start_told burn "$BURN" "$case" "$events" || return 1
 	start record "$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null || return 1
-	echo go >&7
+	tell burn
 	wait_line burn '^[{]' >"$T/truth.json" || return 1
 	finish record INT
-	exec 7>&-
 	finish burn
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 }

@@ -11,23 +11,15 @@ ROUNDS=200
 
 # Both work, one of them or both are traced; $T/report.json, page_pid, addon_pid.
 run() { # HOW both|page
-	rm -f "$T/go"
-	mkfifo "$T/go"
-	"$PAIR" "$1" $ROUNDS 200 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
-	pair_pid=$!
-	lib_pids+=("$pair_pid")
-	exec 7>"$T/go"
-	local line
-	line=$(wait_line pair '^ready ') || return 1
-	read -r _ page_pid addon_pid <<<"$line"
+	start_told pair "$PAIR" "$1" $ROUNDS 200 apart || return 1
+	read -r _ page_pid addon_pid <"$T/pair.ready"
 	local pids=(-p "$page_pid")
 	[ "$2" != both ] || pids+=(-p "$addon_pid")
 	start record "$VMSPAN" record --exact --no-children "${pids[@]}" -o "$T/rec.vmspan"
 	wait_line record '^recording ' err >/dev/null || return 1
-	echo >&7
+	tell pair
 	wait_line pair '^took ' >/dev/null || return 1
 	finish record INT
-	exec 7>&-
 	finish pair
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 }
@@ -79,22 +71,10 @@ else
 fi
 
 # Packets of others fly while a target waits for timers only: they have not ended that.
-rm -f "$T/go"
-mkfifo "$T/go"
-"$PAIR" udp 1000000 0 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
-pair_pid=$!
-lib_pids+=("$pair_pid")
-exec 7>"$T/go"
-wait_line pair '^ready ' >/dev/null && echo >&7
-rm -f "$T/burn.go"
-mkfifo "$T/burn.go"
-"$B/vm/burn" blocked 60 <"$T/burn.go" >"$T/burn.out" 2>"$T/burn.err" &
-burn_pid=$!
-lib_pids+=("$burn_pid")
-exec 8>"$T/burn.go"
-wait_line burn '^ready ' >/dev/null
+start_told pair "$PAIR" udp 1000000 0 apart && tell pair
+start_told burn "$B/vm/burn" blocked 60
 start record "$VMSPAN" record --exact -p "$burn_pid" -o "$T/rec.vmspan"
-if wait_line record '^recording ' err >/dev/null && echo >&8 && wait_line burn '^[{]' >/dev/null; then
+if wait_line record '^recording ' err >/dev/null && tell burn && wait_line burn '^[{]' >/dev/null; then
 	finish record INT
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 	json_eq "packets of others: it waited" "$T/report.json" \
@@ -103,27 +83,18 @@ if wait_line record '^recording ' err >/dev/null && echo >&8 && wait_line burn '
 else
 	not_ok "packets of others" "did not run"
 fi
-exec 8>&-
 finish burn
-kill "$pair_pid"
-exec 7>&-
-finish pair
+finish pair TERM
 
 # An alert says it in its sentence.
-rm -f "$T/go"
-mkfifo "$T/go"
-"$PAIR" pipe 20 6000 apart <"$T/go" >"$T/pair.out" 2>"$T/pair.err" &
-pair_pid=$!
-lib_pids+=("$pair_pid")
-exec 7>"$T/go"
-read -r _ page_pid addon_pid <<<"$(wait_line pair '^ready ')"
+start_told pair "$PAIR" pipe 20 6000 apart
+read -r _ page_pid addon_pid <"$T/pair.ready"
 start watch "$VMSPAN" watch --exact --no-children -p "$page_pid" -p "$addon_pid" --threshold 7ms
-if wait_line watch '^watching ' err >/dev/null && echo >&7 &&
+if wait_line watch '^watching ' err >/dev/null && tell pair &&
 	wait_line watch "page:shop held .* waiting for addon:translate of addon \($addon_pid\)" >"$T/alert"; then
 	ok "an alert says for whom"
 else
 	not_ok "an alert says for whom" "$(tail -n 3 "$T/watch.err" "$T/watch.out")"
 fi
 finish watch INT
-exec 7>&-
 finish pair

@@ -15,18 +15,12 @@ fi
 read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
 sed 's|libvmspan_listen(trace|puts("attached"), fflush(stdout), &|' user/lib/example/example.c >"$T/example.c"
 "$CC" "$T/example.c" -o "$T/example" "${flags[@]}" || exit 1
-mkfifo "$T/go"
-"$HOST" --wait --turns 100 --expect "$T/expect.json" <"$T/go" >"$T/host.out" 2>"$T/host.err" &
-host_pid=$!
-lib_pids+=("$host_pid")
-exec 7>"$T/go"
-wait_line host '^ready ' >/dev/null
+start_told host "$HOST" --wait --turns 100 --expect "$T/expect.json"
 start example "$T/example" "$host_pid"
 wait_line example '^attached' >/dev/null
-echo go >&7
+tell host
 wait_line host '^done' >/dev/null
-echo quit >&7
-exec 7>&-
+tell host quit
 finish example
 eq "the example ends with the process" $? 0
 eq "its ticks are the host's own" \

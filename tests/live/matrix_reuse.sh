@@ -12,47 +12,35 @@ if ! [ -w $LAST ]; then
 	exit 0
 fi
 
-# A target that waits for a line on the descriptor.
-target() { # NAME FD [PID]
-	mkfifo "$T/$1.go"
-	: >"$T/$1.out"
-	# The kernel hands out the number after the last; others may be quicker.
-	[ $# -lt 3 ] || echo $(($3 - 1)) >$LAST
-	"$BURN" plain 17 <"$T/$1.go" >"$T/$1.out" 2>"$T/$1.err" &
-	printf -v "${1}_pid" %d $!
-	lib_pids+=($!)
-	eval "exec $2>\"\$T/$1.go\""
-	wait_line "$1" '^ready ' >/dev/null
-}
-
-work() { # NAME FD: works, tells the truth and ends
-	echo go >&"$2"
+work() { # NAME: works, tells the truth and ends
+	tell "$1"
 	wait_line "$1" '^[{]' >/dev/null
-	eval "exec $2>&-"
 	finish "$1"
 }
 
-target first 7
-target stays 8
+start_told first "$BURN" plain 17
+start_told stays "$BURN" plain 17
 # shellcheck disable=SC2154 # set by name
 start record "$VMSPAN" record -p "$first_pid,$stays_pid" -o "$T/rec.vmspan"
 wait_line record '^recording ' err >/dev/null
-work first 7
+work first
 
 for _ in $(seq 50); do
-	rm -f "$T/again.go"
-	target again 9 "$first_pid"
+	make_input again
+	# The kernel hands out the number after the last; others may be quicker.
+	echo $((first_pid - 1)) >$LAST
+	start again "$BURN" plain 17
+	hold_input again
 	# shellcheck disable=SC2154
 	[ "$again_pid" = "$first_pid" ] && break
-	exec 9>&-
 	finish again
 done
 if [ "$again_pid" != "$first_pid" ]; then
 	skip "PID reuse" "others took the PID 50 times"
 	exit 0
 fi
-work again 9
-work stays 8
+work again
+work stays
 finish record
 eq "the recording ends with its targets" $? 0
 "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"

@@ -38,14 +38,7 @@ until_eq() { # NAME EXPECTED COMMAND...
 	eq "$name" "$got" "$want"
 }
 
-rm -f "$T/go"
-mkfifo "$T/go"
-"$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json" \
-	<"$T/go" >"$T/host.out" 2>"$T/host.err" &
-host_pid=$!
-lib_pids+=("$host_pid")
-exec 7>"$T/go"
-wait_line host '^ready ' >/dev/null
+start_told host "$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json"
 start metrics "$VMSPAN" export-metrics -p "$host_pid" --listen 127.0.0.1:0
 # Beside it, what `report` will be asked about.
 start record "$VMSPAN" record -p "$host_pid" -o "$T/host.vmspan"
@@ -103,7 +96,7 @@ END
 	prometheus_port=$(port_of prometheus) native_port=$(port_of native)
 fi
 
-echo go >&7
+tell host
 wait_line host '^done' >/dev/null
 
 # The names as the page writes them, from the host's own book.
@@ -221,8 +214,7 @@ if [ -n "$prometheus_port" ]; then
 		"$(natively 'count(vmspan_group_event_seconds_bucket)')" null
 	finish native TERM
 fi
-echo quit >&7
-exec 7>&-
+tell host quit
 wait_line metrics 'the targets have ended' err >/dev/null
 get 127.0.0.1 "$port" /metrics >"$T/page"
 eq "after the end: no process" "$(sed -n 's/^vmspan_processes //p' "$T/page")" 0

@@ -25,18 +25,10 @@ done
 chmod 755 "$T"
 install -m 755 "$VMSPAN" "$T/vmspan"
 install -m 755 "$B/vm/steady" "$T/unit-target"
-target() { # NAME DESCRIPTOR
-	mkfifo "$T/$1.go"
-	"$T/unit-target" <"$T/$1.go" >"$T/$1.out" 2>"$T/$1.err" 7>&- &
-	printf -v "$1_pid" %d $!
-	lib_pids+=($!)
-	eval "exec $2>\"\$T/$1.go\""
-	wait_line "$1" '^ready ' >/dev/null
-}
-target first 7
+start_told first "$T/unit-target"
 read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|unit-target|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
 start unit setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
-	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}" 7>&-
+	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}"
 if ! url=$(wait_line unit '^serving ' err | sed 's|^serving http://\([^,]*\),.*|\1|') || [ -z "$url" ]; then
 	# Before Linux 6.6 there are no probes without CAP_SYS_ADMIN.
 	if grep -q CAP_SYS_ADMIN "$T/unit.err"; then
@@ -68,13 +60,13 @@ is_measured() {
 	spans
 	[ "$have" = 1009 ]
 }
-echo "event 1009" >&7
+tell first "event 1009"
 until_true is_measured
 eq "processes of another user are measured" "$have" 1009
-target later 9
+start_told later "$T/unit-target"
 # Whole events, as many as there were since it was found.
 is_found() {
-	echo "event 31" >&9
+	tell later "event 31"
 	spans
 	[ "${have:-0}" != 1009 ]
 }

@@ -8,12 +8,7 @@
 # shellcheck source=tests/runs_lib.sh
 . "$(dirname "$0")/../runs_lib.sh"
 
-mkfifo "$T/go"
-"$B/vm/steady" <"$T/go" >"$T/target.out" 2>"$T/target.err" &
-target_pid=$!
-lib_pids+=("$target_pid")
-exec 7>"$T/go"
-wait_line target '^ready ' >/dev/null
+start_told target "$B/vm/steady"
 
 of() { # NAME: the numbers of the programs that background command holds, as JSON
 	local pid="${1}_pid"
@@ -30,7 +25,7 @@ runs() { # NAME: program=count, in a line; programs that never ran are not there
 watching() { # NAME OPTION...: attached
 	local name=$1
 	shift
-	start "$name" "$VMSPAN" watch -p "$target_pid" "$@" 7>&-
+	start "$name" "$VMSPAN" watch -p "$target_pid" "$@"
 	wait_line "$name" '^watching ' err >/dev/null
 }
 
@@ -60,7 +55,7 @@ if count_runs; then
 	watching counted --no-children
 	before=$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')
 	eq "an idle target runs no program" "$before" ""
-	echo "event 1000" >&7
+	tell target "event 1000"
 	wait_line target '^ok' >/dev/null
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
@@ -69,4 +64,4 @@ else
 	skip "how often they run" "kernel.bpf_stats_enabled cannot be set here"
 fi
 
-echo quit >&7
+tell target quit

@@ -201,18 +201,11 @@ finish host TERM
 
 # ---- An idle target costs nothing ----
 
-rm -f "$T/go"
-mkfifo "$T/go"
-"$HOST" --wait --turns 20 --expect "$T/expect.json" <"$T/go" >"$T/host.out" 2>"$T/host.err" &
-host_pid=$!
-lib_pids+=("$host_pid")
-exec 7>"$T/go"
-wait_line host '^ready ' >/dev/null
+start_told host "$HOST" --wait --turns 20 --expect "$T/expect.json"
 watch -p "$host_pid" --dump "$T/idle" --duration 1
 finish watch
 eq "idle target: status" $? 0
 said "idle target: not a single wake-up" "; woken 0 times" "$T/watch.err"
-echo go >&7
+tell host
 wait_line host '^done' >/dev/null
-echo quit >&7
-exec 7>&-
+tell host quit

@@ -92,10 +92,39 @@ static void run_marks(struct sim *s)
 	sim_leave(s, 4100);
 }
 
+struct export
+{
+	const struct exporter *x;
+	struct out o;
+	void *state;
+};
+
+static void export_begin(struct export *e, const char *format, const struct export_config *c,
+			 struct model *m)
+{
+	e->x = exporter_find(format);
+	assert_non_null(e->x);
+	out_open_memory(&e->o);
+	e->state = e->x->begin(&e->o, c, m);
+	assert_non_null(e->state);
+}
+
+/* The output stays in e->o. */
+static void export_end(struct export *e, struct model *m, const struct report_source *source)
+{
+	struct snapshot *snap;
+
+	assert_int_equal(model_finish(m), 0);
+	snap = snapshot_take(m);
+	assert_non_null(snap);
+	assert_int_equal(e->x->end(e->state, snap, source), 0);
+	e->x->free(e->state);
+	snapshot_free(snap);
+}
+
 static char *chrome_of(const char *glob)
 {
 	static const struct model_config config = { 0 };
-	const struct exporter *x = exporter_find("chrome");
 	struct export_config c = { .start_ns = 1, .glob = glob };
 	struct select_config wanted = { .glob = glob };
 	struct select sel;
@@ -105,14 +134,10 @@ static char *chrome_of(const char *glob)
 	static const u32 group[] = { 1, 2 };
 	struct model *m = model_new(&config);
 	struct sim *s = sim_new(SIM_PID);
-	struct snapshot *snap;
-	struct out o;
-	void *state;
+	struct export e;
+	char *text;
 
-	assert_non_null(x);
-	out_open_memory(&o);
-	state = x->begin(&o, &c, m);
-	assert_non_null(state);
+	export_begin(&e, "chrome", &c, m);
 	select_init(&sel, &wanted);
 	select_attach(&sel, m);
 	sim_start(m, "ho\"st");
@@ -122,16 +147,12 @@ static char *chrome_of(const char *glob)
 	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 2, 0, HOSTILE, &group[1], 1);
 	run_marks(s);
 	sim_feed(s, m, 3);
-	assert_int_equal(model_finish(m), 0);
-	snap = snapshot_take(m);
-	assert_non_null(snap);
-	assert_int_equal(x->end(state, snap, &source), 0);
-	x->free(state);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
 	select_release(&sel);
-	snapshot_free(snap);
 	model_free(m);
 	free(s);
-	return fixture_text(&o);
+	return text;
 }
 
 static void chrome_has_every_span_once(void **state)
@@ -166,6 +187,124 @@ static void chrome_keeps_the_groups_that_are_asked_for(void **state)
 	free(text);
 }
 
+/* ---- Collapsed ---- */
+
+/* An event of 400 ns, 50 of them off the CPU, 30 of those in an announced call
+ * of 40. `migrated` says whether the trace knows when its threads ran. */
+static char *collapsed_of(const char *migrated)
+{
+	const struct report_source source = { .kind = "recording", .migrated = migrated };
+	struct model *m = model_make(&(struct model_config){ .exact = true });
+	struct sim *s = sim_new(1), *sched = sim_new(1);
+	struct export e;
+	char *text;
+
+	export_begin(&e, "collapsed", &(struct export_config){ .start_ns = 1 }, m);
+	sim_off(sched, 1, 1, VMSPAN_OFF_START);
+	sim_off(sched, 1110, 1140, VMSPAN_OFF_SLEEPING);
+	sim_off(sched, 1310, 1330, VMSPAN_OFF_SLEEPING);
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	sim_enter(s, 1110, 0, VMSPAN_BLOCK);
+	s->off += 30;
+	sim_leave(s, 1150);
+	sim_leave(s, 1300);
+	s->off += 20;
+	sim_event_end(s, 1400);
+	sim_feed_sched(sched, m);
+	sim_feed(s, m, 10);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	model_free(m);
+	free(sched);
+	free(s);
+	return text;
+}
+
+/* Rule: what an event was off the CPU is a stack of its own, beside what ran of
+ * the call it announced: no time is told twice. */
+static void collapsed_shows_what_an_event_waited(void **state)
+{
+	char *exact = collapsed_of("split"), *other = collapsed_of("discard");
+
+	(void)state;
+	assert_string_equal(exact, "test (100);thread;event;(native) 180\n"
+				   "test (100);thread;event;addon:a 160\n"
+				   "test (100);thread;event;addon:a;(blocked) 10\n"
+				   "test (100);thread;event;(waiting) 50\n");
+	assert_null(strstr(other, "(waiting)"));
+	free(exact);
+	free(other);
+}
+
+/* ---- Perfetto ---- */
+
+#define PEER_PID 200
+#define CALLS 64
+#define EVENTS 256
+
+/* A turn with calls in each other, all while their peer had its turns: an arrow
+ * from each of these to each of those. */
+static void wait_for_peer(struct sim *s, struct sim *peer, u64 t)
+{
+	struct vmspan_block *b;
+	u32 i;
+
+	for (i = 0; i < EVENTS; i++) {
+		sim_event(peer, t + 1000 + i * 10);
+		sim_event_end(peer, t + 1005 + i * 10);
+	}
+	sim_event(s, t);
+	for (i = 0; i < CALLS; i++)
+		sim_enter(s, t + 1 + i, 0, VMSPAN_BLOCK);
+	for (i = 0; i < CALLS; i++) {
+		sim_leave(s, t + 8000 + i);
+		b = (void *)s->data[s->at[s->records - 1]];
+		b->peer = PEER_PID;
+	}
+	sim_event_end(s, t + 9000);
+}
+
+/* Rule: there are no more than 65536 arrows, and the rest is counted where the
+ * reader of the trace sees it. */
+static void perfetto_tells_of_arrows_left_out(void **state)
+{
+	const struct report_source source = { .kind = "recording" };
+	const u32 rounds = 65536 / (CALLS * EVENTS);
+	struct item it = { .type = ITEM_PROCESS };
+	u32 more;
+
+	(void)state;
+	it.process = (struct item_process){ PROCESS_SEEN, PEER_PID, 1, 1, "helper", "sdk" };
+	for (more = 0; more < 2; more++) {
+		struct model *m = model_make(&(struct model_config){ 0 });
+		struct sim *s = sim_new(1), *peer = sim_new(2);
+		struct export e;
+		bool told;
+		u32 i;
+
+		export_begin(&e, "perfetto", &(struct export_config){ .start_ns = 1 }, m);
+		assert_int_equal(model_item(m, &it), 0);
+		for (i = 0; i < rounds + more; i++) {
+			u32 from = s->records, peer_from = peer->records;
+
+			wait_for_peer(s, peer, (i + 1) * 100000);
+			assert_int_equal(sim_batch(peer, m, PEER_PID, peer_from, peer->records), 0);
+			assert_int_equal(sim_batch(s, m, SIM_PID, from, s->records), 0);
+		}
+		export_end(&e, m, &source);
+		told = memmem(e.o.buf.data, e.o.buf.len, "arrows left out", 15);
+		assert_int_equal(told, more);
+		if (more)
+			assert_non_null(
+				memmem(e.o.buf.data, e.o.buf.len, "16384 arrows left out", 21));
+		out_close(&e.o);
+		model_free(m);
+		free(peer);
+		free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +313,8 @@ int main(void)
 		cmocka_unit_test(nesting_needs_no_more_memory_for_a_longer_trace),
 		cmocka_unit_test(chrome_has_every_span_once),
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
+		cmocka_unit_test(collapsed_shows_what_an_event_waited),
+		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

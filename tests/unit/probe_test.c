@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -262,6 +263,44 @@ static void a_plan_wants_a_whole_method(void **state)
 	close(fd);
 }
 
+/* The offset of the site that hands over, of a file last changed at that ns of an old second. */
+static u64 flush_at(int fd, struct plan_cache *c, long changed_ns)
+{
+	const struct timespec times[2] = { { .tv_sec = 1000, .tv_nsec = changed_ns },
+					   { .tv_sec = 1000, .tv_nsec = changed_ns } };
+	struct plan p;
+	u64 at;
+
+	assert_int_equal(futimens(fd, times), 0);
+	assert_int_equal(plan_file(fd, "file", c, &p, NULL), 0);
+	at = p.dsos[0].probes.sites[ROLE_FLUSH].offset;
+	plan_free(&p);
+	return at;
+}
+
+static void a_file_is_parsed_once_until_it_changes(void **state)
+{
+	struct plan_cache c = { 0 };
+	struct buf before = { 0 }, after = { 0 };
+	int fd;
+
+	(void)state;
+	add_note(&before, TEXT, 0, STRINGS("vmspan\0flush\0"));
+	add_note(&before, TEXT + 16, DATA, STRINGS("vmspan\0armed\0"));
+	add_note(&after, TEXT + 32, 0, STRINGS("vmspan\0flush\0"));
+	add_note(&after, TEXT + 16, DATA, STRINGS("vmspan\0armed\0"));
+	fd = elf_with(&before);
+	assert_int_equal(flush_at(fd, &c, 1), 0x1000);
+	/* In place: of the same inode and size. Unread while the time is the same. */
+	assert_int_equal(pwrite(fd, after.data, after.len, NOTES_AT), before.len);
+	assert_int_equal(flush_at(fd, &c, 1), 0x1000);
+	assert_int_equal(flush_at(fd, &c, 2), 0x1020);
+	plan_cache_free(&c);
+	buf_free(&before);
+	buf_free(&after);
+	close(fd);
+}
+
 static void the_built_in_profiles_parse(void **state)
 {
 	const struct profile *list;
@@ -403,6 +442,7 @@ int main(void)
 		cmocka_unit_test(four_hundred_thousand_notes_are_read),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_plan_wants_a_whole_method),
+		cmocka_unit_test(a_file_is_parsed_once_until_it_changes),
 		cmocka_unit_test(the_built_in_profiles_parse),
 		cmocka_unit_test(a_bad_profile_is_shown_with_a_caret),
 		cmocka_unit_test(own_maps_have_the_program_and_open_it),

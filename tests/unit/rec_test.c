@@ -544,6 +544,56 @@ static void spans_take_few_bytes(void **state)
 	}
 }
 
+/* A chunk of spans whose lengths repeat, spread over so many cycles: the wider,
+ * the more bytes a record takes, and all of it can be deflated. */
+static void repeating_chunk(struct file *f, struct stream *s, u32 spread)
+{
+	u32 i;
+
+	for (i = 0; i < 4000; i++) {
+		struct vmspan_span *span = gen_append(&s->g, VMSPAN_SPAN, 1, 0, 1);
+		u64 seed = i % 128;
+
+		span->begin = s->g.now;
+		span->end = s->g.now += 100 + gen_random(&seed) % spread;
+		s->g.now += 100;
+	}
+	gen_flush(&s->g);
+	assert_int_equal(rec_sync(s->w, &f->err), 0);
+}
+
+/* Rule: records of at most two bytes each are stored as they are, others deflated. */
+static void small_records_are_not_deflated(void **state)
+{
+	static const u32 spread[] = { 4096, 16384 };
+	struct file *f = *state;
+	struct stream s = { .w = create(f, NULL) };
+	struct file_head file;
+	struct chunk_head h[1 + ARRAY_SIZE(spread)];
+	size_t len, at = FILE_HEAD, i;
+	u8 *p;
+
+	stream_begin(&s, 1);
+	assert_int_equal(rec_sync(s.w, &f->err), 0);
+	for (i = 0; i < ARRAY_SIZE(spread); i++)
+		repeating_chunk(f, &s, spread[i]);
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+	p = slurp(f->path, &len);
+	assert_int_equal(file_head_get(p, len, &file), FILE_HEAD_GOOD);
+	for (i = 0; i < ARRAY_SIZE(h); at += CHUNK_HEAD + h[i++].stored) {
+		assert_true(at + CHUNK_HEAD <= len);
+		assert_true(chunk_head_get(p + at, file.id, &h[i]));
+	}
+	/* Definitions alone always are. */
+	assert_int_equal(h[0].records, 0);
+	assert_int_equal(h[0].packing, CHUNK_DEFLATED);
+	assert_in_range(h[1].raw, h[1].records + 1, 2 * h[1].records);
+	assert_int_equal(h[1].packing, CHUNK_PLAIN);
+	assert_in_range(h[2].raw, 2 * h[2].records + 1, 3 * h[2].records);
+	assert_int_equal(h[2].packing, CHUNK_DEFLATED);
+	free(p);
+}
+
 /* --------------------------------------------------------- The document -- */
 
 /* The file that FORMAT.md shows, byte by byte. */
@@ -634,6 +684,7 @@ int main(void)
 		TEST(a_full_device_is_an_error),
 		TEST(a_write_error_sticks_and_loses_nothing_written),
 		TEST(spans_take_few_bytes),
+		TEST(small_records_are_not_deflated),
 		TEST(the_example_of_the_document_is_true),
 	};
 

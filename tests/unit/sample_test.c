@@ -144,6 +144,56 @@ static void test_short_events(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: whose nanosecond is left over when a time is shared is one question for
+ * the self time and another for the wall: the wall is never the smaller. */
+static void test_wall_holds_self(void **state)
+{
+	static const char *const names[] = { "package:heavy", "package:light", "package:(stdlib)" };
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u64 sum = 0;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		look(s, 2 * MS + i * PERIOD, PERIOD, 0, 1, HEAVY + i, 0);
+	event(s, MS, 101 * MS, 1);
+	snap = finish(m, s);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct group_stats *g = group(snap, names[i]);
+
+		assert_int_equal(g->wall_ns, g->self_ns);
+		sum += g->wall_ns;
+	}
+	assert_int_equal(sum, 100 * MS);
+	snapshot_free(snap);
+}
+
+/* Rule: of pooled events a group was in as many as it was seen in at most, and
+ * never in more than there were. */
+static void test_pooled_events(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 1; i <= 3; i++) {
+		u64 begin = i * 50 * MS;
+
+		look(s, begin + 1, PERIOD, 0, i, HEAVY, 0);
+		look(s, begin + PERIOD, PERIOD, 0, i, HEAVY, i == 1 ? LIGHT : 0);
+		event(s, begin, begin + 3 * PERIOD, i);
+	}
+	snap = finish(m, s);
+	assert_int_equal(group(snap, "package:heavy")->samples, 6);
+	assert_int_equal(group(snap, "package:heavy")->events, 3);
+	assert_int_equal(group(snap, "package:light")->events, 1);
+	snapshot_free(snap);
+}
+
 /* Rule: time off the CPU is measured, not sampled; it is blocked time of every
  * group on the stack, and nobody's self. */
 static void test_waiting(void **state)
@@ -332,11 +382,12 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_event), cmocka_unit_test(test_short_events),
-		cmocka_unit_test(test_waiting),    cmocka_unit_test(test_short_wait),
-		cmocka_unit_test(test_unknown),    cmocka_unit_test(test_collection),
-		cmocka_unit_test(test_attribute),  cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_check),      cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_long_event),      cmocka_unit_test(test_short_events),
+		cmocka_unit_test(test_wall_holds_self), cmocka_unit_test(test_pooled_events),
+		cmocka_unit_test(test_waiting),         cmocka_unit_test(test_short_wait),
+		cmocka_unit_test(test_unknown),         cmocka_unit_test(test_collection),
+		cmocka_unit_test(test_attribute),       cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_check),           cmocka_unit_test(test_short_event_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

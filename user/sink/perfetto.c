@@ -207,14 +207,15 @@ static int put_counter_track(struct perfetto *p, u32 index)
 	return perfetto_packet_end(p, at);
 }
 
-static int put_astray_track(struct perfetto *p, u64 track)
+static int put_track(struct perfetto *p, u64 track, u64 parent, const char *name)
 {
 	struct buf *b = &p->packet;
 	size_t at = perfetto_packet(p), in = proto_begin(b, PACKET_TRACK);
 
 	proto_u64(b, TRACK_UUID, track);
-	proto_u64(b, TRACK_PARENT, uuid(TRACK_OF_THREAD, p->thread));
-	perfetto_text(b, TRACK_NAME, "out of order");
+	if (parent)
+		proto_u64(b, TRACK_PARENT, parent);
+	perfetto_text(b, TRACK_NAME, name);
 	proto_end(b, in);
 	return perfetto_packet_end(p, at);
 }
@@ -381,7 +382,7 @@ static int astray_slice(void *ctx, const struct slice *s)
 	if (!s->astray)
 		return 0;
 	p->astray++;
-	rc = put_astray_track(p, track);
+	rc = put_track(p, track, uuid(TRACK_OF_THREAD, p->thread), "out of order");
 	if (!rc)
 		rc = put_begin(p, s, track);
 	return rc || slice_instant(s) ? rc : put_end(p, s->end, track);
@@ -423,6 +424,24 @@ static int found_flow(void *ctx, const struct flow_end *call, const struct flow_
 	add_flow(p, call, call->event ? SLICE_EVENT : SLICE_BLOCK, id);
 	add_flow(p, event, SLICE_EVENT, id);
 	return 0;
+}
+
+/* A track of its own at the top, with one mark: an empty one is not shown. */
+static int put_flows_over(struct perfetto *p)
+{
+	u64 track = uuid(TRACK_ASTRAY, p->astray++);
+	char text[80];
+	size_t at, in;
+	int rc;
+
+	snprintf(text, sizeof(text), "%" PRIu64 " arrows left out", p->flows_over);
+	rc = put_track(p, track, 0, text);
+	if (rc)
+		return rc;
+	in = event_begin(p, 0, track, TYPE_INSTANT, &at);
+	perfetto_text(&p->packet, EVENT_TEXT, text);
+	proto_end(&p->packet, in);
+	return perfetto_packet_end(p, at);
 }
 
 /* ----------------------------------------------------------- Exporter ----- */
@@ -572,6 +591,8 @@ static int perfetto_end(void *x, const struct snapshot *snap, const struct repor
 		p->track = uuid(TRACK_OF_COUNTER, i);
 		rc = slices_samples(s, i, counter_sample, p);
 	}
+	if (!rc && p->flows_over)
+		rc = put_flows_over(p);
 	if (!rc)
 		rc = perfetto_samples(p);
 	free(order);

@@ -72,6 +72,7 @@ enum {
 	EVENT_TYPE = 9,
 	EVENT_NAME = 10,
 	EVENT_TRACK = 11,
+	EVENT_TEXT = 23, /* its name, when no number has it */
 	EVENT_VALUE = 30,
 	EVENT_FLOW = 47,
 	TYPE_BEGIN = 1,

@@ -24,7 +24,7 @@ struct perfetto {
 	struct flows finder;
 	struct flow *flows; /* both ends of each */
 	u32 flow_count, flow_cap;
-	u64 flows_over;
+	u64 flows_over; /* arrows left out */
 	struct out *out;
 	struct buf packet;
 	u32 words[SLICE_KINDS]; /* names of slices that have none */
