@@ -127,6 +127,28 @@ eq "the page: a histogram's last bucket is its count" \
 	"$(sed -n 's/^vmspan_group_event_seconds_bucket{.*le="+Inf"} //p' "$T/page" | sum)" \
 	"$(sed -n 's/^vmspan_group_event_seconds_count{.*} //p' "$T/page" | sum)"
 
+# Twenty more of them, now that the page is long: what they leave unread is not kept for them.
+resident() { awk '/^VmRSS/ { print $2 }' "/proc/$metrics_pid/status"; }
+before=$(resident) greedy=()
+for _ in $(seq 20); do
+	exec {fd}<>"/dev/tcp/127.0.0.1/$port"
+	greedy+=("$fd")
+	for _ in $(seq 200); do
+		printf 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n' >&"$fd" || break
+	done 2>/dev/null
+done
+# Twenty answers may wait to be taken; none of those that were is kept.
+eq "clients that never read: another gets the page" "$(for _ in $(seq 200); do
+	get 127.0.0.1 "$port" /metrics | tail -n 1
+done | sort | uniq -c | xargs)" "200 # EOF"
+case $B in
+*san*) skip "clients that never read: memory" "a sanitized build keeps what is freed" ;;
+*) check "clients that never read: memory ($before kB, then $(resident) kB)" test "$(resident)" -lt $((before + 2048)) ;;
+esac
+for fd in "${greedy[@]}"; do
+	exec {fd}>&-
+done
+
 query() { # EXPRESSION: the value
 	get 127.0.0.1 "$prometheus_port" "/api/v1/query?query=$1" | jq -r '.data.result[0].value[1]'
 }

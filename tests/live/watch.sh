@@ -44,6 +44,7 @@ json_eq "--exec: each alert as JSON, the arguments as they are" "$T/hook.json" .
 eq "--exec: no shell, one run an alert" "$(sort -u "$T/hook.json.runs"; wc -l <"$T/hook.json.runs")" $'run x;y\n3'
 dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | head -n 1)
 check "--dump: the file named in the alert" test -s "$dump"
+whole=$dump
 eq "--dump: one, for the rate is limited" "$(find "$T/dumps" -type f | wc -l)" 1
 check_status "--dump: report opens it" 0 "$VMSPAN" report "$dump" --json
 json_eq "--dump: whole, nothing lost" "$T/out" '[.source.note, (.losses | add), .events.incomplete]' '[null,0,0]'
@@ -131,6 +132,32 @@ if mount -t tmpfs -o size=64k none "$T/full" 2>/dev/null; then
 	said "full dump disk: what goes on" "the alerts go on"
 	check "full dump disk: the alerts are there" jq -e .id "$T/out"
 	eq "full dump disk: no rest of a file" "$(find "$T/full/d" -type f | wc -l)" 0
+
+	# Room for the beginning of one, a page of memory.
+	truncate -s -4096 "$T/full/fill"
+	check_status "a disk that fills in mid-dump: status" 1 "$VMSPAN" watch "$whole" --threshold 100ms --json \
+		--dump "$T/full/d" --before 1h --after 1h
+	check "a disk that fills in mid-dump: words, of what is not there" \
+		grep -qE "cannot write $T/full/d/alert-[^ ]*: No space left on device$" "$T/err"
+	check "a disk that fills in mid-dump: the alerts are there" jq -e .id "$T/out"
+	eq "a disk that fills in mid-dump: no rest of a file" "$(find "$T/full/d" -type f | wc -l)" 0
+
+	# Live: when there is room again, dumps are written again.
+	head -c 1M /dev/zero >>"$T/full/fill" 2>/dev/null
+	watch -p "$host_pid" --group 'addon:*' --json --dump "$T/full/d" --dump-max 2 --dump-every 1ms \
+		--before 2s --after 1ms
+	wait_line watch 'the next dump is tried again' err >/dev/null
+	rm "$T/full/fill"
+	# What is told from now on is written from now on.
+	shown=$(wc -l <"$T/watch.out")
+	check "room again: the alerts go on" timeout "$LIMIT" \
+		bash -c 'grep -qm1 . < <(exec tail -n "+$2" -f --pid="$1" "$3")' - "$watch_pid" $((shown + 1)) "$T/watch.out"
+	finish watch INT
+	eq "room again: status of a watch that lost a dump" $? 1
+	eq "room again: the failure is told once" "$(grep -c 'No space left' "$T/watch.err")" 1
+	again=$(find "$T/full/d" -type f -name '*.vmspan' | sort | tail -n 1)
+	check_status "room again: a dump that opens" 0 "$VMSPAN" report "${again:-none}" --json
+	eq "room again: no rest of a file" "$(find "$T/full/d" -name '*.part')" ""
 	umount "$T/full"
 else
 	skip "full dump disk" "no tmpfs can be mounted here"

@@ -74,6 +74,73 @@ static void one_burst_is_one_batch_and_one_alert_a_group(void **state)
 	rig_close(&r);
 }
 
+#define BURST 1000
+
+struct burst {
+	u32 seen[BURST], batches, occurrences;
+};
+
+static int hear_burst(void *ctx, const struct alert *a)
+{
+	struct burst *b = ctx;
+	u32 i;
+
+	assert_int_equal(sscanf(a->group, "addon:burst-%u", &i), 1);
+	assert_true(i < BURST);
+	b->seen[i]++;
+	b->occurrences += a->occurrences;
+	return 0;
+}
+
+static int hear_burst_batch(void *ctx, const struct alert_batch *b)
+{
+	(void)b;
+	((struct burst *)ctx)->batches++;
+	return 0;
+}
+
+/* Every group is slow within the buffer's time, some of them again: each is told once. */
+static void a_burst_of_a_thousand_groups_is_one_batch(void **state)
+{
+	static const struct alert_observer told = { hear_burst, hear_burst_batch };
+	const u64 turn_ns = 60 * MS / 1000, every_ns = 90 * MS / 1000;
+	struct burst *b = calloc(1, sizeof(*b));
+	struct alert_counts n;
+	struct rig r;
+	u64 id;
+	u32 i;
+
+	(void)state;
+	assert_non_null(b);
+	rig_open(&r, &(struct alert_config){ .threshold_ns = turn_ns });
+	assert_int_equal(listen_add(alerts_listeners(r.a), "addon:*", &told, b, &id), 0);
+	for (i = 0; i < BURST; i++) {
+		u32 group = MAIL + 1 + i, comp = IN_MAIL + 1 + i;
+		char name[32];
+
+		snprintf(name, sizeof(name), "burst-%u", i);
+		sim_define(r.m, SIM_PID, VMSPAN_DEF_GROUP, group, VMSPAN_ADDON, name, NULL, 0);
+		sim_define(r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, comp, 0, name, &group, 1);
+	}
+	for (i = 0; i < BURST + 100; i++)
+		turn(&r, 100 * MS + i * every_ns, IN_MAIL + 1 + i % BURST, turn_ns);
+	assert_int_equal(b->batches, 0);
+	assert_int_equal(alerts_advance(r.a, 200 * MS + turn_ns), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(b->batches, 1);
+	assert_int_equal(b->occurrences, BURST + 100);
+	for (i = 0; i < BURST; i++)
+		assert_int_equal(b->seen[i], 1);
+	alerts_counts(r.a, &n);
+	assert_int_equal(n.batches, 1);
+	assert_int_equal(n.raised, BURST + 1); /* top: too */
+	assert_int_equal(n.delivered, BURST + 1);
+	assert_int_equal(n.repeated, 100 + BURST + 99);
+	assert_int_equal(n.unwatched, 0);
+	rig_close(&r);
+	free(b);
+}
+
 /* The next event's end tells that the buffer has run out: no clock is needed,
  * so live and replay cannot differ. */
 static void an_event_behind_the_buffer_delivers_it(void **state)
@@ -399,6 +466,7 @@ int main(void)
 		cmocka_unit_test(total_equal_to_the_threshold_alerts),
 		cmocka_unit_test(rules_set_thresholds_and_ignore),
 		cmocka_unit_test(one_burst_is_one_batch_and_one_alert_a_group),
+		cmocka_unit_test(a_burst_of_a_thousand_groups_is_one_batch),
 		cmocka_unit_test(an_event_behind_the_buffer_delivers_it),
 		cmocka_unit_test(maxima_are_cleared_even_if_nobody_listens),
 		cmocka_unit_test(observers_of_everything_come_first_and_others_stay_silent),

@@ -444,15 +444,16 @@ static void no_samples_no_change(void **state)
 	model_free(m);
 }
 
-/* The range of --from and --to: events that begin in it. */
-static void time_range(void **state)
+/* Events of 900 ns that begin 1000, 2000, ... 5000 ns into the trace: how many are in
+ * the range. */
+static u64 events_in(u64 from_ns, u64 to_ns)
 {
-	struct model *m = model_make(&(struct model_config){ .from_ns = 1500, .to_ns = 3000 });
+	struct model *m = model_make(&(struct model_config){ .from_ns = from_ns, .to_ns = to_ns });
 	struct sim *s = sim_new(1);
 	struct snapshot *snap;
+	u64 count;
 	u32 i;
 
-	(void)state;
 	for (i = 0; i < 5; i++) {
 		sim_event(s, 1001 + i * 1000);
 		sim_enter(s, 1101 + i * 1000, 1, VMSPAN_SPAN);
@@ -461,10 +462,25 @@ static void time_range(void **state)
 	}
 	sim_feed(s, m, 3);
 	snap = snapshot_take(m);
-	assert_int_equal(snap->events.count, 1);
+	count = snap->events.count;
+	/* Whole: nothing of an event is cut off. */
+	assert_int_equal(snap->events.wall_ns, count * 900);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
+	return count;
+}
+
+/* The range of --from and --to: events that begin in it, at its first moment too, but not at
+ * its last; one that an edge cuts is in or out as a whole. */
+static void time_range(void **state)
+{
+	(void)state;
+	assert_int_equal(events_in(1500, 3000), 1);
+	assert_int_equal(events_in(2000, 4000), 2);
+	assert_int_equal(events_in(2000, 2001), 1);
+	assert_int_equal(events_in(1001, 2000), 0);
+	assert_int_equal(events_in(4500, 0), 1);
 }
 
 /* The clock map is monotone, continuous, and keeps to the readings. */

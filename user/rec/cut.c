@@ -246,10 +246,10 @@ int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct e
 		free(c.streams);
 		c.streams = next;
 	}
-	/* The writer has the words for a write that failed. */
+	/* The writer's words are of a recording that stays as far as it got: not this one. */
 	if (closed && (!rc || closing.code)) {
 		rc = closed;
-		*err = closing;
+		*err = (struct err){ 0 };
 	}
 	if (!rc)
 		return 0;
