@@ -22,6 +22,14 @@ build() { # OUTPUT SOURCE FLAG...
 	"$CC" "${FLAGS[@]}" -o "$out" "$src" "$@"
 }
 
+# A library with probes. The kernel keeps a probe that it cannot take out of a file, as one
+# that was cut short ("leaking uprobe"), and finds it again, with the bytes it then saw, for
+# any file whose inode comes to lie where that one's lay, at the same offset. So the
+# probes of each library are somewhere else.
+build_library() { # OUTPUT
+	build "$1" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY "-DCROWD_PAD=$((16 + RANDOM % 2000 * 16))"
+}
+
 # The steady program linked in another way, as $T/variant; a case that this
 # compiler cannot make is skipped.
 build_variant() { # NAME FLAG...

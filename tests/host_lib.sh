@@ -14,18 +14,18 @@ begin() { # HOST-ARGUMENTS... [-- RECORD-ARGUMENTS...]
 	done
 	[ $# = 0 ] || shift
 	rm -f "$T/rec.vmspan" "$T/expect.json"
-	start_told host "$HOST" --wait --expect "$T/expect.json" "${args[@]}" || return 1
+	start_ready host "$HOST" --wait --expect "$T/expect.json" "${args[@]}" || return 1
 	start record "$VMSPAN" record -p "$host_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null
 }
 
 # Lets the host work, ends both, and makes the report.
 complete() { # [REPORT-ARGUMENTS...]
-	tell host
+	send host
 	wait_line host '^done' >/dev/null || return 1
 	finish record INT
 	record_rc=$?
-	tell host quit
+	send host quit
 	finish host
 	host_rc=$?
 	"$VMSPAN" report "$T/rec.vmspan" --json "$@" >"$T/report.json" 2>"$T/report.err"

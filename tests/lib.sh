@@ -18,7 +18,7 @@ T=$(mktemp -d) || exit 1
 LIMIT=${LIMIT:-120}
 lib_failed=0
 lib_pids=()
-declare -A lib_inputs=() # of programs that are told what to do: descriptors
+declare -A lib_inputs=() # of programs that are sent lines: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
 export XDG_CONFIG_HOME=$T/config
@@ -106,8 +106,8 @@ start() { # NAME COMMAND...
 	lib_pids+=($!)
 }
 
-# Starts a program that prints "ready" and then works by the lines that it is told.
-start_told() { # NAME COMMAND...
+# Starts a program that prints "ready" and then works by the lines that it is sent.
+start_ready() { # NAME COMMAND...
 	make_input "$1"
 	start "$@"
 	hold_input "$1"
@@ -125,7 +125,7 @@ hold_input() { # NAME: of what was started, until it is ready
 	wait_line "$1" '^ready ' >"$T/$1.ready"
 }
 
-tell() { # NAME [LINE]
+send() { # NAME [LINE]
 	echo "${2:-go}" >&"${lib_inputs[$1]}"
 }
 
@@ -154,7 +154,7 @@ wait_line() { # NAME REGEX [out|err]
 	return $rc
 }
 
-# Waits for the end; its status is the result. Nobody tells it anything more, and
+# Waits for the end; its status is the result. It is sent nothing more, and
 # SIGNAL, if given, is sent first.
 finish() { # NAME [SIGNAL]
 	local pid="${1}_pid" rc=0 fd=${lib_inputs[$1]-}

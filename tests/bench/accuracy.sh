@@ -33,8 +33,8 @@ record() { # ARGUMENTS...
 }
 
 measure_once() { # NAME CASE
-	start_told target "$B/vm/burn" "$2" "$events" && record --exact || return 1
-	tell target
+	start_ready target "$B/vm/burn" "$2" "$events" && record --exact || return 1
+	send target
 	wait_line target '^[{]' >"$T/truth.json" || return 1
 	finish record INT
 	finish target
@@ -72,7 +72,7 @@ round() { # KEY RECORD-ARGUMENTS...
 	local key=$1
 	shift
 	[ "$key" = none ] || record "$@"
-	tell target
+	send target
 	seen=$((seen + 1))
 	read -r _ ns switches < <(wait_nth "$seen")
 	jq -nc --arg how "$key" --argjson ns "$ns" --argjson switches "$switches" \
@@ -93,7 +93,7 @@ overhead() { # RUN ROUNDS
 	local i seen=0
 	echo "run $1: overhead" >&2
 	: >"$T/rounds"
-	start_told target "$B/vm/pair" pipe 1500 90 || return 1
+	start_ready target "$B/vm/pair" pipe 1500 90 || return 1
 	for i in $(seq "$2"); do
 		round none
 		round default

@@ -62,13 +62,13 @@ eq "replayed: the same" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out
 finish host TERM
 
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
-start_told churn "${ONE_CPU[@]}" "$B/vm/churn" 1 300
-tell churn
+start_ready churn "${ONE_CPU[@]}" "$B/vm/churn" 1 300
+send churn
 wait_line churn '^done 1' >/dev/null
 start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms
 wait_line burn '"groups"' >/dev/null
 json_eq "a burn before it was watched is nobody's" <(head -n 1 "$T/burn.out") '[.events.count, .groups]' '[0,[]]'
-tell churn
+send churn
 wait_line churn '^done 2' >/dev/null
 wait_line burn '"addon:churn"' >/dev/null
 finish churn

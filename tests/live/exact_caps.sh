@@ -29,10 +29,10 @@ chown 65534:65534 "$T/nobody"
 
 # Records a run of that user's own target.
 run() { # CASE EVENTS
-	start_told burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" "$1" "$2" || return 1
+	start_ready burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" "$1" "$2" || return 1
 	start record "${as[@]}" "$VMSPAN" record --exact -p "$burn_pid" -o "$T/nobody/rec.vmspan"
 	wait_line record '^recording ' err >/dev/null || return 1
-	tell burn
+	send burn
 	wait_line burn '^[{]' >/dev/null || return 1
 	finish record INT
 	finish burn
@@ -51,7 +51,7 @@ else
 	cat "$T/record.err"
 fi
 
-start_told burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" plain 1
+start_ready burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" plain 1
 for caps in +bpf +perfmon; do
 	user_with "$caps"
 	rc=0

@@ -18,11 +18,11 @@ run() { # MOUNT RECORD-ARGUMENTS...
 	local mount=$1
 	shift
 	rm -f "$T/rec.vmspan"
-	start_told burn "$BURN" migrate 40 || return 1
+	start_ready burn "$BURN" migrate 40 || return 1
 	start record unshare -m sh -c "$mount"' && exec "$@"' sh \
 		"$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null || return 1
-	tell burn
+	send burn
 	wait_line burn '^[{]' >/dev/null || return 1
 	finish record INT
 	finish burn

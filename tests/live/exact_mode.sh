@@ -27,10 +27,10 @@ disperse() {
 run() { # NAME CASE EVENTS RECORD-ARGUMENTS...
 	local case=$2 events=$3
 	shift 3
-	start_told burn "$BURN" "$case" "$events" || return 1
+	start_ready burn "$BURN" "$case" "$events" || return 1
 	start record "$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null || return 1
-	tell burn
+	send burn
 	wait_line burn '^[{]' >"$T/truth.json" || return 1
 	finish record INT
 	finish burn

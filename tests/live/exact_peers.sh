@@ -11,13 +11,13 @@ ROUNDS=200
 
 # Both work, one of them or both are traced; $T/report.json, page_pid, addon_pid.
 run() { # HOW both|page
-	start_told pair "$PAIR" "$1" $ROUNDS 200 apart || return 1
+	start_ready pair "$PAIR" "$1" $ROUNDS 200 apart || return 1
 	read -r _ page_pid addon_pid <"$T/pair.ready"
 	local pids=(-p "$page_pid")
 	[ "$2" != both ] || pids+=(-p "$addon_pid")
 	start record "$VMSPAN" record --exact --no-children "${pids[@]}" -o "$T/rec.vmspan"
 	wait_line record '^recording ' err >/dev/null || return 1
-	tell pair
+	send pair
 	wait_line pair '^took ' >/dev/null || return 1
 	finish record INT
 	finish pair
@@ -71,10 +71,10 @@ else
 fi
 
 # Packets of others fly while a target waits for timers only: they have not ended that.
-start_told pair "$PAIR" udp 1000000 0 apart && tell pair
-start_told burn "$B/vm/burn" blocked 60
+start_ready pair "$PAIR" udp 1000000 0 apart && send pair
+start_ready burn "$B/vm/burn" blocked 60
 start record "$VMSPAN" record --exact -p "$burn_pid" -o "$T/rec.vmspan"
-if wait_line record '^recording ' err >/dev/null && tell burn && wait_line burn '^[{]' >/dev/null; then
+if wait_line record '^recording ' err >/dev/null && send burn && wait_line burn '^[{]' >/dev/null; then
 	finish record INT
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 	json_eq "packets of others: it waited" "$T/report.json" \
@@ -87,10 +87,10 @@ finish burn
 finish pair TERM
 
 # An alert says it in its sentence.
-start_told pair "$PAIR" pipe 20 6000 apart
+start_ready pair "$PAIR" pipe 20 6000 apart
 read -r _ page_pid addon_pid <"$T/pair.ready"
 start watch "$VMSPAN" watch --exact --no-children -p "$page_pid" -p "$addon_pid" --threshold 7ms
-if wait_line watch '^watching ' err >/dev/null && tell pair &&
+if wait_line watch '^watching ' err >/dev/null && send pair &&
 	wait_line watch "page:shop held .* waiting for addon:translate of addon \($addon_pid\)" >"$T/alert"; then
 	ok "an alert says for whom"
 else

@@ -15,12 +15,12 @@ fi
 read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
 sed 's|libvmspan_listen(trace|puts("attached"), fflush(stdout), &|' user/lib/example/example.c >"$T/example.c"
 "$CC" "$T/example.c" -o "$T/example" "${flags[@]}" || exit 1
-start_told host "$HOST" --wait --turns 100 --expect "$T/expect.json"
+start_ready host "$HOST" --wait --turns 100 --expect "$T/expect.json"
 start example "$T/example" "$host_pid"
 wait_line example '^attached' >/dev/null
-tell host
+send host
 wait_line host '^done' >/dev/null
-tell host quit
+send host quit
 finish example
 eq "the example ends with the process" $? 0
 eq "its ticks are the host's own" \

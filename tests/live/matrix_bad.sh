@@ -7,7 +7,7 @@
 
 v_pid='' a_pid=''
 build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
-build "$T/libcrowd.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY || exit 1
+build_library "$T/libcrowd.so" || exit 1
 
 words() { # NAME REGEX: of the last check_status
 	if grep -Eq "$2" "$T/err"; then ok "$1: words"; else not_ok "$1: words" "$(cat "$T/err")"; fi

@@ -9,7 +9,7 @@
 v_pid='' other_pid='' a_pid='' a_in=''
 STAGES=(looked loaded found checked carried arming armed)
 build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
-build "$T/libcrowd.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY || exit 1
+build_library "$T/libcrowd.so" || exit 1
 build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
 build "$T/new" tests/vm/steady.c -pthread -O0 -DVMSPAN_PROBES || exit 1
 

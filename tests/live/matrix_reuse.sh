@@ -13,13 +13,13 @@ if ! [ -w $LAST ]; then
 fi
 
 work() { # NAME: works, tells the truth and ends
-	tell "$1"
+	send "$1"
 	wait_line "$1" '^[{]' >/dev/null
 	finish "$1"
 }
 
-start_told first "$BURN" plain 17
-start_told stays "$BURN" plain 17
+start_ready first "$BURN" plain 17
+start_ready stays "$BURN" plain 17
 # shellcheck disable=SC2154 # set by name
 start record "$VMSPAN" record -p "$first_pid,$stays_pid" -o "$T/rec.vmspan"
 wait_line record '^recording ' err >/dev/null

@@ -126,7 +126,7 @@ fi
 # ---- In libraries ----
 
 for n in 1 2; do
-	build "$T/libcrowd$n.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY
+	build_library "$T/libcrowd$n.so"
 done
 build "$T/lib.so" tests/vm/steady.c -pthread -shared -fPIC -Dmain=library_main
 echo 'int library_main(int, char **); int main(int c, char **v) { return library_main(c, v); }' \

@@ -38,7 +38,7 @@ until_eq() { # NAME EXPECTED COMMAND...
 	eq "$name" "$got" "$want"
 }
 
-start_told host "$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json"
+start_ready host "$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json"
 start metrics "$VMSPAN" export-metrics -p "$host_pid" --listen 127.0.0.1:0
 # Beside it, what `report` will be asked about.
 start record "$VMSPAN" record -p "$host_pid" -o "$T/host.vmspan"
@@ -96,7 +96,7 @@ END
 	prometheus_port=$(port_of prometheus) native_port=$(port_of native)
 fi
 
-tell host
+send host
 wait_line host '^done' >/dev/null
 
 # The names as the page writes them, from the host's own book.
@@ -214,7 +214,7 @@ if [ -n "$prometheus_port" ]; then
 		"$(natively 'count(vmspan_group_event_seconds_bucket)')" null
 	finish native TERM
 fi
-tell host quit
+send host quit
 wait_line metrics 'the targets have ended' err >/dev/null
 get 127.0.0.1 "$port" /metrics >"$T/page"
 eq "after the end: no process" "$(sed -n 's/^vmspan_processes //p' "$T/page")" 0

@@ -25,7 +25,7 @@ done
 chmod 755 "$T"
 install -m 755 "$VMSPAN" "$T/vmspan"
 install -m 755 "$B/vm/steady" "$T/unit-target"
-start_told first "$T/unit-target"
+start_ready first "$T/unit-target"
 read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|unit-target|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
 start unit setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
 	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}"
@@ -60,13 +60,13 @@ is_measured() {
 	spans
 	[ "$have" = 1009 ]
 }
-tell first "event 1009"
+send first "event 1009"
 until_true is_measured
 eq "processes of another user are measured" "$have" 1009
-start_told later "$T/unit-target"
+start_ready later "$T/unit-target"
 # Whole events, as many as there were since it was found.
 is_found() {
-	tell later "event 31"
+	send later "event 31"
 	spans
 	[ "${have:-0}" != 1009 ]
 }

@@ -8,7 +8,7 @@
 # shellcheck source=tests/runs_lib.sh
 . "$(dirname "$0")/../runs_lib.sh"
 
-start_told target "$B/vm/steady"
+start_ready target "$B/vm/steady"
 
 of() { # NAME: the numbers of the programs that background command holds, as JSON
 	local pid="${1}_pid"
@@ -55,7 +55,7 @@ if count_runs; then
 	watching counted --no-children
 	before=$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')
 	eq "an idle target runs no program" "$before" ""
-	tell target "event 1000"
+	send target "event 1000"
 	wait_line target '^ok' >/dev/null
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
@@ -64,4 +64,4 @@ else
 	skip "how often they run" "kernel.bpf_stats_enabled cannot be set here"
 fi
 
-tell target quit
+send target quit

@@ -201,11 +201,11 @@ finish host TERM
 
 # ---- An idle target costs nothing ----
 
-start_told host "$HOST" --wait --turns 20 --expect "$T/expect.json"
+start_ready host "$HOST" --wait --turns 20 --expect "$T/expect.json"
 watch -p "$host_pid" --dump "$T/idle" --duration 1
 finish watch
 eq "idle target: status" $? 0
 said "idle target: not a single wake-up" "; woken 0 times" "$T/watch.err"
-tell host
+send host
 wait_line host '^done' >/dev/null
-tell host quit
+send host quit

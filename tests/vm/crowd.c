@@ -13,7 +13,7 @@
  *   spans N        N spans of this program's own
  *
  * Built with -DCROWD_NONE it has no SDK of its own; with -DCROWD_LIBRARY it is
- * a library.
+ * a library; with -DCROWD_PAD=N its probes are N bytes further into the file.
  */
 #ifndef CROWD_NONE
 #include "user/sdk/vmspan.h"
@@ -27,6 +27,12 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef CROWD_PAD
+#define TEXT_OF(n) #n
+#define TEXT(n) TEXT_OF(n)
+__asm__(".text\n.skip " TEXT(CROWD_PAD) ", 0x90\n");
+#endif
 
 #ifndef CROWD_NONE
 static vmspan_u32 comp;
