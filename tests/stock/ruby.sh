@@ -35,3 +35,16 @@ report "$T/garbage"
 json_eq "sweeping in thousands of pieces is said to be left out" "$T/garbage.json" \
 	'[.processes[0].notes[].text | select(test("sweeping is not timed any more: it went on in [0-9]+ pieces"))] | length' 1
 json_eq "and all collections are counted" "$T/garbage.json" .gc.count "$(echo "$answer" | jq .gc)"
+
+# Attached to amid collections, 600 a second and more: none of them is thought to go on
+# for ever, whichever of its ends was seen. Half of all attaches would show it.
+echo "run 30" >&"$app_in"
+least=
+for _ in 1 2 3 4 5 6; do
+	start_record "$T/amid" "$app_pid" --duration 300ms
+	finish rec
+	report "$T/amid"
+	count=$(jq .gc.count "$T/amid.json")
+	[ -n "$least" ] && [ "$least" -le "$count" ] || least=$count
+done
+check "collections have ends however the attach falls: $least and more in 0.3 s" test "$least" -gt 20

@@ -57,7 +57,9 @@ static int attach_roles(struct live *l, u32 pid, const struct vm_target *v,
 {
 	int role;
 
-	for (role = 0; role < VM_ROLES; role++) {
+	/* Ends before their begins: a begin whose end is not seen lasts until the
+	 * probes go, and hides all that come behind it. */
+	for (role = VM_ROLES - 1; role >= 0; role--) {
 		if (links->of[role] || links->too_often & 1u << role || !wanted(l, v, role))
 			continue;
 		links->of[role] = vm_site(l->t, pid, v, (enum vm_role)role, err);
