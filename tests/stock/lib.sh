@@ -233,3 +233,14 @@ serve_postgres() {
 	wait_line server 'ready to accept connections' err >/dev/null
 	export PGHOST=$T/pg PGUSER=postgres
 }
+
+# Three gems for app.rb; `paths` has the options that find them.
+ruby_plugins() {
+	local n
+	paths=()
+	for n in heavy middle light; do
+		mkdir -p "$T/gems/$n-1.0.0/lib"
+		sed "s/NAME/${n^}/" "$APPS/plugin.rb" >"$T/gems/$n-1.0.0/lib/$n.rb"
+		paths+=(-I "$T/gems/$n-1.0.0/lib")
+	done
+}

@@ -10,12 +10,7 @@ if [ ! -x $RUBY ]; then
 	skip "Ruby" "no $RUBY: tools/install-deps --vms"
 	exit 0
 fi
-paths=()
-for n in heavy middle light; do
-	mkdir -p "$T/gems/$n-1.0.0/lib"
-	sed "s/NAME/${n^}/" "$APPS/plugin.rb" >"$T/gems/$n-1.0.0/lib/$n.rb"
-	paths+=(-I "$T/gems/$n-1.0.0/lib")
-done
+ruby_plugins
 start_app $RUBY "${paths[@]}" "$APPS/app.rb"
 
 check_sampled "10 s at 99 Hz" package

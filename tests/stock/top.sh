@@ -57,12 +57,7 @@ else
 fi
 
 if [ -x /usr/bin/ruby3.1 ]; then
-	paths=()
-	for n in heavy middle light; do
-		mkdir -p "$T/gems/$n-1.0.0/lib"
-		sed "s/NAME/${n^}/" "$APPS/plugin.rb" >"$T/gems/$n-1.0.0/lib/$n.rb"
-		paths+=(-I "$T/gems/$n-1.0.0/lib")
-	done
+	ruby_plugins
 	app /usr/bin/ruby3.1 "${paths[@]}" "$APPS/app.rb"
 	top_of "Ruby" "$app_pid" package:heavy ruby:gc__mark__begin 'GC\.disable was called, or nothing is made that needs one'
 else
