@@ -7,6 +7,7 @@
 #   make test-live    live tests on the real kernel (root)
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
 #   make test-kernels the same on other kernels, emulated (tools/install-deps --kernels)
+#   make nightly      what is slow or leans on chance: stock VMs and the soak (root)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
@@ -56,7 +57,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-kernels test-viewers check clean host vm unit golden fuzz tests bench bench-programs bench-scale bench-vms accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly check clean host vm unit golden fuzz tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -177,6 +178,10 @@ soak: all vm
 
 test-vms: all vm
 	tests/run stock
+
+# Both of these, by what they need: see tools/nightly.
+nightly:
+	tools/nightly
 
 # KERNELS: series, e.g. "6.1 7.2"; all that can be had.
 test-kernels: all vm
