@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# What tests have come to: for tests/run and tools/test, which source it. Results
+# are a folder, named by VMSPAN_RESULTS, whose file "lines" has one line for each
+# program or script that ran, its fields separated by tabs:
+#   FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
+# FOLDER is the build's; LOG may be empty, REASON is that of the first failure.
+# shellcheck disable=SC2034 # for those that source this
+
+# Seconds that all repeats together may begin in: what hangs is not waited for for ever.
+AGAIN_SECONDS=${VMSPAN_AGAIN_SECONDS:-600}
+AGAIN_TRIES=2
+
+results_begin() { # FOLDER
+	rm -rf "$1"
+	mkdir -p "$1" || return 1
+	: >"$1/lines"
+	: >"$1/flaky"
+	cp /proc/stat "$1/stat"
+}
+
+results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
+	local to=$1/lines
+	shift
+	(
+		IFS=$'\t'
+		# A tab or a line's end would be read as a field's or the line's.
+		printf '%s\n' "${*//[$'\n\r']/ }"
+	) >>"$to"
+}
+
+# Reads one line of a results file into r_folder, r_name and so on. Not by read alone:
+# that takes empty fields for none.
+results_parse() { # LINE
+	local rest=$1$'\t' f fields=()
+	while [ -n "$rest" ]; do
+		f=${rest%%$'\t'*}
+		rest=${rest#*$'\t'}
+		fields+=("$f")
+	done
+	r_folder=${fields[0]} r_name=${fields[1]} r_passed=${fields[2]} r_failed=${fields[3]}
+	r_skipped=${fields[4]} r_seconds=${fields[5]} r_log=${fields[6]-} r_reason=${fields[7]-}
+}
+
+results_title() {
+	if [ "$r_folder" = build ]; then
+		echo "$r_name"
+	else
+		echo "$r_name ($r_folder)"
+	fi
+}
+
+# Runs one program or script again, alone, by tests/run itself; its line to FILE.
+results_once() { # RESULTS
+	local as_root=()
+	case $r_name in
+	live/* | stock/*)
+		# As it was the first time: who is not root has asked for it by sudo.
+		[ "$(id -u)" = 0 ] || ! command -v sudo >/dev/null || as_root=(sudo)
+		;;
+	esac
+	rm -rf "$1"
+	results_begin "$1"
+	"${as_root[@]}" env B="$r_folder" VMSPAN_RESULTS="$1" tests/run "$r_name" >"$1/out" 2>&1 </dev/null
+	[ ${#as_root[@]} = 0 ] || sudo chown -R "$(id -u):$(id -g)" "$r_folder" "$1"
+	[ "$(wc -l <"$1/lines")" = 1 ]
+}
+
+# Runs what failed again, each alone, up to twice, and writes down what became of it.
+results_again() { # RESULTS
+	local new=$1/lines.new try line first began=$SECONDS title
+	: >"$new"
+	while IFS= read -r line <&3; do
+		results_parse "$line"
+		# A build is no test, nor a run that did not come to its end.
+		if [ "$r_failed" = 0 ] || [[ ! $r_name =~ ^(check|[a-z]+/[^\ ]+)$ ]]; then
+			printf '%s\n' "$line" >>"$new"
+			continue
+		fi
+		first=$r_reason
+		title=$(results_title)
+		for ((try = 1; try <= AGAIN_TRIES; try++)); do
+			if [ $((SECONDS - began)) -ge "$AGAIN_SECONDS" ]; then
+				echo "not run again: $title: the time for that is over"
+				break
+			fi
+			[ ! -e "$r_log" ] || cp "$r_log" "$r_log.$try"
+			echo "again, alone: $title ($first)"
+			if results_once "$1/once"; then
+				line=$(cat "$1/once/lines")
+				results_parse "$line"
+			fi
+			[ "$r_failed" != 0 ] || break
+		done
+		if [ "$r_failed" = 0 ]; then
+			printf 'flaky %s: %s - log of the failure: %s\n' "$title" "$first" "$r_log.$try" >>"$1/flaky"
+		fi
+		printf '%s\n' "$line" >>"$new"
+	done 3<"$1/lines"
+	mv "$new" "$1/lines"
+}
+
+# The machine between a copy of /proc/stat and now, in a line.
+results_machine() { # STAT
+	awk -v cpus="$(nproc)" -v load="$(cut -d' ' -f3 /proc/loadavg)" '
+		$1 == "cpu" {
+			n++
+			for (i = 2; i <= 9; i++)
+				d[i] += n == 1 ? -$i : $i
+		}
+		END {
+			all = d[2] + d[3] + d[4] + d[5] + d[6] + d[7] + d[8] + d[9]
+			if (!all)
+				all = 1
+			printf "%d CPUs: %.1f %% of their time was stolen by the hypervisor, %.0f %% was in use; load %s\n", cpus,
+				d[9] * 100 / all, (all - d[5] - d[6] - d[9]) * 100 / all, load
+		}' "$1" /proc/stat
+}
+
+# What anybody wants to know, last; status 1 if anything failed.
+results_summary() { # RESULTS SECONDS
+	local line passed=0 failed=0 skipped=0
+	if [ "$(wc -l <"$1/lines")" -gt 10 ]; then
+		printf '\n== the ten slowest\n'
+		LC_ALL=C sort -t $'\t' -k6,6nr "$1/lines" | head -n 10 |
+			awk -F'\t' '{ print $6 " s  " $2 ($1 == "build" ? "" : " (" $1 ")") }'
+	fi
+	if [ -s "$1/flaky" ]; then
+		printf '\n== failed, and passed when run again, alone\n'
+		cat "$1/flaky"
+	fi
+	while IFS= read -r line <&3; do
+		results_parse "$line"
+		passed=$((passed + r_passed)) failed=$((failed + r_failed)) skipped=$((skipped + r_skipped))
+		[ "$r_failed" != 0 ] || continue
+		printf '\n== failed: %s\n' "$(results_title)"
+		echo "not ok $r_name: $r_reason"
+		[ "$r_failed" = 1 ] || echo "and $((r_failed - 1)) more"
+		[ ! -e "$r_log" ] || tail -n 15 "$r_log" | cut -c1-400 | sed 's/^/   | /'
+		[ -z "$r_log" ] || echo "log: $r_log"
+	done 3<"$1/lines"
+	printf '\n'
+	results_machine "$1/stat"
+	echo "$2 s"
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ $failed = 0 ]
+}
