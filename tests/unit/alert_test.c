@@ -380,6 +380,154 @@ static void the_called_group_is_the_cause(void **state)
 	rig_close(&r);
 }
 
+/* Two groups besides those of the rig: an add-on around another. */
+enum {
+	SPELL = MAIL + 1,
+	IN_SPELL = IN_MAIL + 1,
+	IN_SHOP_TRACKER, /* in two groups, the page and the add-on */
+};
+
+struct two {
+	struct rig r;
+	struct heard spell, tracker;
+};
+
+static void two_open(struct two *t, const struct alert_config *config)
+{
+	const u32 spell[] = { SPELL }, both[] = { TRACKER, SHOP };
+
+	*t = (struct two){ 0 };
+	rig_open(&t->r, config);
+	sim_define(t->r.m, SIM_PID, VMSPAN_DEF_GROUP, SPELL, VMSPAN_ADDON, "spell", NULL, 0);
+	sim_define(t->r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, IN_SPELL, 0, "spell", spell, 1);
+	sim_define(t->r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, IN_SHOP_TRACKER, 0, "both", both, 2);
+	listen(&t->r, &t->spell, "s", "addon:spell");
+	listen(&t->r, &t->tracker, "t", "addon:tracker");
+	sim_event(t->r.s, 1000 * MS);
+}
+
+/* A stay of comp from `at` to `end` ms, in what is open. */
+static void stay(struct two *t, u64 at, u64 end, u32 comp)
+{
+	sim_enter(t->r.s, at * MS, comp, VMSPAN_SPAN);
+	sim_leave(t->r.s, end * MS);
+}
+
+static void two_close(struct two *t, u64 end)
+{
+	sim_event_end(t->r.s, end * MS);
+	assert_int_equal(feed(&t->r), 0);
+	assert_int_equal(alerts_flush(t->r.a), 0);
+	assert_int_equal(t->spell.alerts, 1);
+	assert_int_equal(t->tracker.alerts, 1);
+	rig_close(&t->r);
+}
+
+/* Rule: of a group's time, what another had inside of it counts, not what both had in all.
+ * Seen of the demo host: tracker was charged more than what it ran in. */
+static void who_ran_beside_it_too_is_its_cause_for_what_ran_inside(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	stay(&t, 1001, 1139, IN_TRACKER);
+	sim_leave(t.r.s, 1140 * MS);
+	stay(&t, 1140, 1147, IN_TRACKER);
+	sim_leave(t.r.s, 1150 * MS);
+	two_close(&t, 1150);
+	assert_int_equal(t.tracker.last_total, 145 * MS);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+	assert_int_equal(t.spell.last_total, 140 * MS);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_string_equal(t.spell.inner, "addon:tracker");
+}
+
+/* Rule: who ran beside a group, and for less, explains nothing of it. */
+static void who_ran_beside_it_is_not_its_cause(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	stay(&t, 1000, 1100, IN_SPELL);
+	stay(&t, 1100, 1175, IN_TRACKER);
+	sim_leave(t.r.s, 1175 * MS);
+	two_close(&t, 1175);
+	assert_int_equal(t.spell.cause, CAUSE_OWN);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: of two that call each other the one that had more inside the other is inside. */
+static void of_groups_that_call_each_other_one_is_the_cause(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	sim_enter(t.r.s, 1002 * MS, IN_TRACKER, VMSPAN_SPAN);
+	stay(&t, 1004, 1020, IN_SPELL);
+	sim_leave(t.r.s, 1100 * MS);
+	sim_leave(t.r.s, 1101 * MS);
+	two_close(&t, 1101);
+	assert_int_equal(t.spell.last_total, 101 * MS);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_int_equal(t.tracker.last_total, 98 * MS);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: somebody is told of. The tree names first groups alone: by it tracker is in spell; by
+ * totals alone the page, which it does not name, is in tracker, and spell in the page. */
+static void groups_in_a_circle_leave_one_that_is_told_of(void **state)
+{
+	struct heard shop = { 0 };
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	listen(&t.r, &shop, "p", "page:shop");
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	stay(&t, 1001, 1139, IN_SHOP_TRACKER);
+	sim_leave(t.r.s, 1140 * MS);
+	stay(&t, 1140, 1144, IN_SHOP_TRACKER);
+	stay(&t, 1144, 1147, IN_TRACKER);
+	two_close(&t, 1147);
+	assert_int_equal(t.spell.last_total, 140 * MS);
+	assert_int_equal(shop.last_total, 142 * MS);
+	assert_int_equal(t.tracker.last_total, 145 * MS);
+	assert_true(t.spell.cause == CAUSE_OWN || t.tracker.cause == CAUSE_OWN ||
+		    shop.cause == CAUSE_OWN);
+}
+
+/* Rule: without the tree, totals decide. Of its 512 nodes none is left for tracker here. */
+static void without_its_tree_the_shorter_one_is_inside(void **state)
+{
+	struct two t;
+	u32 i;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	for (i = 0; i < TREE_NODES; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "x%u", i);
+		sim_define(t.r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 100 + i, 0, name,
+			   (const u32[]){ MAIL }, 1);
+		stay(&t, 1000, 1000, 100 + i);
+		assert_int_equal(feed(&t.r), 0);
+	}
+	stay(&t, 1001, 1100, IN_TRACKER);
+	sim_leave(t.r.s, 1101 * MS);
+	two_close(&t, 1101);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_string_equal(t.spell.inner, "addon:tracker");
+}
+
 static void time_off_the_cpu_is_not_the_groups_fault(void **state)
 {
 	struct heard shop = { 0 };
@@ -477,6 +625,11 @@ int main(void)
 		cmocka_unit_test(globs_are_checked),
 		cmocka_unit_test(reasons_follow_inputs_and_frames),
 		cmocka_unit_test(the_called_group_is_the_cause),
+		cmocka_unit_test(who_ran_beside_it_too_is_its_cause_for_what_ran_inside),
+		cmocka_unit_test(who_ran_beside_it_is_not_its_cause),
+		cmocka_unit_test(of_groups_that_call_each_other_one_is_the_cause),
+		cmocka_unit_test(groups_in_a_circle_leave_one_that_is_told_of),
+		cmocka_unit_test(without_its_tree_the_shorter_one_is_inside),
 		cmocka_unit_test(time_off_the_cpu_is_not_the_groups_fault),
 		cmocka_unit_test(a_nested_loop_is_an_event_of_its_own),
 	};

@@ -2,6 +2,7 @@
 #include "sink/alert.h"
 #include "base/array.h"
 #include "base/map.h"
+#include "sink/alert_cause.h"
 #include "sink/alert_proc.h"
 #include "sink/sink.h"
 
@@ -35,6 +36,9 @@ struct alerts {
 	struct watched **queue; /* with a pending alert, in order of raising */
 	u32 queue_len, queue_cap;
 	u64 open_ns; /* when the buffer was opened; valid while queue_len */
+	struct suspect *suspects; /* of the event that is looked at, one a share */
+	struct watched **watched; /* the same; NULL: one too many */
+	u32 suspect_cap, watched_cap;
 	bool ended; /* some group's process has ended */
 	bool delivering, exact;
 	struct alert_counts counts;
@@ -90,6 +94,8 @@ void alerts_free(struct alerts *a)
 	}
 	map_free(&a->groups);
 	free(a->queue);
+	free(a->suspects);
+	free(a->watched);
 	trees_free(a->trees);
 	marks_seen_free(a->marks);
 	listeners_free(a->listeners);
@@ -224,91 +230,6 @@ static void past_add(struct watched *w, u64 end_ns, u64 total_ns)
 
 /* ------------------------------------------------------------- Raising -- */
 
-#define CONTAINERS 3
-
-/* Containers are charged for what is in them, so among equals they are not
- * the cause. */
-static unsigned int rank(const char *group)
-{
-	static const char *const order[CONTAINERS] = { "top:", "page:", "compartment:" };
-	unsigned int i;
-
-	for (i = 0; i < CONTAINERS; i++)
-		if (!strncmp(group, order[i], strlen(order[i])))
-			return i;
-	return i;
-}
-
-static bool is_inside(const struct model_share *in, const struct model_share *of)
-{
-	unsigned int a = rank(in->group), b = rank(of->group);
-
-	if (in->wall_ns != of->wall_ns)
-		return in->wall_ns < of->wall_ns;
-	/* All that were on every stack that was looked at have the same time: the one
-	 * whose code ran is inside. */
-	return a != b ? a > b : in->self_ns > of->self_ns;
-}
-
-static bool is_container(const char *group)
-{
-	return rank(group) < CONTAINERS;
-}
-
-/* What of the time in s its group can be blamed for: time off the CPU that it has not
- * announced may be the system's doing. In exact mode that is not in it. */
-static u64 blamed(const struct alerts *a, const struct model_event *e, const struct model_share *s)
-{
-	return a->exact || !e->cpu_ns ? s->wall_ns : min_u64(s->wall_ns, s->cpu_ns + s->blocked_ns);
-}
-
-/* Would the group's time be all right but for what is in s? A container is
- * charged for whatever it contains: there half of it is enough. */
-static bool explains(const struct alerts *a, const struct model_event *e,
-		     const struct model_share *s, const struct model_share *of, u64 threshold)
-{
-	if (is_container(of->group) && !is_container(s->group) && s->wall_ns * 2 >= of->wall_ns)
-		return true;
-	/* On a busy machine the little that a group did besides takes long too. */
-	return s->wall_ns >= threshold && (of->wall_ns - s->wall_ns < threshold ||
-					   blamed(a, e, of) < blamed(a, e, s) + threshold);
-}
-
-/* The share of the event without which this group's would not be too long. */
-static const struct model_share *inner_cause(const struct alerts *a, const struct model_event *e,
-					     const struct model_share *of, u64 threshold)
-{
-	const struct model_share *best = NULL;
-	u32 i;
-
-	for (i = 0; i < e->share_count; i++) {
-		const struct model_share *s = &e->shares[i];
-
-		/* Own groups say no more than the group they are in. */
-		if (s == of || !is_inside(s, of) || !explains(a, e, s, of, threshold) ||
-		    !strncmp(s->group, "compartment:", 12))
-			continue;
-		if (!best || is_inside(s, best))
-			best = s;
-	}
-	return best;
-}
-
-static void find_cause(const struct alerts *a, struct alert *x, const struct model_event *e,
-		       const struct model_share *s)
-{
-	const struct model_share *inner = inner_cause(a, e, s, x->threshold_ns);
-
-	x->cause = CAUSE_OWN;
-	x->inner = NULL;
-	if (inner) {
-		x->cause = CAUSE_INNER;
-		x->inner = inner->group;
-	} else if (blamed(a, e, s) < x->threshold_ns) {
-		x->cause = CAUSE_SYSTEM;
-	}
-}
-
 /* Names of waits live as long as the model. */
 static struct model_wait longest_wait(const struct model_event *e, const char *group)
 {
@@ -322,9 +243,11 @@ static struct model_wait longest_wait(const struct model_event *e, const char *g
 }
 
 /* The event is the worst so far: it is what the alert shows. */
-static void fill(const struct alerts *a, struct alert *x, const struct model_event *e,
-		 const struct model_share *s, struct tree *tree)
+static void fill(struct alert *x, const struct suspects *all, u32 i, struct tree *tree)
 {
+	const struct model_event *e = all->event;
+	const struct model_share *s = all->list[i].share, *inner;
+
 	x->tid = e->thread->tid;
 	snprintf(x->thread, sizeof(x->thread), "%s", e->thread->name);
 	x->process = e->thread->process;
@@ -352,7 +275,8 @@ static void fill(const struct alerts *a, struct alert *x, const struct model_eve
 	x->tree = tree;
 	if (tree)
 		tree->refs++;
-	find_cause(a, x, e, s);
+	x->cause = cause_find(all, i, &inner);
+	x->inner = inner ? inner->group : NULL;
 }
 
 static int queue_push(struct alerts *a, struct watched *w)
@@ -363,17 +287,18 @@ static int queue_push(struct alerts *a, struct watched *w)
 	return 0;
 }
 
-static int raise_alert(struct alerts *a, struct watched *w, const struct model_event *e,
-		       const struct model_share *s, struct tree *tree)
+static int raise_alert(struct alerts *a, struct watched *w, const struct suspects *all, u32 i,
+		       struct tree *tree)
 {
+	const struct model_event *e = all->event;
 	struct alert *x = w->pending;
 
 	if (x) {
 		/* One group, one pending alert; the worst event is shown. */
 		x->occurrences++;
 		a->counts.repeated++;
-		if (s->wall_ns > x->total_ns)
-			fill(a, x, e, s, tree);
+		if (all->list[i].share->wall_ns > x->total_ns)
+			fill(x, all, i, tree);
 		return 0;
 	}
 	x = calloc(1, sizeof(*x));
@@ -393,26 +318,57 @@ static int raise_alert(struct alerts *a, struct watched *w, const struct model_e
 	x->threshold_ns = w->threshold_ns;
 	x->occurrences = 1;
 	x->raised_ns = e->end_ns;
-	fill(a, x, e, s, tree);
+	fill(x, all, i, tree);
 	return 0;
 }
 
-static int take_share(struct alerts *a, const struct model_event *e, const struct model_share *s,
-		      struct tree *tree)
+/* Counts the event for the group. NULL: one too many. */
+static struct watched *take_share(struct alerts *a, const struct model_event *e,
+				  const struct model_share *s)
 {
 	struct watched *w = group_of(a, e->thread->pid, s->group);
 
 	if (!w) {
 		a->counts.unwatched++;
-		return 0;
+		return NULL;
 	}
 	w->events++;
 	w->wall_ns += s->wall_ns;
 	w->highest_blocked_ns = max_u64(w->highest_blocked_ns, s->blocked_ns);
 	past_add(w, e->end_ns, s->wall_ns);
-	if (w->ignored || s->wall_ns < w->threshold_ns)
-		return 0;
-	return raise_alert(a, w, e, s, tree);
+	return w;
+}
+
+/* Of all groups of the event, to a->suspects and a->watched. 0 or -ENOMEM. */
+static int take_shares(struct alerts *a, const struct model_event *e)
+{
+	u32 i;
+
+	if (array_room(a->suspects, a->suspect_cap, e->share_count) ||
+	    array_room(a->watched, a->watched_cap, e->share_count))
+		return -ENOMEM;
+	for (i = 0; i < e->share_count; i++) {
+		struct watched *w = a->watched[i] = take_share(a, e, &e->shares[i]);
+
+		a->suspects[i] = (struct suspect){ &e->shares[i],
+						   w ? w->threshold_ns : a->config.threshold_ns };
+	}
+	return 0;
+}
+
+static int raise_slow(struct alerts *a, const struct model_event *e, struct tree *tree)
+{
+	const struct suspects all = { e, tree, a->exact, a->suspects, e->share_count };
+	int rc = 0;
+	u32 i;
+
+	for (i = 0; !rc && i < e->share_count; i++) {
+		struct watched *w = a->watched[i];
+
+		if (w && !w->ignored && e->shares[i].wall_ns >= w->threshold_ns)
+			rc = raise_alert(a, w, &all, i, tree);
+	}
+	return rc;
 }
 
 static bool any_slow(const struct alerts *a, const struct model_event *e)
@@ -429,16 +385,18 @@ static bool any_slow(const struct alerts *a, const struct model_event *e)
 static int on_event(void *ctx, const struct model_event *e)
 {
 	struct alerts *a = ctx;
-	struct tree *tree = trees_event(a->trees, e, any_slow(a, e));
+	bool slow = any_slow(a, e);
+	struct tree *tree = trees_event(a->trees, e, slow);
 	int rc = 0;
-	u32 i;
 
 	a->counts.events++;
 	/* The buffer has run out before this event ended. */
 	if (a->queue_len && e->end_ns >= a->open_ns + a->config.buffer_ns)
 		rc = alerts_flush(a);
-	for (i = 0; !rc && i < e->share_count; i++)
-		rc = take_share(a, e, &e->shares[i], tree);
+	if (!rc)
+		rc = take_shares(a, e);
+	if (!rc && slow)
+		rc = raise_slow(a, e, tree);
 	tree_unref(tree);
 	return rc;
 }
