@@ -27,7 +27,9 @@ build() { # OUTPUT SOURCE FLAG...
 # any file whose inode comes to lie where that one's lay, at the same offset. So the
 # probes of each library are somewhere else.
 build_library() { # OUTPUT
-	build "$1" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY "-DCROWD_PAD=$((16 + RANDOM % 2000 * 16))"
+	local pad=$((16 + SRANDOM % 20000 * 16))
+	echo "# ${1##*/}: probes $pad bytes further on"
+	build "$1" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY "-DCROWD_PAD=$pad"
 }
 
 # The steady program linked in another way, as $T/variant; a case that this
@@ -59,7 +61,7 @@ target() { # NAME COMMAND...
 	mkfifo "$T/$name.fifo" "$T/$name.answers"
 	(alone "$@" <"$T/$name.fifo" >"$T/$name.answers" 2>"$T/$name.err") &
 	printf -v "${name}_pid" %d $!
-	lib_pids+=($!)
+	lib_owns $!
 	exec {fd}>"$T/$name.fifo"
 	printf -v "${name}_in" %d "$fd"
 	fds+=("$fd")
@@ -103,7 +105,7 @@ attach() { # NAME ARGUMENT...
 	: >"$T/$name.err"
 	(alone "$PROBE" "$@" <"$T/$name.fifo" >"$T/$name.out" 2>"$T/$name.err") &
 	printf -v "${name}_pid" %d $!
-	lib_pids+=($!)
+	lib_owns $!
 	exec {fd}>"$T/$name.fifo"
 	printf -v "${name}_in" %d "$fd"
 	fds+=("$fd")

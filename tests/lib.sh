@@ -17,11 +17,17 @@ T=$(mktemp -d) || exit 1
 # Seconds a single wait may last: a busy machine may take them, what hangs ends there.
 LIMIT=${LIMIT:-120}
 lib_failed=0
-lib_pids=()
+lib_pids=() # PID:STARTTIME of what is to end with the script
+lib_endings=() # functions to be called at its end
 declare -A lib_inputs=() # of programs that are sent lines: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
-export XDG_CONFIG_HOME=$T/config
+export XDG_CONFIG_HOME=$T/config LC_ALL=C.UTF-8 TZ=UTC
+unset COLUMNS LINES NO_COLOR VMSPAN_WAIT
+umask 022
+# What is started ends with the script, however that ends.
+lib_with_us=(setpriv --pdeathsig KILL --)
+"${lib_with_us[@]}" true 2>/dev/null || lib_with_us=()
 
 ok() { # NAME
 	echo "ok $1"
@@ -99,11 +105,25 @@ start() { # NAME COMMAND...
 	(
 		# Others that hold a program's input open would keep it from its end.
 		for fd in "${lib_inputs[@]}"; do exec {fd}>&-; done
-		[ "$(type -t "$1")" = function ] || exec "$@"
+		[ "$(type -t "$1")" = function ] || exec ${lib_with_us+"${lib_with_us[@]}"} "$@"
 		"$@"
 	) >"$T/$name.out" 2>"$T/$name.err" <"$in" &
 	printf -v "${name}_pid" %d $!
-	lib_pids+=($!)
+	lib_owns $!
+}
+
+# Fields of /proc/PID/stat behind the name, from the state on, into lib_stat. The name may
+# hold anything.
+lib_read_stat() { # PID
+	local all=''
+	{ read -r -d '' all <"/proc/$1/stat"; } 2>/dev/null
+	[ -n "$all" ] || return 1
+	read -ra lib_stat <<<"${all##*) }"
+}
+
+# The process is killed at the end of the script, unless its number is another's by then.
+lib_owns() { # PID
+	! lib_read_stat "$1" || lib_pids+=("$1:${lib_stat[19]}")
 }
 
 # Starts a program that prints "ready" and then works by the lines that it is sent.
@@ -197,18 +217,28 @@ start_host_first() { # ARGUMENT...
 	wait_line host '^ready ' >/dev/null
 }
 
-# What else has to be done at the end: a script defines it anew.
-at_end() {
-	:
+# Nothing may stay mounted in a folder that is removed.
+lib_unmount() {
+	local at
+	while read -r _ at _; do
+		[[ $at != "$T"/* ]] || umount "$at" || umount -l "$at"
+	done < <(tac /proc/self/mounts)
 }
 
 lib_end() {
-	local rc=$? pid
-	at_end
-	for pid in ${lib_pids+"${lib_pids[@]}"}; do
-		kill -s KILL "$pid" 2>/dev/null
+	local rc=$? job
+	for job in ${lib_endings+"${lib_endings[@]}"}; do
+		"$job"
+	done
+	for job in ${lib_pids+"${lib_pids[@]}"}; do
+		lib_read_stat "${job%:*}" && [ "${lib_stat[19]}" = "${job#*:}" ] && kill -s KILL "${job%:*}" 2>/dev/null
+	done
+	# Of what was started by other means, what still runs: a script may end anywhere.
+	for job in $(jobs -rp); do
+		kill -s KILL "$job" 2>/dev/null
 	done
 	wait 2>/dev/null
+	lib_unmount
 	rm -rf "$T"
 	[ "$rc" = 0 ] && [ "$lib_failed" -gt 0 ] && rc=1
 	exit "$rc"

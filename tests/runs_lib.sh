@@ -14,6 +14,7 @@ count_runs() {
 	{ echo 1 >$stats_file; } 2>/dev/null
 }
 
-at_end() {
+give_stats_back() {
 	[ -z "$stats_before" ] || echo "$stats_before" >$stats_file
 }
+lib_endings+=(give_stats_back)

@@ -9,9 +9,10 @@ mux() {
 	tmux -L "vmspan-test-$$-$sockets" -f /dev/null "$@" 8>&- 9>&-
 }
 
-at_end() {
+end_screen() {
 	mux kill-server 2>/dev/null
 }
+lib_endings+=(end_screen)
 
 # A terminal of its own, in $T/here: `words` are for the shell, then a shell
 # says with which status it ended.

@@ -28,7 +28,7 @@ target_up() { # GROUPS
 	mkfifo "$T/in" "$T/answers"
 	taskset -c $(($(nproc) - 1)) "$B/bench/target-sdk" "$1" <"$T/in" >"$T/answers" &
 	target=$!
-	lib_pids+=("$target")
+	lib_owns "$target"
 	exec 7>"$T/in" 8<"$T/answers"
 	ask on >/dev/null
 }
@@ -49,7 +49,7 @@ target_down() {
 tracer_up() { # ARGS...
 	"$VMSPAN" "$@" -p "$target" >"$T/tracer.out" 2>"$T/tracer.err" &
 	tracer=$!
-	lib_pids+=("$tracer")
+	lib_owns "$tracer"
 	until [ "$(ask on)" = 1 ]; do
 		kill -0 "$tracer" || { cat "$T/tracer.err" >&2; exit 1; }
 	done

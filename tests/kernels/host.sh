@@ -34,7 +34,7 @@ fi
 mkfifo "$T/burn.in"
 "$B/vm/burn" blocked 20 <"$T/burn.in" >"$T/burn.out" 2>"$T/burn.err" &
 burn_pid=$!
-lib_pids+=("$burn_pid")
+lib_owns "$burn_pid"
 exec 7>"$T/burn.in"
 wait_line burn '^ready ' >/dev/null
 start record "$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" --exact

@@ -159,7 +159,7 @@ wait_mode() { # END: quit or eof
 	rm -f "$T/e"
 	coproc HOST_IO { exec "$HOST" --wait --processes 2 --expect "$T/e"; }
 	pid=$HOST_IO_PID
-	lib_pids+=("$pid")
+	lib_owns "$pid"
 	line_is "--wait ($1): says who is ready" "^ready $pid\$"
 	in=${HOST_IO[1]}
 	echo go >&"$in"
@@ -185,7 +185,7 @@ wait_stopped() {
 	local pid
 	coproc HOST_IO { exec "$HOST" --wait --processes 2 --expect "$T/e"; }
 	pid=$HOST_IO_PID
-	lib_pids+=("$pid")
+	lib_owns "$pid"
 	line_is "--wait, stopped: says who is ready" "^ready $pid\$"
 	kill -s TERM "$pid"
 	line_is "--wait, stopped: says when it is done" '^done$'

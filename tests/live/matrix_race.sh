@@ -22,7 +22,7 @@ stop_at() { # STAGE PID
 	: >"$T/a.err"
 	(alone "$PROBE" -w "$1" -p "$2" <"$T/a.fifo" >"$T/a.out" 2>"$T/a.err") &
 	a_pid=$!
-	lib_pids+=("$a_pid")
+	lib_owns "$a_pid"
 	exec {fd}>"$T/a.fifo"
 	a_in=$fd
 	fds+=("$fd")
@@ -199,7 +199,7 @@ if { echo "$(<$LAST)" >$LAST; } 2>/dev/null; then
 			continue
 		fi
 		taken=$((taken + 1))
-		lib_pids+=("$other_pid")
+		lib_owns "$other_pid"
 		echo >&"$a_in"
 		finish a
 		is "$stage" status "$?" 1

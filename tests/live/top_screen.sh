@@ -302,7 +302,7 @@ if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
 	# On one CPU: a stay that moves is charged to nobody.
 	"${ONE_CPU[@]}" "$T/hangs" <"$T/hang" >"$T/hangs.out" &
 	hangs_pid=$!
-	lib_pids+=("$hangs_pid")
+	lib_owns "$hangs_pid"
 	exec 8>"$T/hang"
 	wait_line hangs ready >/dev/null
 	terminal 100 30 "'$vmspan' top -p $hangs_pid -d 0.25 --no-config"
@@ -342,7 +342,7 @@ many() { # GROUPS: a host that touches each once, after go
 	: >"$T/many.out"
 	"$HOST" --wait --groups "$1" --turns 200 --expect "$T/expect.json" <"$T/go" >"$T/many.out" 2>&1 &
 	many_pid=$!
-	lib_pids+=("$many_pid")
+	lib_owns "$many_pid"
 	exec 9>"$T/go"
 	wait_line many '^ready ' >/dev/null
 }
@@ -362,7 +362,8 @@ pid=$(mux list-panes -F '#{pane_pid}')
 peak=$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")
 case $B in
 *san*) skip "10,000 groups: memory" "a sanitized build takes more" ;;
-*) check "10,000 groups: at most 32 MB ($peak kB)" test "$peak" -le 32768 ;;
+# 32 MB when it reads in time: a reader that comes late reads more in one go.
+*) check "10,000 groups: at most 40 MB ($peak kB)" test "$peak" -le 40960 ;;
 esac
 exec 9>&-
 mux kill-server

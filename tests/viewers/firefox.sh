@@ -24,7 +24,7 @@ load() { # FILE
 	# Its server runs on by itself, after a failure too: it must end with this
 	# script. It is known by the file in its command line.
 	for d in /proc/[0-9]*; do
-		tr '\0' ' ' 2>/dev/null <"$d/cmdline" | grep -qF -- "--daemon $1 " && lib_pids+=("${d#/proc/}")
+		tr '\0' ' ' 2>/dev/null <"$d/cmdline" | grep -qF -- "--daemon $1 " && lib_owns "${d#/proc/}"
 	done
 	return $rc
 }
