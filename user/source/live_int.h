@@ -103,8 +103,9 @@ struct vm_watch {
 	u64 cpu_ns; /* of the process when it began */
 	u64 used_ns; /* since then, at the last check */
 	u64 next_ns, every_ns; /* the next check; 0: none is needed */
-	u32 sweeps; /* since sweeps_ns */
-	u64 sweeps_ns;
+	u32 sweeps; /* pieces, since the following three were taken */
+	u64 sweeps_ns; /* the first one's end */
+	u64 sweeps_seen_ns, sweeps_cpu_ns; /* when it was seen; CPU time of the process then */
 	char version[16];
 };
 
@@ -367,6 +368,8 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
 /* If it is time: says why it was refused, which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
+/* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
+u64 live_cpu_ns(u32 pid);
 
 /* ---- live_often.c ---- */
 

@@ -75,8 +75,7 @@ static int say_refused(struct live *l, struct process *p)
 	return r;
 }
 
-/* The CPU time a process has had, 0 if it cannot be told. */
-static u64 cpu_ns(u32 pid)
+u64 live_cpu_ns(u32 pid)
 {
 	char path[40], line[1024], *at;
 	u64 user = 0, kernel = 0;
@@ -103,7 +102,7 @@ u64 live_vm_used_ns(const struct source *s)
 	while (map_next(&l->processes, &at, &pid, &value)) {
 		const struct process *p = (const void *)(uintptr_t)value;
 
-		now = p->vm_profile ? cpu_ns(p->pid) : 0;
+		now = p->vm_profile ? live_cpu_ns(p->pid) : 0;
 		used += now - min_u64(now, p->watch.cpu_ns);
 	}
 	return used;
@@ -159,7 +158,7 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed)
 		if (v->profile->probes[i][0] && !v->probes[i] && patience[i] && i != VM_CALL_BEGIN)
 			w->absent |= 1u << i;
 	snprintf(w->version, sizeof(w->version), "%.15s", v->version);
-	w->cpu_ns = cpu_ns(p->pid);
+	w->cpu_ns = live_cpu_ns(p->pid);
 	w->every_ns = CHECK_LEAST_NS;
 	w->next_ns = w->absent || w->armed & ~w->hit ? clock_mono_ns() + w->every_ns : 0;
 }
@@ -222,7 +221,7 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 		return l->failed;
 	if (!w->next_ns || now < w->next_ns || !p->vm_profile)
 		return 0;
-	used = cpu_ns(p->pid);
+	used = live_cpu_ns(p->pid);
 	used -= min_u64(used, w->cpu_ns);
 	for (i = 0; i < VM_ROLES; i++) {
 		u32 bit = 1u << i;
