@@ -37,7 +37,8 @@ for how in pipe socket tcp udp futex; do
 		continue
 	fi
 	# A full machine wakes the page's CPU for other reasons too; most is this.
-	eq "$how: the page waited for the add-on's process" "$(part ".peer_pid == $addon_pid")" 100
+	percent=$(part ".peer_pid == $addon_pid")
+	check "$how: the page waited for the add-on's process: $percent %" test "$percent" -ge 90
 	json_eq "$how: by name" "$T/report.json" \
 		"[.waits[] | select(.peer_pid == $addon_pid) | .peer_process] | unique" '["addon"]'
 	json_eq "$how: it is blocked time, for its reason" "$T/report.json" \
@@ -86,8 +87,9 @@ fi
 finish burn
 finish pair TERM
 
-# An alert says it in its sentence.
-start_ready pair "$PAIR" pipe 20 6000 apart
+# An alert says it in its sentence. Four fifths of each turn are that wait, so that it is
+# most of the turn whatever else delays the page.
+start_ready pair "$PAIR" pipe 20 3000,12000 apart
 read -r _ page_pid addon_pid <"$T/pair.ready"
 start watch "$VMSPAN" watch --exact --no-children -p "$page_pid" -p "$addon_pid" --threshold 7ms
 if wait_line watch '^watching ' err >/dev/null && send pair &&

@@ -4,10 +4,11 @@
  * other. For every line of input they do ROUNDS rounds and print how long they
  * took. Both run on one CPU, so a round is two switches.
  *
- *   pair HOW ROUNDS WORK_US [apart]
+ *   pair HOW ROUNDS WORK_US[,ADDON_US] [apart]
  *
  * HOW they tell each other: pipe, socket (a socketpair), tcp (a connection over
- * the loopback device), udp (the same), futex (in shared memory). Each works WORK_US a turn. apart: on CPUs of the kernel's choice.
+ * the loopback device), udp (the same), futex (in shared memory). Each works WORK_US a turn,
+ * the add-on ADDON_US if given. apart: on CPUs of the kernel's choice.
  * Prints `ready PAGE-PID ADDON-PID`, then for each line `took NS SWITCHES`.
  */
 #include "user/sdk/vmspan.h"
@@ -32,7 +33,7 @@ struct side {
 	unsigned int heard;
 };
 
-static unsigned int work_us;
+static unsigned int work_us; /* this side's */
 
 static unsigned long long clock_ns(clockid_t clock)
 {
@@ -189,12 +190,17 @@ int main(int argc, char **argv)
 	unsigned int rounds;
 	vmspan_u32 comp;
 	cpu_set_t one;
-	int child, c;
+	unsigned int addon_us;
+	int child, c, n;
 
 	if (argc < 4 || connect_sides(argv[1], &page, &other))
 		return 2;
 	rounds = (unsigned int)atoi(argv[2]);
-	work_us = (unsigned int)atoi(argv[3]);
+	n = sscanf(argv[3], "%u,%u", &work_us, &addon_us);
+	if (n < 1)
+		return 2;
+	if (n < 2)
+		addon_us = work_us;
 	if (argc == 4) {
 		CPU_ZERO(&one);
 		CPU_SET(0, &one);
@@ -206,6 +212,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (!child) {
 		prctl(PR_SET_NAME, "addon");
+		work_us = addon_us;
 		addon(&other);
 		_exit(0);
 	}
