@@ -76,6 +76,8 @@ struct model_span {
 	enum span_fate fate;
 	const char *name; /* compartment, or the label of the gc or call */
 	const char *group; /* "kind:name" of its first active group */
+	const char *const *groups; /* of all of them, and of its own group if that is measured */
+	u32 group_count;
 	u64 begin_ns, end_ns;
 	/* Of its duration: what is in no stay inside it; what lies inside
 	 * blocking calls and collections in it, at any depth. */

@@ -8,8 +8,13 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 {
 	const struct vmspan_gc *gc = s->h.type == VMSPAN_GC ? (const void *)s : NULL;
 	const struct vmspan_block *block = s->h.type == VMSPAN_BLOCK ? (const void *)s : NULL;
+	const char *groups[VMSPAN_GROUPS_MAX + 1];
 	struct model_span out;
+	u32 count = 0;
 
+	/* The process as a whole is the last one, and is told of no span. */
+	for (; c && count + 1 < c->row_count; count++)
+		groups[count] = registry_name(&m->set, st->proc->rows[c->rows[count]].name);
 	out = (struct model_span){
 		.thread = &st->pub,
 		.type = (enum vmspan_type)s->h.type,
@@ -17,6 +22,8 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 		.name = c ? registry_name(&m->set, c->name)
 			  : registry_label(&m->set, st->registry, s->h.id),
 		.group = c ? registry_name(&m->set, st->proc->rows[c->rows[0]].name) : "",
+		.groups = groups,
+		.group_count = count,
 		.begin_ns = clock_ns(&m->clock, s->begin),
 		.end_ns = clock_ns(&m->clock, s->end),
 		.cpu_begin = s->cpu_begin,

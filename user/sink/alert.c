@@ -243,7 +243,7 @@ static struct model_wait longest_wait(const struct model_event *e, const char *g
 }
 
 /* The event is the worst so far: it is what the alert shows. */
-static void fill(struct alert *x, const struct suspects *all, u32 i, struct tree *tree)
+static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree)
 {
 	const struct model_event *e = all->event;
 	const struct model_share *s = all->list[i].share, *inner;
@@ -287,7 +287,7 @@ static int queue_push(struct alerts *a, struct watched *w)
 	return 0;
 }
 
-static int raise_alert(struct alerts *a, struct watched *w, const struct suspects *all, u32 i,
+static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all, u32 i,
 		       struct tree *tree)
 {
 	const struct model_event *e = all->event;
@@ -350,24 +350,28 @@ static int take_shares(struct alerts *a, const struct model_event *e)
 	for (i = 0; i < e->share_count; i++) {
 		struct watched *w = a->watched[i] = take_share(a, e, &e->shares[i]);
 
-		a->suspects[i] = (struct suspect){ &e->shares[i],
-						   w ? w->threshold_ns : a->config.threshold_ns };
+		a->suspects[i] = (struct suspect){
+			.share = &e->shares[i],
+			.threshold_ns = w ? w->threshold_ns : a->config.threshold_ns,
+			.ignored = !w || w->ignored,
+		};
 	}
 	return 0;
 }
 
 static int raise_slow(struct alerts *a, const struct model_event *e, struct tree *tree)
 {
-	const struct suspects all = { e, tree, a->exact, a->suspects, e->share_count };
+	struct suspects all = {
+		.event = e, .exact = a->exact, .list = a->suspects, .count = e->share_count
+	};
 	int rc = 0;
 	u32 i;
 
-	for (i = 0; !rc && i < e->share_count; i++) {
-		struct watched *w = a->watched[i];
-
-		if (w && !w->ignored && e->shares[i].wall_ns >= w->threshold_ns)
-			rc = raise_alert(a, w, &all, i, tree);
-	}
+	suspects_open(&all, tree);
+	for (i = 0; !rc && i < all.count; i++)
+		if (all.list[i].told)
+			rc = raise_alert(a, a->watched[i], &all, i, tree);
+	suspects_close(&all);
 	return rc;
 }
 

@@ -1,92 +1,244 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/alert_nest.h"
+#include "base/map.h"
 
-/* Names are the model's own: the same text is the same pointer. */
-struct sums {
-	const char *a, *b;
-	u64 a_ns, b_ns; /* in outermost stays of each */
-	u64 a_in_b_ns, b_in_a_ns; /* in outermost ones of each that are inside of the other */
+#include <stdlib.h>
+#include <string.h>
+
+struct nest {
+	bool sampled;
+	u32 looks, omitted; /* of stacks */
+	u32 count;
+	struct map number_of; /* name, the model's own: the same text is the same pointer */
+	u64 *seen_ns; /* by group: in its outermost stays */
+	u64 *inside_ns; /* [in * count + of]: in outermost ones of `in` among those inside `of` */
 };
 
-/* What is around a node. */
-struct around {
-	bool a, b;
-	bool a_in_b, b_in_a; /* a, somewhere inside of b */
+/* Of a group, on the way from a root to a node. */
+struct place {
+	u32 group;
+	u32 first, last; /* depths of its outermost and its innermost node */
 };
 
-static void add_nodes(struct sums *s, const struct tree_node *n, struct around out)
+/* The groups that are on the way, without order. */
+struct way {
+	struct nest *nest;
+	struct place places[NEST_GROUPS];
+	u32 count;
+};
+
+/* A node's group, and what it was on the way before that node. */
+struct entry {
+	u32 group, last;
+	bool was;
+};
+
+static int number(struct nest *n, const char *group)
 {
-	for (; n; n = n->next) {
-		bool span = n->type == VMSPAN_SPAN;
-		bool is_a = span && n->group == s->a, is_b = span && n->group == s->b;
-		bool a_in_b = is_a && out.b, b_in_a = is_b && out.a;
+	u64 key = (u64)(uintptr_t)group;
 
-		s->a_ns += is_a && !out.a ? n->total_ns : 0;
-		s->b_ns += is_b && !out.b ? n->total_ns : 0;
-		s->a_in_b_ns += a_in_b && !out.a_in_b ? n->total_ns : 0;
-		s->b_in_a_ns += b_in_a && !out.b_in_a ? n->total_ns : 0;
-		add_nodes(s, n->child,
-			  (struct around){ out.a || is_a, out.b || is_b, out.a_in_b || a_in_b,
-					   out.b_in_a || b_in_a });
+	if (!group || !*group || n->count == NEST_GROUPS || map_get(&n->number_of, key))
+		return 0;
+	return map_put(&n->number_of, key, n->count++);
+}
+
+static u32 number_of(const struct nest *n, const char *group)
+{
+	const u64 *at = map_get(&n->number_of, (u64)(uintptr_t)group);
+
+	return at ? (u32)*at : NEST_NONE;
+}
+
+static int number_nodes(struct nest *n, const struct tree_node *node)
+{
+	u32 i;
+
+	for (; node; node = node->next) {
+		for (i = 0; i < node->group_count; i++)
+			if (number(n, node->groups[i]))
+				return -1;
+		if (number_nodes(n, node->child))
+			return -1;
+	}
+	return 0;
+}
+
+static int number_stacks(struct nest *n, const struct stacks *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->len; i++)
+		for (k = 0; k < s->list[i].depth; k++)
+			if (number(n, s->list[i].groups[k]))
+				return -1;
+	return 0;
+}
+
+static struct place *place_of(struct way *w, u32 group)
+{
+	u32 i;
+
+	for (i = 0; i < w->count; i++)
+		if (w->places[i].group == group)
+			return &w->places[i];
+	return NULL;
+}
+
+static void way_in(struct way *w, struct entry *e, u32 depth)
+{
+	struct place *p = place_of(w, e->group);
+
+	e->was = p;
+	e->last = p ? p->last : 0;
+	if (!p) {
+		p = &w->places[w->count++];
+		*p = (struct place){ e->group, depth, depth };
+	}
+	p->last = depth;
+}
+
+/* Backwards, so that what came last is at the end. */
+static void way_out(struct way *w, const struct entry *e)
+{
+	if (e->was)
+		place_of(w, e->group)->last = e->last;
+	else
+		w->count--;
+}
+
+/* Adds a node's time where it is the outermost of its group: in all, and among those inside
+ * of each group that is on the way. */
+static void add_time(const struct way *w, const struct entry *e, u64 ns)
+{
+	struct nest *n = w->nest;
+	u32 i;
+
+	n->seen_ns[e->group] += e->was ? 0 : ns;
+	for (i = 0; i < w->count; i++) {
+		const struct place *of = &w->places[i];
+
+		if (of->group != e->group && !(e->was && e->last >= of->first))
+			n->inside_ns[(size_t)e->group * n->count + of->group] += ns;
 	}
 }
 
-/* Frames are innermost first. Of a stack that was cut, what is left out is around the rest:
- * either group may be there. */
-static void add_stack(struct sums *s, const struct stack *k)
+static void add_nodes(struct way *w, const struct tree_node *node, u32 depth)
+{
+	for (; node; node = node->next) {
+		struct entry own[TREE_GROUPS];
+		u32 count = 0, i;
+
+		for (i = 0; node->type == VMSPAN_SPAN && i < node->group_count; i++) {
+			own[count].group = number_of(w->nest, node->groups[i]);
+			if (own[count].group == NEST_NONE)
+				continue;
+			way_in(w, &own[count++], depth);
+		}
+		for (i = 0; i < count; i++)
+			add_time(w, &own[i], node->total_ns);
+		add_nodes(w, node->child, depth + 1);
+		while (count)
+			way_out(w, &own[--count]);
+	}
+}
+
+/* Of a stack whose outer frames are left out: either group may be there. */
+static void add_cut(const struct way *w, u64 ns)
+{
+	struct nest *n = w->nest;
+	bool here[NEST_GROUPS] = { false };
+	u32 i, of;
+
+	for (i = 0; i < w->count; i++)
+		here[w->places[i].group] = true;
+	for (i = 0; i < w->count; i++)
+		for (of = 0; of < n->count; of++)
+			if (!here[of])
+				n->inside_ns[(size_t)w->places[i].group * n->count + of] += ns;
+}
+
+/* Frames are innermost first. */
+static void add_stack(struct way *w, const struct stack *k)
 {
 	u64 ns = k->ran_ns + k->waited_ns;
-	struct around in = { 0 };
 	u32 i;
 
-	for (i = 0; i < k->depth; i++) {
-		bool is_a = k->groups[i] == s->a, is_b = k->groups[i] == s->b;
+	w->count = 0;
+	for (i = k->depth; i--;) {
+		struct entry e = { .group = number_of(w->nest, k->groups[i]) };
 
-		in.a_in_b |= in.a && is_b;
-		in.b_in_a |= in.b && is_a;
-		in.a |= is_a;
-		in.b |= is_b;
+		if (e.group == NEST_NONE)
+			continue;
+		way_in(w, &e, k->depth - i);
+		add_time(w, &e, ns);
 	}
-	s->a_ns += in.a ? ns : 0;
-	s->b_ns += in.b ? ns : 0;
-	s->a_in_b_ns += in.a_in_b || (in.a && k->cut) ? ns : 0;
-	s->b_in_a_ns += in.b_in_a || (in.b && k->cut) ? ns : 0;
+	if (k->cut)
+		add_cut(w, ns);
 }
 
-/* Is it most of what the group was charged? */
-static bool most(u64 seen_ns, u64 charged_ns)
+static int nest_fill(struct nest *n, const struct tree *t)
 {
-	return seen_ns && seen_ns >= charged_ns - charged_ns / 8;
-}
-
-/* False: it does not tell. */
-static bool look_up(struct sums *s, const struct tree *t, u64 a_ns, u64 b_ns)
-{
+	struct way *w;
 	u32 i;
 
-	if (!t->stacks.looks) {
-		add_nodes(s, t->roots, (struct around){ 0 });
-		return most(s->a_ns, a_ns) && most(s->b_ns, b_ns);
+	n->sampled = t->stacks.looks;
+	n->looks = t->stacks.looks;
+	n->omitted = t->stacks.omitted;
+	if (n->sampled ? number_stacks(n, &t->stacks) : number_nodes(n, t->roots))
+		return -1;
+	n->seen_ns = calloc(n->count + 1, sizeof(u64));
+	n->inside_ns = calloc((size_t)n->count * n->count + 1, sizeof(u64));
+	w = malloc(sizeof(*w));
+	if (!n->seen_ns || !n->inside_ns || !w) {
+		free(w);
+		return -1;
 	}
+	w->nest = n;
+	w->count = 0;
+	if (n->sampled)
+		for (i = 0; i < t->stacks.len; i++)
+			add_stack(w, &t->stacks.list[i]);
+	else
+		add_nodes(w, t->roots, 1);
+	free(w);
+	return 0;
+}
+
+struct nest *nest_new(const struct tree *t)
+{
+	struct nest *n = t ? calloc(1, sizeof(*n)) : NULL;
+
+	if (!n || !nest_fill(n, t))
+		return n;
+	nest_free(n);
+	return NULL;
+}
+
+void nest_free(struct nest *n)
+{
+	if (!n)
+		return;
+	map_free(&n->number_of);
+	free(n->seen_ns);
+	free(n->inside_ns);
+	free(n);
+}
+
+u32 nest_group(const struct nest *n, const char *group, u64 charged_ns)
+{
+	u32 at = n ? number_of(n, group) : NEST_NONE;
+
+	if (at == NEST_NONE || !n->seen_ns[at])
+		return NEST_NONE;
 	/* What few looks stand for is not what is charged, but their shares of it are. */
-	for (i = 0; i < t->stacks.len; i++)
-		add_stack(s, &t->stacks.list[i]);
-	return s->a_ns && s->b_ns && t->stacks.omitted <= t->stacks.looks / 8;
+	if (n->sampled ? n->omitted <= n->looks / 8 : n->seen_ns[at] >= charged_ns - charged_ns / 8)
+		return at;
+	return NEST_NONE;
 }
 
-static u64 part(u64 charged_ns, u64 in_ns, u64 seen_ns)
+u64 nest_inside(const struct nest *n, u32 in, u64 charged_ns, u32 of)
 {
-	return (u64)((double)charged_ns * (double)in_ns / (double)seen_ns);
-}
+	u64 inside = n->inside_ns[(size_t)in * n->count + of];
 
-bool nest_find(const struct tree *t, const struct model_share *a, const struct model_share *b,
-	       struct nest *out)
-{
-	struct sums s = { .a = a->group, .b = b->group };
-
-	if (!t || !look_up(&s, t, a->wall_ns, b->wall_ns))
-		return false;
-	out->a_in_b_ns = part(a->wall_ns, s.a_in_b_ns, s.a_ns);
-	out->b_in_a_ns = part(b->wall_ns, s.b_in_a_ns, s.b_ns);
-	return true;
+	return (u64)((double)charged_ns * (double)inside / (double)n->seen_ns[in]);
 }

@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Did one group of an event run inside another, or beside it? By the event's tree. */
+/*
+ * Which groups of one event ran inside of which, and for how long: by the event's tree, or,
+ * where it was sampled, by the stacks that were looked at. One pass over either, whatever
+ * a target has made of them: a tree has 512 nodes of 9 groups at most.
+ */
 #ifndef SINK_ALERT_NEST_H
 #define SINK_ALERT_NEST_H
 
 #include "sink/alert_tree.h"
 
-/* Two groups of one event, a and b. Times in ns. */
-struct nest {
-	/* Of the time charged to a, what lay inside of b's stays, and the other way round. */
-	u64 a_in_b_ns, b_in_a_ns;
-};
+#define NEST_GROUPS 512 /* that are told apart; of more, the first ones of the tree */
+#define NEST_NONE UINT32_MAX
 
+struct nest;
+
+/* NULL: there is no tree, or no memory. Names are the tree's. */
+struct nest *nest_new(const struct tree *t);
+void nest_free(struct nest *n);
 /*
- * Looks up what of a's time lay inside of b's. False, and *out untouched: the tree does not
- * tell. So it is where there is none, where it has not had room for most of what either had,
- * or where no stay names one of them: a stay names its compartment's first group alone.
- * Of an event that was sampled, stacks tell the same.
+ * The number of a group whose charged time is told of, as far as that can be; else NEST_NONE:
+ * no stay is of it, or the tree has not had room for most of what it was charged.
  */
-bool nest_find(const struct tree *t, const struct model_share *a, const struct model_share *b,
-	       struct nest *out);
+u32 nest_group(const struct nest *n, const char *group, u64 charged_ns);
+/* What of charged_ns, the time of group `in`, lay inside of stays of group `of`. A stay that is
+ * of both counts as inside for either. */
+u64 nest_inside(const struct nest *n, u32 in, u64 charged_ns, u32 of);
 
 #endif

@@ -184,7 +184,9 @@ void trees_process(struct trees *t, u32 pid)
 /* Names are the model's own: the same text is the same pointer. */
 static bool alike(const struct tree_node *a, const struct tree_node *b)
 {
-	return a->name == b->name && a->type == b->type && a->peer == b->peer;
+	return a->name == b->name && a->type == b->type && a->peer == b->peer &&
+	       a->group_count == b->group_count &&
+	       !memcmp(a->groups, b->groups, a->group_count * sizeof(*a->groups));
 }
 
 static void node_absorb(struct tree *t, struct tree_node *to, struct tree_node *from);
@@ -240,6 +242,9 @@ static struct tree_node *node_new(struct tree *t, const struct model_span *s)
 		.discarded = s->fate != SPAN_KEPT,
 	};
 	n->longest_ns = n->total_ns;
+	n->group_count = (u32)min_u64(s->group_count, TREE_GROUPS);
+	if (n->group_count)
+		memcpy(n->groups, s->groups, n->group_count * sizeof(*n->groups));
 	return n;
 }
 

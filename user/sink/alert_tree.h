@@ -16,9 +16,12 @@
 #define TREE_NODES 512 /* of one event */
 #define TREE_SIBLINGS 64 /* that are compared when one more comes */
 #define TREE_CPUS 16
+#define TREE_GROUPS (VMSPAN_GROUPS_MAX + 1) /* of one compartment, its own one included */
 
 struct tree_node {
 	const char *name, *group; /* borrowed from the model */
+	const char *groups[TREE_GROUPS]; /* all of its compartment, the same; group is the first */
+	u32 group_count;
 	u64 peer; /* of a blocking call: the process waited for, or 0 */
 	u64 total_ns; /* everything inside included */
 	u64 longest_ns; /* of its stays */
