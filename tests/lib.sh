@@ -23,7 +23,7 @@ declare -A lib_inputs=() # of programs that are sent lines: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
 export XDG_CONFIG_HOME=$T/config LC_ALL=C.UTF-8 TZ=UTC
-unset COLUMNS LINES NO_COLOR VMSPAN_WAIT
+unset LANGUAGE COLUMNS LINES NO_COLOR VMSPAN_WAIT
 umask 022
 # What is started ends with the script, however that ends.
 lib_with_us=(setpriv --pdeathsig KILL --)
@@ -221,6 +221,7 @@ start_host_first() { # ARGUMENT...
 lib_unmount() {
 	local at
 	while read -r _ at _; do
+		at=$(printf '%b' "${at//\\/\\0}") # a blank is \040 there
 		[[ $at != "$T"/* ]] || umount "$at" || umount -l "$at"
 	done < <(tac /proc/self/mounts)
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 # What tests have come to: for tests/run and tools/test, which source it. Results
-# are a folder, named by VMSPAN_RESULTS, whose file "lines" has one line for each
+# are a folder of one run, made by results_begin, whose file "lines" has one line for each
 # program or script that ran, its fields separated by tabs:
 #   FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
 # FOLDER is the build's; LOG may be empty, REASON is that of the first failure.
@@ -11,12 +11,14 @@
 AGAIN_SECONDS=${VMSPAN_AGAIN_SECONDS:-600}
 AGAIN_TRIES=2
 
-results_begin() { # FOLDER
-	rm -rf "$1"
-	mkdir -p "$1" || return 1
-	: >"$1/lines"
-	: >"$1/flaky"
-	cp /proc/stat "$1/stat"
+# Makes a folder and prints its name. Not in /tmp: root may not append to a user's file there.
+results_begin() { # PARENT
+	local to
+	mkdir -p "$1" && to=$(mktemp -d "$1/results.XXXXXX") || return 1
+	: >"$to/lines"
+	: >"$to/flaky"
+	cp /proc/stat "$to/stat"
+	echo "$to"
 }
 
 results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
@@ -24,8 +26,9 @@ results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
 	shift
 	(
 		IFS=$'\t'
-		# A tab or a line's end would be read as a field's or the line's.
-		printf '%s\n' "${*//[$'\n\r']/ }"
+		# A tab or a line's end would be read as a field's or the line's, and a terminal
+		# acts upon others.
+		printf '%s\n' "${*//[[:cntrl:]]/ }"
 	) >>"$to"
 }
 
@@ -60,15 +63,22 @@ results_once() { # RESULTS
 		;;
 	esac
 	rm -rf "$1"
-	results_begin "$1"
+	mkdir "$1"
+	: >"$1/lines"
 	"${as_root[@]}" env B="$r_folder" VMSPAN_RESULTS="$1" tests/run "$r_name" >"$1/out" 2>&1 </dev/null
 	[ ${#as_root[@]} = 0 ] || sudo chown -R "$(id -u):$(id -g)" "$r_folder" "$1"
 	[ "$(wc -l <"$1/lines")" = 1 ]
 }
 
+# What passes when it is run again has passed as many cases as before, and skipped no more of
+# them: else what failed has not been tried.
+results_passes() { # PASSED SKIPPED: of the first run
+	[ "$r_failed" = 0 ] && [ "$r_passed" -ge "$1" ] && [ "$r_skipped" -le "$2" ]
+}
+
 # Runs what failed again, each alone, up to twice, and writes down what became of it.
 results_again() { # RESULTS
-	local new=$1/lines.new try line first began=$SECONDS title
+	local new=$1/lines.new try line first passed skipped began=$SECONDS title
 	: >"$new"
 	while IFS= read -r line <&3; do
 		results_parse "$line"
@@ -77,7 +87,7 @@ results_again() { # RESULTS
 			printf '%s\n' "$line" >>"$new"
 			continue
 		fi
-		first=$r_reason
+		first=$r_reason passed=$r_passed skipped=$r_skipped
 		title=$(results_title)
 		for ((try = 1; try <= AGAIN_TRIES; try++)); do
 			if [ $((SECONDS - began)) -ge "$AGAIN_SECONDS" ]; then
@@ -90,14 +100,25 @@ results_again() { # RESULTS
 				line=$(cat "$1/once/lines")
 				results_parse "$line"
 			fi
-			[ "$r_failed" != 0 ] || break
+			! results_passes "$passed" "$skipped" || break
 		done
+		if [ "$r_failed" = 0 ] && ! results_passes "$passed" "$skipped"; then
+			results_add "$1/once" "$r_folder" "$r_name" "$r_passed" 1 "$r_skipped" "$r_seconds" "$r_log" \
+				"when run again it passed fewer cases, or skipped some; before: $first"
+			line=$(tail -n 1 "$1/once/lines")
+			results_parse "$line"
+		fi
 		if [ "$r_failed" = 0 ]; then
 			printf 'flaky %s: %s - log of the failure: %s\n' "$title" "$first" "$r_log.$try" >>"$1/flaky"
 		fi
 		printf '%s\n' "$line" >>"$new"
 	done 3<"$1/lines"
 	mv "$new" "$1/lines"
+}
+
+# What a test has printed may hold anything: without what a terminal would act upon.
+results_plain() {
+	LC_ALL=C tr -d '\000-\010\013-\037\177'
 }
 
 # The machine between a copy of /proc/stat and now, in a line.
@@ -136,7 +157,7 @@ results_summary() { # RESULTS SECONDS
 		printf '\n== failed: %s\n' "$(results_title)"
 		echo "not ok $r_name: $r_reason"
 		[ "$r_failed" = 1 ] || echo "and $((r_failed - 1)) more"
-		[ ! -e "$r_log" ] || tail -n 15 "$r_log" | cut -c1-400 | sed 's/^/   | /'
+		[ ! -e "$r_log" ] || tail -n 15 "$r_log" | results_plain | cut -c1-400 | sed 's/^/   | /'
 		[ -z "$r_log" ] || echo "log: $r_log"
 	done 3<"$1/lines"
 	printf '\n'

@@ -18,7 +18,7 @@ script() { # NAME: its body is read
 run() { # STATUS NAME...: in the tree; $T/run
 	local want=$1 rc=0
 	shift
-	(cd "$tree" && env -u VMSPAN_RESULTS B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
+	(cd "$tree" && env -u VMSPAN_RESULTS VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
 	eq "tests/run $*: status" $rc "$want"
 }
 said() { # NAME REGEX
@@ -98,16 +98,84 @@ CPUs
 seconds
 2 passed, 2 failed, 1 skipped"
 
+# What a repeat must not hide.
+script skips <<'END'
+if [ -e ran ]; then
+	echo "skip one - not today"
+	echo "ok two"
+else
+	echo "not ok one - it is broken"
+	echo "ok two"
+fi
+touch ran
+END
+script fewer <<'END'
+echo "ok one"
+[ -e ran ] || { echo "ok two"; echo "not ok three - it is broken"; }
+touch ran
+END
+for name in skips fewer; do
+	rm -f "$tree/ran"
+	run 1 golden/$name.sh
+	said "run again, it passes by doing less: $name" \
+		"^not ok golden/$name.sh: when run again it passed fewer cases, or skipped some; before: .* - it is broken\$"
+done
+script last <<'END'
+printf 'ok one\nnot ok two - at the end of the file'
+END
+run 1 golden/last.sh
+said "the last line counts, if it has no end" '^not ok golden/last.sh: two - at the end of the file$'
+script odd <<'END'
+printf 'not ok a\tb\033[31m - c\td\n'
+END
+run 1 golden/odd.sh
+said "a tab in a reason is a blank" '^not ok golden/odd.sh: a b.* - c d$'
+eq "nothing that a terminal acts upon comes out" "$(grep -c $'\033' "$T/run")" 0
+script killed <<'END'
+echo "ok one"
+kill -s KILL $$
+END
+run 1 golden/killed.sh
+said "a script that is killed is told as that" '^not ok golden/killed.sh: ended by signal 9$'
+script interrupted <<'END'
+trap 'echo "ok interrupted"; exit 0' INT
+kill -s INT $$
+exit 1
+END
+run 0 golden/interrupted.sh
+script leaves <<'END'
+tail -f /dev/null &
+echo $! >left
+echo "ok one"
+END
+run 0 golden/leaves.sh
+check "what a script leaves ends with it" test ! -e "/proc/$(cat "$tree/left")/fd/0"
+run 2 golden/broken.sh nosuch/x.sh
+eq "a suite that is not there is told before anything runs" "$(cat "$T/run")" "tests/run: no such suite: nosuch/x.sh"
+
 run 1 golden/silent.sh
 said "a script without results has failed" '^not ok golden/silent.sh: printed no result$'
 run 1 golden/status.sh
 said "so has one that ends with a status" '^not ok golden/status.sh: exit status 3$'
 TEST_TIMEOUT=1 run 1 golden/hangs.sh
 said "and one that does not end" '^not ok golden/hangs.sh: did not end in 1 s$'
-VMSPAN_AGAIN_SECONDS=0 run 1 golden/broken.sh
+again=0 run 1 golden/broken.sh
 said "repeats have a time in which they may begin" '^not run again: golden/broken.sh: the time for that is over$'
 run 1 golden/none.sh
 said "a test that is not there has failed" '^not ok golden/none.sh: no such test$'
+
+# Another run at the same time.
+script other <<'END'
+env -u VMSPAN_RESULTS B=build tests/run golden/sound.sh >other.out
+echo "not ok one - it is broken"
+END
+run 1 golden/other.sh
+eq "another run has results of its own" "$(tail -n 1 "$T/run"; tail -n 1 "$tree/other.out")" \
+	"0 passed, 1 failed, 0 skipped
+1 passed, 0 failed, 1 skipped"
+eq "and none are left" "$(find "$tree/build/log" -name 'results*')" ""
+(cd "$tree" && VMSPAN_RESULTS=$T/none B=build tests/run golden/sound.sh) >"$T/run" 2>&1
+eq "results that are none: status" $? 2
 
 # As tools/test has it: several runs, one summary.
 mkdir "$T/results"
