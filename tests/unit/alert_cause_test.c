@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whose doing a long event was: by what ran inside of what. */
+#include "alert_rig.h"
+
+/* A group besides those of the rig: an add-on around another. */
+enum {
+	SPELL = MAIL + 1,
+	IN_SPELL = IN_MAIL + 1,
+};
+
+struct two {
+	struct rig r;
+	struct heard spell, tracker;
+};
+
+static void two_open(struct two *t, const struct alert_config *config)
+{
+	const u32 spell[] = { SPELL };
+
+	*t = (struct two){ 0 };
+	rig_open(&t->r, config);
+	sim_define(t->r.m, SIM_PID, VMSPAN_DEF_GROUP, SPELL, VMSPAN_ADDON, "spell", NULL, 0);
+	sim_define(t->r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, IN_SPELL, 0, "spell", spell, 1);
+	listen(&t->r, &t->spell, "s", "addon:spell");
+	listen(&t->r, &t->tracker, "t", "addon:tracker");
+	sim_event(t->r.s, 1000 * MS);
+}
+
+/* A stay of comp from `at` to `end` ms, in what is open. */
+static void stay(struct two *t, u64 at, u64 end, u32 comp)
+{
+	sim_enter(t->r.s, at * MS, comp, VMSPAN_SPAN);
+	sim_leave(t->r.s, end * MS);
+}
+
+static void two_close(struct two *t, u64 end)
+{
+	sim_event_end(t->r.s, end * MS);
+	assert_int_equal(feed(&t->r), 0);
+	assert_int_equal(alerts_flush(t->r.a), 0);
+	assert_int_equal(t->spell.alerts, 1);
+	assert_int_equal(t->tracker.alerts, 1);
+	rig_close(&t->r);
+}
+
+/* Rule: of a group's time, what another had inside of it counts, not what both had in all.
+ * Seen of the demo host: tracker was charged more than what it ran in. */
+static void who_ran_beside_it_too_is_its_cause_for_what_ran_inside(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	stay(&t, 1001, 1139, IN_TRACKER);
+	sim_leave(t.r.s, 1140 * MS);
+	stay(&t, 1140, 1147, IN_TRACKER);
+	sim_leave(t.r.s, 1150 * MS);
+	two_close(&t, 1150);
+	assert_int_equal(t.tracker.last_total, 145 * MS);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+	assert_int_equal(t.spell.last_total, 140 * MS);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_string_equal(t.spell.inner, "addon:tracker");
+}
+
+/* Rule: who ran beside a group, and for less, explains nothing of it. */
+static void who_ran_beside_it_is_not_its_cause(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	stay(&t, 1000, 1100, IN_SPELL);
+	stay(&t, 1100, 1175, IN_TRACKER);
+	sim_leave(t.r.s, 1175 * MS);
+	two_close(&t, 1175);
+	assert_int_equal(t.spell.cause, CAUSE_OWN);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: of two that call each other the one that had more inside the other is inside. */
+static void of_groups_that_call_each_other_one_is_the_cause(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	sim_enter(t.r.s, 1002 * MS, IN_TRACKER, VMSPAN_SPAN);
+	stay(&t, 1004, 1020, IN_SPELL);
+	sim_leave(t.r.s, 1100 * MS);
+	sim_leave(t.r.s, 1101 * MS);
+	two_close(&t, 1101);
+	assert_int_equal(t.spell.last_total, 101 * MS);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_int_equal(t.tracker.last_total, 98 * MS);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: a stay is of all groups of its compartment. mail had more than spell, in a compartment
+ * that names it second, but beside it; tracker ran in spell, in one that names it second. */
+static void groups_that_are_not_the_first_of_their_compartment_are_told_of(void **state)
+{
+	const u32 mail[] = { SHOP, MAIL }, tracker[] = { SHOP, TRACKER };
+	struct heard shop = { 0 };
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	listen(&t.r, &shop, "p", "page:mail");
+	sim_define(t.r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 100, 0, "mail", mail, 2);
+	sim_define(t.r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 101, 0, "tracker", tracker, 2);
+	stay(&t, 1000, 1100, 100);
+	sim_enter(t.r.s, 1100 * MS, IN_SPELL, VMSPAN_SPAN);
+	stay(&t, 1101, 1175, 101);
+	sim_leave(t.r.s, 1190 * MS);
+	two_close(&t, 1190);
+	assert_int_equal(shop.last_total, 100 * MS);
+	assert_int_equal(shop.cause, CAUSE_OWN);
+	assert_int_equal(t.spell.last_total, 90 * MS);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_string_equal(t.spell.inner, "addon:tracker");
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: of groups that are all of one stay, the container is not the cause. */
+static void of_groups_of_one_stay_the_add_on_is_the_cause(void **state)
+{
+	const u32 both[] = { SHOP, TRACKER, SPELL };
+	struct heard shop = { 0 };
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	listen(&t.r, &shop, "p", "page:shop");
+	sim_define(t.r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 100, 0, "all", both, 3);
+	stay(&t, 1000, 1100, 100);
+	two_close(&t, 1100);
+	assert_int_equal(shop.cause, CAUSE_INNER);
+	assert_int_equal(t.spell.cause, CAUSE_OWN);
+	assert_int_equal(t.tracker.cause, CAUSE_OWN);
+}
+
+/* Rule: of two that explain a group, one that has an alert of its own is named: B, which has
+ * none, had 10 ms, and A the rest. */
+static void who_is_told_of_is_named_first(void **state)
+{
+	struct heard top = { 0 };
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	listen(&t.r, &top, "t", "top:*");
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	sim_enter(t.r.s, 1040 * MS, IN_TRACKER, VMSPAN_SPAN);
+	stay(&t, 1050, 1090, IN_SPELL);
+	sim_leave(t.r.s, 1090 * MS);
+	sim_leave(t.r.s, 1090 * MS);
+	sim_event_end(t.r.s, 1090 * MS);
+	assert_int_equal(feed(&t.r), 0);
+	assert_int_equal(alerts_flush(t.r.a), 0);
+	assert_int_equal(t.tracker.alerts, 0);
+	assert_int_equal(t.spell.last_total, 90 * MS);
+	assert_int_equal(top.cause, CAUSE_INNER);
+	assert_string_equal(top.inner, "addon:spell");
+	rig_close(&t.r);
+}
+
+/* Takes up all room of the event's tree: stays of the page that take no time. */
+static void fill_tree(struct two *t, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < TREE_NODES; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "x%u", i);
+		sim_define(t->r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 100 + i, 0, name,
+			   (const u32[]){ SHOP }, 1);
+		stay(t, at, at, 100 + i);
+		assert_int_equal(feed(&t->r), 0);
+	}
+}
+
+/* Rule: somebody is told of. By the tree tracker is in spell; it has no room for mail, and by
+ * totals alone that is in tracker, and spell in mail. */
+static void groups_in_a_circle_leave_one_that_is_told_of(void **state)
+{
+	struct heard mail = { 0 };
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	listen(&t.r, &mail, "p", "page:mail");
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	stay(&t, 1001, 1139, IN_TRACKER);
+	sim_leave(t.r.s, 1140 * MS);
+	stay(&t, 1140, 1147, IN_TRACKER);
+	fill_tree(&t, 1147);
+	stay(&t, 1147, 1289, IN_MAIL);
+	two_close(&t, 1289);
+	assert_int_equal(t.spell.last_total, 140 * MS);
+	assert_int_equal(mail.last_total, 142 * MS);
+	assert_int_equal(t.tracker.last_total, 145 * MS);
+	assert_true(t.spell.cause == CAUSE_OWN || t.tracker.cause == CAUSE_OWN ||
+		    mail.cause == CAUSE_OWN);
+}
+
+/* Rule: without the tree, totals decide. Of its 512 nodes none is left for tracker here. */
+static void without_its_tree_the_shorter_one_is_inside(void **state)
+{
+	struct two t;
+
+	(void)state;
+	two_open(&t, NULL);
+	sim_enter(t.r.s, 1000 * MS, IN_SPELL, VMSPAN_SPAN);
+	fill_tree(&t, 1000);
+	stay(&t, 1001, 1100, IN_TRACKER);
+	sim_leave(t.r.s, 1101 * MS);
+	two_close(&t, 1101);
+	assert_int_equal(t.spell.cause, CAUSE_INNER);
+	assert_string_equal(t.spell.inner, "addon:tracker");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_ran_beside_it_too_is_its_cause_for_what_ran_inside),
+		cmocka_unit_test(who_ran_beside_it_is_not_its_cause),
+		cmocka_unit_test(of_groups_that_call_each_other_one_is_the_cause),
+		cmocka_unit_test(groups_that_are_not_the_first_of_their_compartment_are_told_of),
+		cmocka_unit_test(of_groups_of_one_stay_the_add_on_is_the_cause),
+		cmocka_unit_test(who_is_told_of_is_named_first),
+		cmocka_unit_test(groups_in_a_circle_leave_one_that_is_told_of),
+		cmocka_unit_test(without_its_tree_the_shorter_one_is_inside),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
