@@ -172,7 +172,7 @@ test: all unit golden lib
 test-live: all vm
 	tests/run live
 
-# watch for long, with processes that come and go: root, about a minute.
+# watch for long, with processes that come and go: root, two minutes.
 soak: all vm
 	tests/soak
 

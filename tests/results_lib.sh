@@ -53,7 +53,8 @@ results_title() {
 	fi
 }
 
-# Runs one program or script again, alone, by tests/run itself; its line to FILE.
+# Runs one program or script again, alone, by tests/run itself, with results of its own.
+# Fails if that did not come to one line.
 results_once() { # RESULTS
 	local as_root=()
 	case $r_name in
