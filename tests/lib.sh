@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Helpers of the scripts in tests/golden and tests/live. A script sources this
-# first, prints one result line a case through ok, not_ok and skip, and ends;
-# its exit status, the end of what it has started and its temporary folder are
-# taken care of here. Nothing waits for time to pass: only for lines, for ends
-# of processes, and all of it below a limit that fails.
+# Helpers of the scripts in tests/golden, live, stock and viewers. A script sources
+# this first, prints one result line a case through ok, not_ok and skip, and ends
+# behind its last line, or with skip_rest; its exit status, the end of what it has
+# started and its temporary folder are taken care of here. Nothing waits for time to
+# pass: only for lines, for ends of processes, and all of it below a limit that fails.
 
 [ -z "${lib_failed-}" ] || return 0 # by way of another helper
 set -u
@@ -15,15 +15,16 @@ VMSPAN=$B/vmspan
 HOST=$B/demohost
 T=$(mktemp -d) || exit 1
 # Seconds a single wait may last: a busy machine may take them, what hangs ends there.
-LIMIT=${LIMIT:-120}
+LIMIT=${VMSPAN_TEST_LIMIT:-120}
 lib_failed=0
+lib_rest='' # the rest is skipped
 lib_pids=() # PID:STARTTIME of what is to end with the script
 lib_endings=() # functions to be called at its end
 declare -A lib_inputs=() # of programs that are sent lines: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
 export XDG_CONFIG_HOME=$T/config LC_ALL=C.UTF-8 TZ=UTC
-unset LANGUAGE COLUMNS LINES NO_COLOR VMSPAN_WAIT
+unset LANGUAGE COLUMNS LINES NO_COLOR POSIXLY_CORRECT VMSPAN_WAIT
 umask 022
 # What is started ends with the script, however that ends.
 lib_with_us=(setpriv --pdeathsig KILL --)
@@ -44,6 +45,12 @@ skip() { # NAME WHY...
 	local name=$1
 	shift
 	echo "skip $name - $*"
+}
+
+skip_rest() { # NAME WHY...: what follows in the script needs the same
+	skip "$@"
+	lib_rest=1
+	exit 0
 }
 
 check() { # NAME COMMAND...: the command succeeds
@@ -91,6 +98,14 @@ same() { # NAME FILE EXPECTED-FILE
 	else
 		not_ok "$1" "$2 differs from $3"
 		sed 's/^/  | /' "$T/diff"
+	fi
+}
+
+empty() { # NAME FILE: it is there, and nothing is in it
+	if [ -e "$2" ] && [ ! -s "$2" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "$(head -c 500 "$2" 2>&1)"
 	fi
 }
 
@@ -149,11 +164,19 @@ send() { # NAME [LINE]
 	echo "${2:-go}" >&"${lib_inputs[$1]}"
 }
 
+# Seconds since the machine began: nobody sets that clock.
+uptime_s() {
+	local up
+	read -r up _ </proc/uptime
+	echo "${up%.*}"
+}
+
 # Tries a command that asks for a fact, until it succeeds.
 until_true() { # COMMAND...
-	local end=$((SECONDS + LIMIT))
+	local end
+	end=$(($(uptime_s) + LIMIT))
 	until "$@"; do
-		[ $SECONDS -lt $end ] || return 1
+		[ "$(uptime_s)" -lt $end ] || return 1
 	done
 }
 
@@ -204,7 +227,13 @@ ONE_CPU=(taskset -c "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/
 # Starts the demo host and waits until it is ready; host_pid.
 start_host() { # ARGUMENT...
 	start host "$HOST" "$@"
-	wait_line host '^ready ' >/dev/null
+	lib_host_ready "$@"
+}
+
+lib_host_ready() { # ARGUMENT...
+	wait_line host '^ready ' >/dev/null && return
+	not_ok "demohost $*" "is not ready: the rest is not tried"
+	exit 1
 }
 
 # The same, for tests of which group holds its turns: on one CPU, and as a real-time
@@ -214,7 +243,7 @@ start_host_first() { # ARGUMENT...
 	local first=()
 	! chrt --fifo 1 true 2>/dev/null || first=(chrt --fifo 1)
 	start host "${ONE_CPU[@]}" ${first+"${first[@]}"} "$HOST" "$@"
-	wait_line host '^ready ' >/dev/null
+	lib_host_ready "$@"
 }
 
 # Nothing may stay mounted in a folder that is removed.
@@ -226,8 +255,9 @@ lib_unmount() {
 	done < <(tac /proc/self/mounts)
 }
 
-lib_end() {
-	local rc=$? job
+# A script that ends by itself says so: one that leaves early with status 0 does not.
+lib_end() { # STATUS LAST-COMMAND
+	local rc=$1 last=$2 job
 	for job in ${lib_endings+"${lib_endings[@]}"}; do
 		"$job"
 	done
@@ -242,7 +272,8 @@ lib_end() {
 	lib_unmount
 	rm -rf "$T"
 	[ "$rc" = 0 ] && [ "$lib_failed" -gt 0 ] && rc=1
+	[[ -z $lib_rest && $last == exit* ]] || echo "done"
 	exit "$rc"
 }
-trap lib_end EXIT
+trap 'lib_end "$?" "$BASH_COMMAND"' EXIT
 trap 'exit 130' INT TERM

@@ -21,6 +21,59 @@ results_begin() { # PARENT
 	echo "$to"
 }
 
+# One run at a time writes into a log folder. The locks are those of this shell:
+# results_unlock gives them up in what it starts.
+results_locks=()
+results_lock() { # FOLDER
+	local fd
+	exec {fd}>"$1/lock" || return 1
+	if ! flock -n "$fd"; then
+		echo "another run of tests writes into $1: wait for it, or choose another build folder by B=FOLDER" >&2
+		return 1
+	fi
+	results_locks+=("$fd")
+}
+results_unlock() {
+	local fd
+	for fd in ${results_locks+"${results_locks[@]}"} $results_turn; do
+		exec {fd}>&-
+	done
+}
+
+# A turn of what only one test of the machine may do at a time.
+results_turn=''
+results_lock_wait() { # FILE
+	exec {results_turn}>"$1" || exit 1
+	flock -n "$results_turn" || {
+		echo "waiting for another test: $1"
+		flock "$results_turn"
+	}
+}
+results_unlock_wait() {
+	exec {results_turn}>&-
+	results_turn=''
+}
+
+# Runs a function of this shell; what it prints is not mixed with another's.
+results_print() { # RESULTS FUNCTION...
+	local fd
+	exec {fd}>"$1/print"
+	flock "$fd"
+	shift
+	"$@"
+	exec {fd}>&-
+}
+
+# Skips that may be are in tests/skips, a line each: TEST and a pattern of "NAME - WHY".
+results_may_skip() { # TEST "NAME - WHY"
+	local test pattern
+	while read -r test pattern; do
+		# shellcheck disable=SC2053 # patterns
+		[[ $test != '#'* && $1 == $test && $2 == $pattern ]] && return 0
+	done <tests/skips
+	return 1
+}
+
 results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
 	local to=$1/lines
 	shift
@@ -71,24 +124,36 @@ results_once() { # RESULTS
 	[ "$(wc -l <"$1/lines")" = 1 ]
 }
 
-# What passes when it is run again has passed as many cases as before, and skipped no more of
-# them: else what failed has not been tried.
-results_passes() { # PASSED SKIPPED: of the first run
-	[ "$r_failed" = 0 ] && [ "$r_passed" -ge "$1" ] && [ "$r_skipped" -le "$2" ]
+# What passes when it is run again has tried what failed: each case that failed is ok now, or,
+# where a line of failure has no such line, more cases passed than before. It skipped no more.
+# A failure of the whole (its status, what it left behind) has no line.
+results_passes() { # PASSED SKIPPED LOG: of the first run
+	local line ok
+	[ "$r_failed" = 0 ] && [ "$r_skipped" -le "$2" ] || return 1
+	[ "$r_passed" -gt "$1" ] && return 0
+	while IFS= read -r line; do
+		while IFS= read -r ok; do
+			[ "$line" != "$ok" ] && [[ $line != "$ok - "* ]] || continue 2
+		done < <(LC_ALL=C sed -n 's/^ok //p' "$r_log")
+		return 1
+	done < <(LC_ALL=C sed -n 's/^not ok //p' "$3")
+	[ "$r_passed" = "$1" ] || LC_ALL=C grep -q '^not ok ' "$3"
 }
 
 # Runs what failed again, each alone, up to twice, and writes down what became of it.
 results_again() { # RESULTS
-	local new=$1/lines.new try line first passed skipped began=$SECONDS title
+	local new=$1/lines.new try line first first_log passed skipped began=$SECONDS title
 	: >"$new"
 	while IFS= read -r line <&3; do
 		results_parse "$line"
-		# A build is no test, nor a run that did not come to its end.
-		if [ "$r_failed" = 0 ] || [[ ! $r_name =~ ^(check|[a-z]+/[^\ ]+)$ ]]; then
+		# A build is no test, nor a run that did not come to its end; and no machine
+		# makes a program fall over its own memory.
+		if [ "$r_failed" = 0 ] || [[ ! $r_name =~ ^(check|[a-z]+/[^\ ]+)$ ]] ||
+			[[ $r_reason =~ ^ended\ by\ signal\ (4|6|7|8|11)$ ]]; then
 			printf '%s\n' "$line" >>"$new"
 			continue
 		fi
-		first=$r_reason passed=$r_passed skipped=$r_skipped
+		first=$r_reason passed=$r_passed skipped=$r_skipped first_log=$r_log.1
 		title=$(results_title)
 		for ((try = 1; try <= AGAIN_TRIES; try++)); do
 			if [ $((SECONDS - began)) -ge "$AGAIN_SECONDS" ]; then
@@ -101,11 +166,11 @@ results_again() { # RESULTS
 				line=$(cat "$1/once/lines")
 				results_parse "$line"
 			fi
-			! results_passes "$passed" "$skipped" || break
+			! results_passes "$passed" "$skipped" "$first_log" || break
 		done
-		if [ "$r_failed" = 0 ] && ! results_passes "$passed" "$skipped"; then
+		if [ "$r_failed" = 0 ] && ! results_passes "$passed" "$skipped" "$first_log"; then
 			results_add "$1/once" "$r_folder" "$r_name" "$r_passed" 1 "$r_skipped" "$r_seconds" "$r_log" \
-				"when run again it passed fewer cases, or skipped some; before: $first"
+				"run again it did not try what had failed; before: $first"
 			line=$(tail -n 1 "$1/once/lines")
 			results_parse "$line"
 		fi

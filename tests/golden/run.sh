@@ -7,18 +7,20 @@
 
 tree=$T/tree
 mkdir -p "$tree/tests/golden"
-cp tests/run tests/results_lib.sh "$tree/tests/"
+cp tests/run tests/{results,left}_lib.sh "$tree/tests/"
 
 script() { # NAME: its body is read
 	{
 		echo '#!/usr/bin/env bash'
 		cat
+		echo 'echo done'
 	} >"$tree/tests/golden/$1.sh"
 }
+with=() # variables for the run
 run() { # STATUS NAME...: in the tree; $T/run
 	local want=$1 rc=0
 	shift
-	(cd "$tree" && env -u VMSPAN_RESULTS VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
+	(cd "$tree" && env -u VMSPAN_RESULTS -u VMSPAN_TEST_SKIPS "${with[@]}" VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
 	eq "tests/run $*: status" $rc "$want"
 }
 said() { # NAME REGEX
@@ -70,7 +72,7 @@ for at in 2 3; do
 	said "and listed as flaky, with the first reason" '^flaky golden/flaky.sh: first - in run 1 - '
 	eq "each failure's log is kept" "$(cat "$tree"/build/log/golden-flaky.sh.log.*)" \
 		"$(for ((i = 1; i < at; i++)); do echo "not ok first - in run $i"; done)"
-	eq "and the last one's" "$(cat "$tree/build/log/golden-flaky.sh.log")" "ok first"
+	eq "and the last one's" "$(head -n 1 "$tree/build/log/golden-flaky.sh.log")" "ok first"
 	rm -r "$tree"/build/log
 done
 
@@ -114,14 +116,20 @@ echo "ok one"
 [ -e ran ] || { echo "ok two"; echo "not ok three - it is broken"; }
 touch ran
 END
-for name in skips fewer; do
+script other_cases <<'END'
+echo "ok one"
+[ -e ran ] && echo "ok two" || { echo "not ok three - it is broken"; echo "ok two"; }
+touch ran
+END
+for name in skips fewer other_cases; do
 	rm -f "$tree/ran"
 	run 1 golden/$name.sh
 	said "run again, it passes by doing less: $name" \
-		"^not ok golden/$name.sh: when run again it passed fewer cases, or skipped some; before: .* - it is broken\$"
+		"^not ok golden/$name.sh: run again it did not try what had failed; before: .* - it is broken\$"
 done
 script last <<'END'
 printf 'ok one\nnot ok two - at the end of the file'
+exit 1
 END
 run 1 golden/last.sh
 said "the last line counts, if it has no end" '^not ok golden/last.sh: two - at the end of the file$'
@@ -137,19 +145,114 @@ kill -s KILL $$
 END
 run 1 golden/killed.sh
 said "a script that is killed is told as that" '^not ok golden/killed.sh: ended by signal 9$'
+script crashes <<'END'
+echo "ok one"
+[ -e ran ] || { touch ran; kill -s SEGV $$; }
+END
+rm -f "$tree/ran"
+run 1 golden/crashes.sh
+said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
 script interrupted <<'END'
-trap 'echo "ok interrupted"; exit 0' INT
+trap 'echo "ok interrupted"; echo done; exit 0' INT
 kill -s INT $$
 exit 1
 END
 run 0 golden/interrupted.sh
-script leaves <<'END'
+
+# What a script leaves behind is named and ended, and has failed; unless it went by itself.
+leaves() { # NAME WHAT-IS-SAID: its body is read
+	script "$1"
+	run 1 "golden/$1.sh"
+	said "left behind: $1" "^not ok golden/$1.sh: left behind: $2\$"
+	rm -rf "$tree/pid"
+}
+leaves process 'process [0-9]+: tail -f /dev/null ' <<'END'
 tail -f /dev/null &
-echo $! >left
+echo $! >pid
 echo "ok one"
 END
-run 0 golden/leaves.sh
-check "what a script leaves ends with it" test ! -e "/proc/$(cat "$tree/left")/fd/0"
+leaves session 'process [0-9]+: tail -f /dev/null ' <<'END'
+setsid tail -f /dev/null &
+echo $! >pid
+echo "ok one"
+END
+leaves no_environment 'process [0-9]+: tail -f /dev/null ' <<'END'
+(cd "$TMPDIR" && exec env -i setsid tail -f /dev/null) &
+echo $! >pid
+echo "ok one"
+END
+leaves file 'file: .*/one/two' <<'END'
+mkdir "$TMPDIR/one"
+: >"$TMPDIR/one/two"
+echo "ok one"
+END
+script process <<'END'
+tail -f /dev/null &
+echo $! >pid
+echo "ok one"
+END
+run 1 golden/process.sh
+check "what was left is ended" test ! -e "/proc/$(cat "$tree/pid")/fd/0"
+script goes <<'END'
+(tail -s 0.01 -f --pid=$$ /dev/null; echo >>gone) &
+echo "ok one"
+END
+run 0 golden/goes.sh
+check "what ends by itself is waited for" test -s "$tree/gone"
+script fails_and_leaves <<'END'
+tail -f /dev/null &
+echo "not ok one - it is broken"
+exit 1
+END
+run 1 golden/fails_and_leaves.sh
+said "after a failure it is not a failure more, and is in the log" '^# left behind: process [0-9]+: tail -f /dev/null '
+eq "counted once" "$(tail -n 1 "$T/run")" "0 passed, 1 failed, 0 skipped"
+
+# A script that does not come to its last line has failed.
+cat >"$tree/tests/golden/early.sh" <<'END'
+echo "ok one"
+exit 0
+END
+run 1 golden/early.sh
+said "status 0 before the last line" '^not ok golden/early.sh: did not come to its last line$'
+cp tests/lib.sh "$tree/tests/"
+for body in 'ok one; exit 0' 'ok one; if true; then exit; fi' 'ok one; exec true'; do
+	printf '. tests/lib.sh\n%s\nok two\n' "$body" >"$tree/tests/golden/early.sh"
+	run 1 golden/early.sh
+	said "with the helpers: $body" '^not ok golden/early.sh: did not come to its last line$'
+done
+for body in 'ok one' 'ok one; (exit 0); false || true' 'skip_rest one "it is not there"; not_ok two "not skipped"'; do
+	printf '. tests/lib.sh\n%s\n' "$body" >"$tree/tests/golden/early.sh"
+	run 0 golden/early.sh
+done
+
+# What a unit test has planned.
+mkdir -p "$tree/tests/unit" "$tree/build/tests"
+: >"$tree/tests/unit/planned_test.c"
+planned() { # STATUS LINE...: what the program prints
+	local status=$1
+	shift
+	printf '#!/bin/sh\nprintf %%s\\\\n%s\n' "$(printf " '%s'" "$@")" >"$tree/build/tests/planned_test"
+	chmod +x "$tree/build/tests/planned_test"
+	run "$status" unit/planned_test
+}
+planned 0 1..2 'ok 1 - one' 'ok 2 - two'
+planned 1 1..3 'ok 1 - one' 'ok 2 - two'
+said "fewer results than planned" '^not ok unit/planned_test: 2 results of 3 that were planned$'
+planned 1 'ok 1 - one'
+said "no plan" '^not ok unit/planned_test: has no plan$'
+
+# Skips that are not listed.
+printf '# what may be\ngolden/sound.sh two - it is not*\n' >"$tree/tests/skips"
+with=(VMSPAN_TEST_SKIPS=listed)
+run 0 golden/sound.sh
+printf 'golden/sound.sh one - it is not*\ngolden/other.sh two - *\n' >"$tree/tests/skips"
+run 1 golden/sound.sh
+said "a skip that is not on the list" \
+	'^not ok golden/sound.sh: skipped, which tests/skips does not allow: two - it is not there$'
+with=()
+run 0 golden/sound.sh
+
 run 2 golden/broken.sh nosuch/x.sh
 eq "a suite that is not there is told before anything runs" "$(cat "$T/run")" "tests/run: no such suite: nosuch/x.sh"
 
@@ -157,23 +260,46 @@ run 1 golden/silent.sh
 said "a script without results has failed" '^not ok golden/silent.sh: printed no result$'
 run 1 golden/status.sh
 said "so has one that ends with a status" '^not ok golden/status.sh: exit status 3$'
-TEST_TIMEOUT=1 run 1 golden/hangs.sh
+VMSPAN_TEST_TIMEOUT=1 run 1 golden/hangs.sh
 said "and one that does not end" '^not ok golden/hangs.sh: did not end in 1 s$'
 again=0 run 1 golden/broken.sh
 said "repeats have a time in which they may begin" '^not run again: golden/broken.sh: the time for that is over$'
-run 1 golden/none.sh
-said "a test that is not there has failed" '^not ok golden/none.sh: no such test$'
+run 2 golden/sound.sh golden/none.sh
+eq "so is a test that is not there" "$(cat "$T/run")" "tests/run: no such test: golden/none.sh"
 
 # Another run at the same time.
 script other <<'END'
-env -u VMSPAN_RESULTS B=build tests/run golden/sound.sh >other.out
+env -u VMSPAN_RESULTS B=build tests/run golden/sound.sh >other.same 2>&1
+echo "# $?" >>other.same
+env -u VMSPAN_RESULTS B="$PWD/elsewhere" tests/run golden/sound.sh >other.else 2>&1
 echo "not ok one - it is broken"
+exit 1
 END
 run 1 golden/other.sh
-eq "another run has results of its own" "$(tail -n 1 "$T/run"; tail -n 1 "$tree/other.out")" \
+eq "another run with the same folder is refused" "$(cat "$tree/other.same")" \
+	"another run of tests writes into build/log: wait for it, or choose another build folder by B=FOLDER
+# 2"
+eq "with another it has results of its own" "$(tail -n 1 "$T/run"; tail -n 1 "$tree/other.else")" \
 	"0 passed, 1 failed, 0 skipped
 1 passed, 0 failed, 1 skipped"
-eq "and none are left" "$(find "$tree/build/log" -name 'results*')" ""
+eq "and none are left" "$(find "$tree/build/log" "$tree/elsewhere/log" -name 'results*')" ""
+check "a folder may be named from the root" test -e "$tree/elsewhere/log/golden-sound.sh.log"
+
+# Broken off by hand: the script that runs comes to its own end first.
+script slow <<'END'
+trap 'echo tidied >tidied; exit 130' TERM
+echo $PPID >slow
+tail -f /dev/null &
+wait
+END
+(cd "$tree" && exec env -u VMSPAN_RESULTS B=build tests/run golden/slow.sh) >"$T/run" 2>&1 &
+lib_owns $!
+check "a script runs" until_true test -s "$tree/slow"
+kill -s TERM $!
+wait $!
+eq "broken off: status" $? 130
+eq "broken off: the script's own end" "$(cat "$tree/tidied")" tidied
+
 (cd "$tree" && VMSPAN_RESULTS=$T/none B=build tests/run golden/sound.sh) >"$T/run" 2>&1
 eq "results that are none: status" $? 2
 
