@@ -7,7 +7,7 @@
 #   make test-live    live tests on the real kernel (root)
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
 #   make test-kernels the same on other kernels, emulated (tools/install-deps --kernels)
-#   make nightly      what is slow or leans on chance: stock VMs and the soak (root)
+#   make nightly      what is slow or random, hours: tools/nightly (root)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
@@ -179,7 +179,7 @@ soak: all vm
 test-vms: all vm
 	tests/run stock
 
-# Both of these, by what they need: see tools/nightly.
+# What is slow or random; it may be broken off and gone on with.
 nightly:
 	tools/nightly
 
