@@ -55,7 +55,7 @@ left_command() { # PID
 left_until_none() { # COMMAND...
 	local end got
 	end=$(($(cut -d. -f1 /proc/uptime) + LEFT_SECONDS))
-	while got=$("$@") && [ -n "$got" ] && [ "$(cut -d. -f1 /proc/uptime)" -lt $end ]; do
+	while got=$("$@"); [ -n "$got" ] && [ "$(cut -d. -f1 /proc/uptime)" -lt $end ]; do
 		read -rt 0.05 <> <(:) || :
 	done
 	printf '%s' "$got"

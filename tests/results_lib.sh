@@ -26,7 +26,7 @@ results_begin() { # PARENT
 results_locks=()
 results_lock() { # FOLDER
 	local fd
-	exec {fd}>"$1/lock" || return 1
+	exec {fd}<"$1" || return 1 # the folder itself: also where root has been before
 	if ! flock -n "$fd"; then
 		echo "another run of tests writes into $1: wait for it, or choose another build folder by B=FOLDER" >&2
 		return 1
