@@ -261,14 +261,16 @@ lib_end() { # STATUS LAST-COMMAND
 	for job in ${lib_endings+"${lib_endings[@]}"}; do
 		"$job"
 	done
-	for job in ${lib_pids+"${lib_pids[@]}"}; do
-		lib_read_stat "${job%:*}" && [ "${lib_stat[19]}" = "${job#*:}" ] && kill -s KILL "${job%:*}" 2>/dev/null
-	done
-	# Of what was started by other means, what still runs: a script may end anywhere.
-	for job in $(jobs -rp); do
-		kill -s KILL "$job" 2>/dev/null
-	done
-	wait 2>/dev/null
+	{ # the shell would tell of each that is killed
+		for job in ${lib_pids+"${lib_pids[@]}"}; do
+			lib_read_stat "${job%:*}" && [ "${lib_stat[19]}" = "${job#*:}" ] && kill -s KILL "${job%:*}"
+		done
+		# Of what was started by other means, what still runs: a script may end anywhere.
+		for job in $(jobs -rp); do
+			kill -s KILL "$job"
+		done
+		wait
+	} 2>/dev/null
 	lib_unmount
 	rm -rf "$T"
 	[ "$rc" = 0 ] && [ "$lib_failed" -gt 0 ] && rc=1

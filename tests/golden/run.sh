@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/run itself, over a tree of its own: what fails is run again, what passes then is
 # flaky, what never passes has failed, and the end of the output says why.
+# once: it does not use the build folder
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+unset VMSPAN_RESULTS VMSPAN_TEST_SKIPS # of who runs this
 tree=$T/tree
 mkdir -p "$tree/tests/golden"
 cp tests/run tests/{results,left}_lib.sh "$tree/tests/"
@@ -20,7 +22,7 @@ with=() # variables for the run
 run() { # STATUS NAME...: in the tree; $T/run
 	local want=$1 rc=0
 	shift
-	(cd "$tree" && env -u VMSPAN_RESULTS -u VMSPAN_TEST_SKIPS "${with[@]}" VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
+	(cd "$tree" && env ${with+"${with[@]}"} VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
 	eq "tests/run $*: status" $rc "$want"
 }
 said() { # NAME REGEX

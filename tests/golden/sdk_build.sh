@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# once: it does not use the build folder
 # shellcheck shell=bash
 # vmspan.h in every way a VM may be built: it compiles without a warning, marks
 # when it runs, and leaves exactly one registry and one set of probes.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# once: it does not use the build folder
 # shellcheck shell=bash
 # The VM author's page: its example is the file beside it, and works.
 . "$(dirname "$0")/../lib.sh"

@@ -6,11 +6,10 @@
 
 CC=${CC:-gcc}
 case ${B##*/} in
-*san*) skip "library" "a sanitized library is not for others" && exit 0 ;;
+*san*) skip_rest "library" "a sanitized library is not for others" ;;
 esac
 if ! command -v pkg-config >/dev/null; then
-	skip "library" "no pkg-config: apt-get install pkg-config"
-	exit 0
+	skip_rest "library" "no pkg-config: apt-get install pkg-config"
 fi
 read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
 sed 's|libvmspan_listen(trace|puts("attached"), fflush(stdout), &|' user/lib/example/example.c >"$T/example.c"

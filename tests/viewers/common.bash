@@ -13,8 +13,7 @@ need() { # WHAT FILE...
 	shift
 	for f; do
 		[ -e "$f" ] && continue
-		skip "$what" "not here: tools/install-deps --viewers fetches it"
-		exit 0
+		skip_rest "$what" "not here: tools/install-deps --viewers fetches it"
 	done
 }
 
