@@ -57,7 +57,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly check clean host vm unit golden fuzz tests bench bench-programs bench-scale bench-vms accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly check clean host vm unit golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -147,15 +147,33 @@ $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm \
 		-pthread $(LDFLAGS)
 
-# Made of all sources at once, and of those of the commands they include: clang
-# would write down the headers of the last one only.
-fuzz: $(FUZZ)
-$(B)/fuzz/%: tests/fuzz/%.c $(wildcard user/*/*.[ch]) $(if $(PROFILES),$(B)/profiles.inc)
+# One library that tells what of it is reached, for all fuzzers. A fuzzer that includes
+# sources of the commands is made with those.
+FUZZ_CC := clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
+	-fno-sanitize-recover=all
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/%.o,$(filter-out user/lib/% user/attach/% user/source/live%.c \
+	user/sink/top%,$(LIB_SRC)))
+fuzz: $(FUZZ) $(B)/fuzz/make_seeds
+$(filter $(B)/fuzz/user/probe/%,$(FUZZ_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
+$(B)/fuzz/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
+$(B)/fuzz/user/%.o: user/%.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $< \
-		$(filter-out user/lib/% user/attach/% user/source/live%.c user/sink/top%,$(LIB_SRC)) $(LIBS)
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined $(DEP) -c $< -o $@
+$(B)/fuzz/libvmspan.a: $(FUZZ_OBJ)
+	$(call say,AR  )
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(B)/fuzz/make_seeds: tests/fuzz/make_seeds.c $(B)/fuzz/libvmspan.a
+	$(call say,CC  )
+	$(Q)$(FUZZ_CC) -fsanitize=address,undefined $(DEP) -MF $@.d -o $@ $< $(B)/fuzz/libvmspan.a $(LIBS)
+$(B)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(B)/fuzz/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined $(DEP) -MF $@.d -o $@ $< \
+		$(B)/fuzz/libvmspan.a $(LIBS)
+# What they begin with, written anew: for when the formats change.
+fuzz-seeds: $(B)/fuzz/make_seeds
+	$(B)/fuzz/make_seeds tests/fuzz/corpus
 
 golden: $(GOLDEN) $(B)/bench/guard $(B)/bench/bpfrun
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a

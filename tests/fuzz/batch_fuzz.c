@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Any bytes as batches: what batch_check() lets pass comes back as it was. */
 #include "rec/codec.h"
+#include "reached.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct reached several = { .what = "several-batches" };
 
 struct seen {
 	const u8 *data;
@@ -48,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct seen seen = { 0 };
 	struct buf out = { 0 };
 	struct codec *c = codec_new();
-	u32 at = 0, records;
+	u32 at = 0, records, full = 0;
 	u8 *copy = aligned_alloc(8, (size + 15) & ~(size_t)7);
 
 	if (!c || !copy)
@@ -63,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (codec_put(c, &out, &it))
 			abort();
 		at += it.batch.bytes;
+		full += records > 1;
 	} while (records);
 	if (!buf_space(&out, CODEC_PAD))
 		abort();
@@ -71,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (codec_read(c, out.data, out.len, false, compare, &seen, &result) || result.bad ||
 	    seen.at != at)
 		abort();
+	if (full > 1)
+		reach(&several);
 	codec_free(c);
 	buf_free(&out);
 	free(copy);

@@ -6,9 +6,13 @@
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
+#include "reached.h"
+
 /* Nothing is run here. */
 #define ROW(name, function, ...) { name, NULL, __VA_ARGS__ },
 const struct command commands[] = { COMMANDS(ROW){ 0 } };
+
+static struct reached good = { .what = "good" }, saved_again = { .what = "saved" };
 
 static void check_words(const char *s)
 {
@@ -40,6 +44,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	rc = config_parse(text, "f", command_find("top"), &o, &e);
 	if (rc && (!e.what[0] || err_status(&e) != EXIT_USAGE))
 		abort();
+	if (!rc)
+		reach(&good);
 	check_words(e.what);
 	check_words(e.hint);
 	out_open_memory(&saved);
@@ -53,6 +59,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 			abort();
 		if (memcmp(&o.screen.columns, &self, sizeof(self)) != 0)
 			abort();
+		reach(&saved_again);
 	}
 	out_close(&saved);
 	free(text);

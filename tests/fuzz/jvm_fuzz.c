@@ -2,6 +2,8 @@
 /* Any bytes as a JVM's compiled code and its debug information, and as the tables it
  * publishes: what comes back is bounded and terminated. */
 #include "probe/jvm.h"
+#include "reached.h"
+#include "seed_jvm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +11,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Addresses in the input are small: they are places in the memory it makes. */
-static u64 memory[512];
+static struct reached published = { .what = "published" }, checked = { .what = "checked" },
+		      inlined = { .what = "inlined" };
+
+static struct seed_jvm in;
 
 static void lay_out(const uint8_t *data, size_t size)
 {
+	u64 *m = in.memory;
 	size_t i;
 
-	memset(memory, 0, sizeof(memory));
-	memcpy(memory, data, size < sizeof(memory) ? size : sizeof(memory));
-	for (i = 0; i < ARRAY_SIZE(memory); i++)
-		if (memory[i] >> 48 == 0x7fff)
-			memory[i] = (u64)(uintptr_t)memory + memory[i] % sizeof(memory);
+	memset(&in, 0, sizeof(in));
+	memcpy(&in, data, size < sizeof(in) ? size : sizeof(in));
+	for (i = 0; i < JVM_WORDS; i++)
+		if (m[i] >> 48 == JVM_PLACE >> 48)
+			m[i] = (u64)(uintptr_t)m + m[i] % sizeof(in.memory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -31,24 +36,34 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u32 self = (u32)getpid(), n, i;
 
 	lay_out(data, size);
-	if (size < 8)
-		return 0;
-	for (i = 0; i < OFF_COUNT; i++)
-		p.off[i] = (u16)(i % 32 * 8);
-	p.off[OFF_pc_size] = (u16)(8 + data[3] % 16);
-	w.code = (u64)(uintptr_t)memory + data[0] * 8u;
-	w.leaf = data[1] & 1;
-	w.compiled = (u32)memory[data[0] + p.off[OFF_nmethod_id] / 8];
-	w.pc = memory[data[0] + p.off[OFF_blob_code] / 8] + data[2];
+	if (!jvm_published(self, (u64)(uintptr_t)in.memory, (u64)(uintptr_t)&in.memory[1], &p)) {
+		reach(&published);
+		if (!jvm_check(self, &p))
+			reach(&checked);
+	} else {
+		/* Code is read whatever the tables came to. */
+		for (i = 0; i < OFF_COUNT; i++)
+			p.off[i] = (u16)(i % 32 * 8);
+		p.off[OFF_pc_size] = (u16)(8 + in.pad[0] % 16);
+	}
+	in.code %= JVM_WORDS;
+	w.code = (u64)(uintptr_t)&in.memory[in.code];
+	w.leaf = in.leaf & 1;
+	memcpy(&w.compiled,
+	       (u8 *)in.memory + (in.code * 8u + p.off[OFF_nmethod_id]) % (sizeof(in.memory) - 8),
+	       sizeof(w.compiled));
+	memcpy(&w.pc,
+	       (u8 *)in.memory + (in.code * 8u + p.off[OFF_blob_code]) % (sizeof(in.memory) - 8),
+	       sizeof(w.pc));
+	w.pc += in.pc;
 	n = jvm_inlined(self, &p, &w, m);
 	if (n > JVM_INLINED)
 		abort();
+	if (n > 1)
+		reach(&inlined);
 	for (i = 0; i < n; i++)
 		if (strnlen(m[i].klass, sizeof(m[i].klass)) == sizeof(m[i].klass) ||
 		    strnlen(m[i].name, sizeof(m[i].name)) == sizeof(m[i].name))
 			abort();
-	memset(&p, 0, sizeof(p));
-	if (!jvm_published(self, (u64)(uintptr_t)memory, (u64)(uintptr_t)&memory[1], &p))
-		jvm_check(self, &p);
 	return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "rec/chunk.h"
 #include "rec/rec.h"
+#include "reached.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Recordings: opened, read to an end with something to tell of, and with nothing. */
+static struct reached opened = { .what = "opened" }, noted = { .what = "noted" },
+		      whole = { .what = "whole" };
+static struct reached items[] = {
+	[ITEM_CLOCK] = { .what = "clock" },   [ITEM_PROCESS] = { .what = "process" },
+	[ITEM_THREAD] = { .what = "thread" }, [ITEM_DEFS] = { .what = "defs" },
+	[ITEM_BATCH] = { .what = "batch" },   [ITEM_LOSS] = { .what = "loss" },
+};
+
 /* Reads every byte that an item points to. */
 static int touch(void *ctx, const struct item *it)
 {
 	u32 *sum = ctx;
 
+	if (it->type < ARRAY_SIZE(items))
+		reach(&items[it->type]);
 	switch (it->type) {
 	case ITEM_PROCESS:
 		*sum += (u32)strlen(it->process.name) + (u32)strlen(it->process.vm);
@@ -74,6 +86,18 @@ static void make_checksums_match(u8 *p, size_t size)
 	}
 }
 
+/* Of the trailer, of a file that has one. */
+static void make_end_match(u8 *p, size_t size)
+{
+	static const u8 magic[] = { 'v', 's', 0xe4, '\n' };
+	u8 *t = p + size - FILE_TRAILER;
+
+	if (size < FILE_HEAD + FILE_TRAILER || memcmp(t, magic, sizeof(magic)) != 0)
+		return;
+	memcpy(t + 4, p + 20, 4);
+	put32(t + 28, (u32)crc32(0, t, 28));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct source_info info;
@@ -86,13 +110,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	copy = malloc(size);
+	/* The last byte is not of the file: it says whether damage is to be met as it is. */
+	size--;
+	copy = malloc(size + 1);
 	if (!copy)
 		return 0;
 	memcpy(copy, data, size);
-	/* The last byte says whether damage is to be met as it is. */
-	if (data[size - 1] & 1)
+	if (data[size] & 1) {
 		make_checksums_match(copy, size);
+		make_end_match(copy, size);
+	}
 	fd = memfd_create("rec", 0);
 	if (fd < 0 || write(fd, copy, size) != (ssize_t)size)
 		abort();
@@ -102,7 +129,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		do
 			rc = rec_read(r, touch, &sum, &err);
 		while (rc > 0);
+		reach(&opened);
 		sum += rec_note(r) != NULL;
+		if (!rc)
+			reach(rec_note(r) ? &noted : &whole);
 	}
 	rec_reader_free(r);
 	close(fd);
