@@ -39,7 +39,7 @@ struct counts {
 	struct map per_pid; /* pid -> spans */
 	struct map parent; /* of forked processes, which have its definitions */
 	u64 first_cycles;
-	char names[256]; /* of the processes, in order of arrival */
+	char names[1 << 16]; /* of the processes, in order of arrival */
 };
 
 static u64 mix(u64 a, u64 b, u64 c)

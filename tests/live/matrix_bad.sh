@@ -52,42 +52,40 @@ if build "$T/many" "$T/notes.s" -x c tests/vm/steady.c -pthread 2>"$T/cc.err" ||
 	eq "400,000 notes: as it was" "$(state "$v_pid")" "$untouched"
 	dismiss v
 else
-	skip "400,000 notes" "the assembler cannot: $(head -n 1 "$T/cc.err")"
+	not_ok "400,000 notes" "the assembler cannot: $(head -n 1 "$T/cc.err")"
 fi
 
 # Offsets that point at code which is no probe. Section contents are rewritten
 # as bytes: the note's site is the first 8 bytes behind each "stapsdt".
 forge() { # FILE OFFSET-TO-ADD
-	python3 - "$1" "$2" <<-'EOF'
-		import sys
-		path, add = sys.argv[1], int(sys.argv[2])
-		data = bytearray(open(path, "rb").read())
-		at = data.find(b"stapsdt\0")
-		while at >= 0:
-		    site = int.from_bytes(data[at + 8:at + 16], "little")
-		    data[at + 8:at + 16] = ((site + add) % 2**64).to_bytes(8, "little")
-		    at = data.find(b"stapsdt\0", at + 8)
-		open(path, "wb").write(data)
-	EOF
+	local at site i bytes
+	forged=0
+	while IFS=: read -r at _; do
+		site=$(($(od -An -t d8 -j $((at + 12)) -N 8 "$1") + $2))
+		bytes=''
+		for i in 0 8 16 24 32 40 48 56; do
+			printf -v bytes '%s\\x%02x' "$bytes" $((site >> i & 255))
+		done
+		printf '%b' "$bytes" | dd of="$1" bs=1 seek=$((at + 12)) conv=notrunc status=none
+		forged=$((forged + 1))
+	done < <(LC_ALL=C grep -obUaP '\x03\x00\x00\x00stapsdt\x00' "$1" | tr -d '\0')
 }
-if command -v python3 >/dev/null; then
-	cp "$T/steady" "$T/forged"
-	forge "$T/forged" 11
-	target v "$T/forged"
-	check_status "notes that point at other instructions" 1 "$PROBE" -p "$v_pid"
-	words "notes that point at other instructions" 'no nop where its note says'
-	tell v "spans 11" "fork 3"
-	eq "notes that point at other instructions: the target lives" $? 0
-	dismiss v
-	cp "$T/steady" "$T/forged"
-	forge "$T/forged" 1099511627776
-	target v "$T/forged"
-	check_status "notes that point outside the file" 4 "$PROBE" -p "$v_pid"
-	words "notes that point outside the file" 'nothing to trace'
-	dismiss v
-else
-	skip "forged notes" "no python3"
-fi
+forged=0
+cp "$T/steady" "$T/forged"
+forge "$T/forged" 11
+eq "forged: all notes there are" $forged "$("$VMSPAN" list "$T/steady" --json | jq '[.files[].probes[]] | length')"
+target v "$T/forged"
+check_status "notes that point at other instructions" 1 "$PROBE" -p "$v_pid"
+words "notes that point at other instructions" 'no nop where its note says'
+tell v "spans 11" "fork 3"
+eq "notes that point at other instructions: the target lives" $? 0
+dismiss v
+cp "$T/steady" "$T/forged"
+forge "$T/forged" 1099511627776
+target v "$T/forged"
+check_status "notes that point outside the file" 4 "$PROBE" -p "$v_pid"
+words "notes that point outside the file" 'nothing to trace'
+dismiss v
 
 # ---- Files that change ----
 
@@ -111,9 +109,13 @@ chmod 755 "$T/cut"
 check_status "a file that is cut short: it dies, and had nothing to trace" 4 "$PROBE" -- "$T/cut"
 check_status "a file that is cut short: list" 4 "$VMSPAN" list "$T/cut"
 cp "$T/steady" "$T/sparse"
-truncate -s 300G "$T/sparse" 2>/dev/null && {
+if truncate -s 300G "$T/sparse" 2>"$T/err"; then
 	check_status "a file of 300 GB, most of it holes" 0 timeout "$LIMIT" "$VMSPAN" list "$T/sparse"
-}
+elif grep -q 'File too large' "$T/err"; then
+	skip "a file of 300 GB, most of it holes" "no file may be as large here: $(stat -f -c %T "$T"), ulimit -f $(ulimit -f)"
+else
+	not_ok "a file of 300 GB, most of it holes" "$(head -n 1 "$T/err")"
+fi
 
 # A script whose interpreter is gone, one that is no program, a directory.
 printf '#!%s/nowhere\n' "$T" >"$T/script"

@@ -4,9 +4,12 @@
 # breakpoint, no semaphore, no BPF object, and a target that works.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
+# shellcheck source=tests/bpf_lib.sh
+. "$(dirname "$0")/../bpf_lib.sh"
 
-vm_pid=''
+vm_pid='' v_pid='' a_pid=''
 build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+bpftool_or_fail "killed tracers"
 
 # Nothing is ever written there: reading from it takes the time it is given.
 # The one place where time has to pass, for the moment is what is tested.
@@ -16,27 +19,50 @@ moment() { # MICROSECONDS
 	read -r -t "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))" -u "$quiet"
 }
 
+# Sets delay: moments are spread over twice what an attachment takes here ($took), in rounds
+# of so many. Where too few of them were before its end ($partly) or after ($whole), what
+# it takes is corrected, and there is one round more.
+next_moment() { # ROUND
+	if [ $((i % $1)) = 0 ] && [ "$i" -gt 0 ]; then
+		if [ $whole -lt 6 ]; then took=$((took * 2)); else took=$((took / 2 + 1)); fi
+	fi
+	delay=$((took * 2 * (i % $1 + 1) / $1))
+}
+more_moments() { # ROUND
+	[ "$i" -lt "$1" ] || { { [ $partly -lt 6 ] || [ $whole -lt 6 ]; } && [ "$i" -lt $((20 * $1)) ]; }
+}
+
+# A process that nobody has taken the status of is there, but has ended. Its number may be
+# another's by now.
+has_ended() { # PID:STARTTIME
+	! lib_read_stat "${1%:*}" || [ "${lib_stat[19]}" != "${1#*:}" ] || [[ ${lib_stat[0]} == [ZX] ]]
+}
+
 target vm "$T/crowd"
 before=$(state "$vm_pid")
-# The moments are spread over what an attachment takes here, and beyond.
+newest() { # BPF program: their numbers only grow
+	"$bpftool" -j prog list | jq '[.[].id] | max // 0'
+}
+last=$(newest)
 start=$(date +%s%N)
 attach a -p "$vm_pid"
 took=$((($(date +%s%N) - start) / 1000))
-detach a
-programs() { # BPF programs of that name that the machine has
-	bpftool prog show 2>/dev/null | grep -c ' name armed '
+# What its programs are called, and that they are found.
+held=$(sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$a_pid/fdinfo/"* 2>/dev/null | jq -sc .)
+ours=$("$bpftool" -j prog list | jq -c --argjson held "$held" '[.[] | select(.id | IN($held[])) | .name] | unique')
+programs() { # of those names that came later than $last: numbers
+	"$bpftool" -j prog list |
+		jq --argjson ours "$ours" --argjson last "$last" '.[] | select(.id > $last and (.name | IN($ours[]))) | .id'
 }
-others=$(programs)
-bad=0 partly=0 whole=0
-rounds=60
-# Where the first attachment was not like the others, it takes more than one round.
-for ((i = 0; i < rounds || ((partly < 6 || whole < 6) && i < 20 * rounds); i++)); do
-	if [ $((i % rounds)) = 0 ] && [ "$i" -gt 0 ]; then
-		if [ $whole -lt 6 ]; then took=$((took * 2)); else took=$((took / 2 + 1)); fi
-	fi
-	delay=$((took * 2 * (i % rounds + 1) / rounds))
-	"$PROBE" -p "$vm_pid" <&"$quiet" >"$T/a.out" 2>"$T/a.err" &
+check "a tracer's programs are found while it traces" test "$(programs | wc -l)" -ge 3
+detach a
+
+i=0 bad=0 partly=0 whole=0 delay=0
+while more_moments 60; do
+	next_moment 60
+	"${lib_with_us[@]}" "$PROBE" -p "$vm_pid" <&"$quiet" >"$T/a.out" 2>"$T/a.err" &
 	pid=$!
+	lib_owns $pid
 	moment "$delay"
 	kill -s KILL $pid
 	wait $pid 2>/dev/null
@@ -46,20 +72,28 @@ for ((i = 0; i < rounds || ((partly < 6 || whole < 6) && i < 20 * rounds); i++))
 		bad=$((bad + 1))
 		echo "after $delay us: $now"
 	fi
+	i=$((i + 1))
 done
 echo "# $partly killed before the end of attaching, $whole after"
 eq "killed at 60 moments of attaching: the target is as it was" $bad 0
 eq "those moments were during attaching and after" "$((partly > 5 && whole > 5))" 1
-# The kernel frees them a little later, and other tracers may run meanwhile.
+# The kernel frees them a little later. Those of other tracers are held by these.
 none_left() {
-	left=$(programs)
-	[ "$left" -gt "$others" ] || return 0
+	local id
+	left=''
+	for id in $(programs); do
+		grep -qsx "prog_id:[[:space:]]*$id" /proc/[0-9]*/fdinfo/* || left+=" $id"
+	done
+	[ -n "$left" ] || return 0
 	moment 100000
 	return 1
 }
 until_true none_left
-eq "no BPF program of theirs is left" "$((left <= others))" 1
-eq "nothing is pinned" "$(find /sys/fs/bpf -name '*vmspan*' 2>/dev/null | wc -l)" 0
+eq "no BPF program of theirs is left" "$left" ""
+pinned=$(while read -r _ at type _; do
+	[ "$type" != bpf ] || find "$(printf '%b' "${at//\\/\\0}")" -name '*vmspan*'
+done </proc/self/mounts)
+eq "nothing is pinned" "$pinned" ""
 attach a -p "$vm_pid"
 tell vm "spans 1009" "storm 3 7" "threads 5 11"
 detach a
@@ -67,45 +101,66 @@ eq "after 60 killed tracers: exact counts" "$(counts a .spans)" $((1009 + 21 + 5
 eq "after 60 killed tracers: nothing lost" "$(counts a "$clean")" "$none"
 
 # With a command: it is not left waiting, and what it started runs on.
-bad=0
-for i in $(seq 20); do
+i=0 bad=0 partly=6 whole=0
+while more_moments 20; do
+	next_moment 20
 	mkfifo "$T/pipe"
-	"$PROBE" -- sh -c "cat >/dev/null" <"$T/pipe" >"$T/a.out" 2>"$T/a.err" &
+	"${lib_with_us[@]}" "$PROBE" -- sh -c "cat >/dev/null" <"$T/pipe" >"$T/a.out" 2>"$T/a.err" &
 	pid=$!
+	lib_owns $pid
 	exec {hold}>"$T/pipe"
-	moment $((took * i / 20))
-	children=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
+	moment "$delay"
+	children=()
+	begun=()
+	{ read -ra begun <"/proc/$pid/task/$pid/children"; } 2>/dev/null
+	for child in ${begun+"${begun[@]}"}; do
+		lib_read_stat "$child" && children+=("$child:${lib_stat[19]}") && lib_owns "$child"
+	done
+	[ ${#children[@]} = 0 ] || whole=$((whole + 1))
 	kill -s KILL $pid
 	wait $pid 2>/dev/null
 	exec {hold}>&-
 	rm "$T/pipe"
 	# It ends by itself: its input has.
-	for child in $children; do
-		timeout "$LIMIT" tail -s 0.02 -f --pid="$child" /dev/null || bad=$((bad + 1))
+	for child in ${children+"${children[@]}"}; do
+		until_true has_ended "$child" || bad=$((bad + 1))
 	done
+	i=$((i + 1))
 done
+eq "killed with a command: it was there" "$((whole > 5))" 1
 eq "killed with a command: the command ends by itself" $bad 0
 
 # A target that dies while it is attached to.
-bad=0
-for i in $(seq 30); do
-	"$T/steady" >"$T/v.out" <&"$quiet" &
-	victim=$!
-	"$PROBE" -p $victim <&"$quiet" >"$T/a.out" 2>"$T/a.err" &
-	pid=$!
-	moment $((took * i / 30))
-	kill -s KILL $victim
-	wait $victim 2>/dev/null
-	timeout "$LIMIT" tail -s 0.02 -f --pid=$pid /dev/null || {
-		kill -s KILL $pid
-		bad=$((bad + 1))
+i=0 bad=0 partly=0 whole=0
+while more_moments 30; do
+	next_moment 30
+	target v "$T/steady"
+	make_input a
+	start a "$PROBE" -p "$v_pid"
+	exec {hold}>"$T/a.in"
+	lib_read_stat "$a_pid" && me=$a_pid:${lib_stat[19]}
+	moment "$delay"
+	if grep -q '^attached' "$T/a.out"; then whole=$((whole + 1)); else partly=$((partly + 1)); fi
+	kill -s KILL "$v_pid"
+	dismiss v 2>/dev/null
+	until_true has_ended "$me" || {
+		kill -s KILL "$a_pid"
+		echo "after $delay us: it does not end"
 	}
-	wait $pid
-	case $? in
+	wait "$a_pid"
+	rc=$?
+	case $rc in
 	0) ;;
-	1 | 4) [ -s "$T/a.err" ] || bad=$((bad + 1)) ;;
-	*) bad=$((bad + 1)) ;;
-	esac
+	1 | 4) [ -s "$T/a.err" ] ;;
+	*) false ;;
+	esac || {
+		bad=$((bad + 1))
+		echo "after $delay us: status $rc, says '$(head -n 1 "$T/a.err")'"
+	}
+	exec {hold}>&-
+	i=$((i + 1))
 done
+echo "# $partly died before the end of attaching, $whole after"
 eq "targets killed at 30 moments of attaching: an end, a status and words" $bad 0
+eq "those moments were during attaching and after, too" "$((partly > 5 && whole > 5))" 1
 dismiss vm

@@ -4,6 +4,8 @@
 # or are many. Every span is counted, none is lost.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
+# shellcheck source=tests/tasks_lib.sh
+. "$(dirname "$0")/../tasks_lib.sh"
 
 vm_pid=''
 build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
@@ -24,18 +26,25 @@ eq "fork storm: the target is as it was" "$(state "$vm_pid")" "$untouched"
 
 # ---- Threads ----
 
+# Some hundred are for who runs this, and for others beside it.
+threads=2000 free=$(tasks_free)
+if [ "$free" -lt $((threads + 500)) ]; then
+	skip "2,000 threads at once" "there may be $free processes and threads more here (ulimit -u, pids.max): 64 are made"
+	threads=64
+fi
 attach a -p "$vm_pid"
-tell vm "threads 2000 11"
+tell vm "threads $threads 11"
 detach a
-eq "2,000 threads at once: every span" "$(counts a '[.spans, .threads, .thread_ends]')" \
-	'[22000,2000,2000]'
-eq "2,000 threads at once: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "$threads threads at once: every span" "$(counts a '[.spans, .threads, .thread_ends]')" \
+	"[$((threads * 11)),$threads,$threads]"
+eq "$threads threads at once: nothing lost, all defined" "$(counts a "$clean")" "$none"
 dismiss vm
 
 # ---- A command, and whatever it executes ----
 
-run_command a -- "$T/crowd" "storm 200 7" "double 31" "threads 2000 11" "spans 5"
-eq "a command with children and threads: every span" "$(counts a '[.spans, .status]')" '[23436,0]'
+run_command a -- "$T/crowd" "storm 200 7" "double 31" "threads $threads 11" "spans 5"
+eq "a command with children and threads: every span" "$(counts a '[.spans, .status]')" \
+	"[$((200 * 7 + 31 + threads * 11 + 5)),0]"
 eq "a command with children and threads: all defined" "$(counts a "$clean")" "$none"
 run_command a -- "$T/steady" "spans 1"
 eq "a command that ends at once" "$(counts a '[.spans, .status]')" '[1,0]'
@@ -60,8 +69,18 @@ run_command a -- "$T/script"
 eq "a script that starts 21 processes of some milliseconds: every span" \
 	"$(counts a '[.spans, .forks, .execs, .status]')" '[210,20,21,0]'
 eq "a script: nothing lost, all defined" "$(counts a "$clean")" "$none"
-run_command a -- env -i "$T/steady" "spans 13"
-eq "a command that clears its environment still runs" "$(counts a .status)" 0
+# It waits for nobody, so it works when it has been attached to.
+make_input e
+start e "$PROBE" -- env -i "$T/steady"
+exec {fd}>"$T/e.in"
+lib_inputs[e]=$fd
+e_ready=$(wait_line e '^ready ')
+check "a command that clears its environment is attached to" wait_armed "${e_ready#ready }"
+send e "spans 13"
+finish e
+grep '^{' "$T/e.out" >"$T/e.json"
+eq "a command that clears its environment: every span" "$(counts e '[.spans, .status]')" '[13,0]'
+eq "a command that clears its environment: nothing lost, all defined" "$(counts e "$clean")" "$none"
 
 # What is left in the environment of a process that outlives its tracer makes
 # it wait for nobody.
@@ -79,11 +98,11 @@ EOF
 naps() { # PID: how often a program lies down to wait for that tracer
 	LD_PRELOAD=$T/naps.so VMSPAN_WAIT=$1 "$T/steady" "spans 1" 2>&1 >/dev/null | grep -c nap
 }
-if [ -z "${PREBUILT-}" ] && "$CC" -shared -fPIC -o "$T/naps.so" "$T/naps.c" 2>"$T/cc.err"; then
+if "$CC" -shared -fPIC -o "$T/naps.so" "$T/naps.c" 2>"$T/cc.err"; then
 	eq "a tracer that is gone is not waited for" "$(naps 4194304)" 0
 	eq "one that never attaches is waited for 2500 times 100 us, no longer" "$(naps $$)" 2500
 else
-	skip "how long a tracer is waited for" "a library cannot be built here"
+	not_ok "how long a tracer is waited for" "a library cannot be built here: $(head -n 1 "$T/cc.err")"
 fi
 
 "$VMSPAN" record -q -o "$T/rec" -- "$T/script" 2>"$T/err"
@@ -91,10 +110,10 @@ fi
 json_eq "vmspan record -- a script: every span" "$T/report.json" \
 	'[.groups[] | select(.kind == "top") | .spans] | add' 210
 json_eq "vmspan record -- a script: nothing lost" "$T/report.json" '.losses | add' 0
-"$VMSPAN" record -q -o "$T/rec" -- "$T/crowd" "threads 2000 11" 2>"$T/err"
+"$VMSPAN" record -q -o "$T/rec" -- "$T/crowd" "threads $threads 11" 2>"$T/err"
 "$VMSPAN" report "$T/rec" --json >"$T/report.json"
-json_eq "2,000 threads: each span is its group's" "$T/report.json" \
-	'[.groups[] | select(.name == "addon:crowd") | .spans] | add' 22000
+json_eq "$threads threads: each span is its group's" "$T/report.json" \
+	'[.groups[] | select(.name == "addon:crowd") | .spans] | add' $((threads * 11))
 
 # ---- Under a trace by PID, without the wait ----
 
@@ -106,5 +125,5 @@ attach a -p "$vm_pid"
 tell vm "run $T/steady 13" "spans 7"
 detach a
 eq "by PID: what a child executes may begin untraced, never wrong" \
-	"$(counts a '[.spans == 7 or .spans == 20, .gaps, .undefined, .execs]')" '[true,0,0,1]'
+	"$(counts a '[.spans >= 7 and .spans <= 20, .gaps, .undefined, .execs]')" '[true,0,0,1]'
 dismiss vm

@@ -38,7 +38,9 @@ find_pid() {
 
 # ---- Namespaces ----
 
-if unshare -m true 2>/dev/null; then
+mounts=''
+if unshare -m true 2>"$T/err"; then
+	mounts=1
 	mkdir "$T/mnt"
 	row "another mount namespace" 1009 unshare -m sh -c \
 		"mount -t tmpfs none '$T/mnt' && cp '$T/steady' '$T/mnt/' && exec '$T/mnt/steady'"
@@ -48,18 +50,18 @@ if unshare -m true 2>/dev/null; then
 	eq "the tracer inside a PID namespace: exact counts" \
 		"$(counts a '[.spans, .forks, .exits]')" '[38,1,2]'
 else
-	skip "another mount and PID namespace" "unshare is not allowed here"
+	skip "another mount and PID namespace" "unshare is not allowed here: $(head -n 1 "$T/err")"
 fi
-if unshare -Ur true 2>/dev/null; then
+if unshare -Ur true 2>"$T/err"; then
 	row "another user namespace" 1019 unshare -Ur "$T/steady"
 	row "user, mount, PID, network and IPC namespace at once" 1021 \
 		unshare -Urmpinf --mount-proc "$T/steady"
 	check_status "a tracer that is root in a user namespace only: says so" 3 \
 		unshare -Ur "$PROBE" -- "$T/steady" "spans 1"
 else
-	skip "another user namespace" "unshare is not allowed here"
+	skip "another user namespace" "unshare is not allowed here: $(head -n 1 "$T/err")"
 fi
-if unshare -m true 2>/dev/null; then
+if [ -n "$mounts" ]; then
 	# Its file system is gone for everyone else, and its file is deleted.
 	target v unshare -m sh -c "mount -t tmpfs none '$T/mnt' && cp '$T/steady' '$T/mnt/' &&
 		cd '$T/mnt' && exec ./steady"
@@ -119,8 +121,10 @@ variant "static" -static
 variant "static PIE" -static-pie
 variant "stripped" -s
 cp "$T/variant" "$T/bare"
-if objcopy --strip-all --remove-section=.comment "$T/bare" 2>/dev/null; then
+if objcopy --strip-all --remove-section=.comment "$T/bare" 2>"$T/err"; then
 	row "stripped by objcopy" 1013 "$T/bare"
+else
+	not_ok "stripped by objcopy" "$(head -n 1 "$T/err")"
 fi
 
 # ---- In libraries ----

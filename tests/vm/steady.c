@@ -15,7 +15,7 @@
  *   name NAME    takes this name
  *   exec         executes itself again
  *   hold T N     T threads that make N spans each, and stay
- *   spin FILE    spans without an end; FILE says how many
+ *   spin FILE    spans until it or who started it is killed; FILE says how many
  *   vfork N      N children that share this memory, and end at once
  *   _exit        ends without a word to anybody
  *   quit
@@ -25,6 +25,7 @@
 #include "user/sdk/vmspan.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -33,6 +34,7 @@
 
 static vmspan_u32 comps[2], label;
 static char **self;
+static pid_t parent;
 
 static void define(const char *name)
 {
@@ -108,6 +110,9 @@ static void spin(const char *file)
 	made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (made == MAP_FAILED)
 		exit(3);
+	/* Reads no end of input any more. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		exit(3);
 	printf("ok\n");
 	for (;;) {
 		spans(1);
@@ -148,6 +153,7 @@ static void in_child(long n, int stay)
 	pid_t pid = fork();
 
 	if (!pid) {
+		parent = getppid();
 		spans(n);
 		if (!stay)
 			exit(0);
@@ -225,6 +231,7 @@ int main(int argc, char **argv)
 	int i;
 
 	self = argv;
+	parent = getppid();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	define("first");
 	label = vmspan_label("turn");
