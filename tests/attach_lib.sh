@@ -11,11 +11,12 @@ SAN=()
 case $B in *san*) SAN=(-fsanitize="address,undefined") ;; esac
 PROBE=$T/live_probe
 
-# Where there is no compiler, $PREBUILT has what can be had.
+# Where there is no compiler, this folder has what can be had.
+PREBUILT=${VMSPAN_TEST_PREBUILT-}
 build() { # OUTPUT SOURCE FLAG...
 	local out=$1 src=$2
 	shift 2
-	if [ -n "${PREBUILT-}" ]; then
+	if [ -n "$PREBUILT" ]; then
 		cp "$PREBUILT/${out##*/}" "$out"
 		return
 	fi
@@ -25,9 +26,9 @@ build() { # OUTPUT SOURCE FLAG...
 # A library with probes. The kernel keeps a probe that it cannot take out of a file, as one
 # that was cut short ("leaking uprobe"), and finds it again, with the bytes it then saw, for
 # any file whose inode comes to lie where that one's lay, at the same offset. So the
-# probes of each library are somewhere else.
+# probes of each library are somewhere else: VMSPAN_TEST_PAD has them where a failure was.
 build_library() { # OUTPUT
-	local pad=$((16 + SRANDOM % 20000 * 16))
+	local pad=${VMSPAN_TEST_PAD:-$((16 + SRANDOM % 20000 * 16))}
 	echo "# ${1##*/}: probes $pad bytes further on"
 	build "$1" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY "-DCROWD_PAD=$pad"
 }
@@ -59,7 +60,7 @@ target() { # NAME COMMAND...
 	shift
 	rm -f "$T/$name.fifo" "$T/$name.answers"
 	mkfifo "$T/$name.fifo" "$T/$name.answers"
-	(alone "$@" <"$T/$name.fifo" >"$T/$name.answers" 2>"$T/$name.err") &
+	(alone ${lib_with_us+"${lib_with_us[@]}"} "$@" <"$T/$name.fifo" >"$T/$name.answers" 2>"$T/$name.err") &
 	printf -v "${name}_pid" %d $!
 	lib_owns $!
 	exec {fd}>"$T/$name.fifo"
@@ -68,7 +69,7 @@ target() { # NAME COMMAND...
 	exec {fd}<"$T/$name.answers"
 	printf -v "${name}_from" %d "$fd"
 	fds+=("$fd")
-	answer "$name" >/dev/null
+	answer "$name" >/dev/null || not_ok "target $name" "is not ready: $(tail -n 3 "$T/$name.err")"
 }
 
 answer() { # NAME: the next line it prints
@@ -103,13 +104,15 @@ attach() { # NAME ARGUMENT...
 	mkfifo "$T/$name.fifo"
 	: >"$T/$name.out"
 	: >"$T/$name.err"
-	(alone "$PROBE" "$@" <"$T/$name.fifo" >"$T/$name.out" 2>"$T/$name.err") &
+	(alone ${lib_with_us+"${lib_with_us[@]}"} "$PROBE" "$@" <"$T/$name.fifo" >"$T/$name.out" 2>"$T/$name.err") &
 	printf -v "${name}_pid" %d $!
 	lib_owns $!
 	exec {fd}>"$T/$name.fifo"
 	printf -v "${name}_in" %d "$fd"
 	fds+=("$fd")
-	wait_line "$name" '^attached' >/dev/null
+	wait_line "$name" '^attached' >/dev/null && return
+	not_ok "attach $name" "not attached: $(tail -n 3 "$T/$name.err")"
+	return 1
 }
 
 detach() { # NAME: its counts are then in $T/NAME.json
@@ -153,10 +156,7 @@ run_command() { # NAME ARGUMENT...: live_probe until its command has ended
 }
 
 # The programs of these tests; nothing can be tested without them.
-[ "$(uname -m)" = x86_64 ] || {
-	skip "attach" "reads x86-64 instruction bytes"
-	exit 0
-}
+[ "$(uname -m)" = x86_64 ] || skip_rest "attach" "reads x86-64 instruction bytes"
 wraps=()
 for f in tracer_open site_flush site_armed bpf_program__attach_uprobe_opts kernel_uprobe_multi; do
 	wraps+=("-Wl,--wrap=$f")

@@ -23,11 +23,10 @@ begin() { # HOST-ARGUMENTS... [-- RECORD-ARGUMENTS...]
 complete() { # [REPORT-ARGUMENTS...]
 	send host
 	wait_line host '^done' >/dev/null || return 1
-	finish record INT
-	record_rc=$?
+	record_rc=0 host_rc=0
+	finish record INT || record_rc=$?
 	send host quit
-	finish host
-	host_rc=$?
+	finish host || host_rc=$?
 	"$VMSPAN" report "$T/rec.vmspan" --json "$@" >"$T/report.json" 2>"$T/report.err"
 }
 

@@ -6,12 +6,10 @@
 
 # shellcheck source=tests/runs_lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/runs_lib.sh"
-if ! [ -x "$bpftool" ] || ! count_runs; then
-	skip "parts of a running trace" "no bpftool, or kernel.bpf_stats_enabled cannot be set"
-	exit 0
-fi
+[ -x "$bpftool" ] || skip_rest "parts of a running trace" "no bpftool here: tools/install-deps"
+count_runs || skip_rest "parts of a running trace" "this kernel does not count runs of BPF programs"
 build "$T/part_probe" tests/live/part_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz -linih ||
-	not_ok "build" "part_probe does not build"
+	{ not_ok "build" "part_probe does not build"; exit 1; }
 TURNS=1 BLOCKING=2 GC=4 SAMPLES=8
 
 runs() { # REGEX: how often its programs ran that match

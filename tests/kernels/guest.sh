@@ -3,7 +3,7 @@
 # What is tested in a guest: the live tests that do not measure time. Their lines
 # go to the console, where tools/kernel-matrix reads them.
 cd "$(dirname "$0")/../.." || exit 1
-export B=build PREBUILT=$PWD/build/prebuilt VMSPAN_TEST_LIMIT=300 # emulated
+export B=build VMSPAN_TEST_PREBUILT=$PWD/build/prebuilt VMSPAN_TEST_LIMIT=300 # emulated
 for t in kernels/machine kernels/host live/carrier live/attach; do
 	began=$SECONDS
 	bash "tests/$t.sh" || echo "not ok $t - exit status $?"

@@ -4,7 +4,7 @@
 # compiler.
 #   programs.sh FOLDER
 to=$(mkdir -p "$1" && cd "$1" && pwd) || exit 1
-unset PREBUILT
+unset VMSPAN_TEST_PREBUILT
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 build "$T/probes" tests/vm/steady.c -pthread -DVMSPAN_PROBES &&

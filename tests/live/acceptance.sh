@@ -8,9 +8,19 @@
 . "$(dirname "$0")/../lib.sh"
 
 start_host_first --demo
-start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms -n 6
-check_status "recording beside it" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 2s -q
-finish stat
+start record "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan"
+wait_line record '^recording ' err >/dev/null
+start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms
+# Until every page has had its turn.
+all_had_turns() {
+	jq -se 'length >= 6 and (.[-1].groups | map(select(.kind == "page" and .wall_ns > 1000000)) | length == 3)' \
+		"$T/stat.out" >/dev/null 2>&1
+}
+check "every page has its turns" until_true all_had_turns
+finish stat INT
+eq "stat ends well" $? 0
+finish record INT
+eq "recording beside it" $? 0
 jq -sc 'map(del(.interval_ns))' "$T/stat.out" >"$T/live.json"
 for t in 400ms 800ms 1200ms 1600ms 60s; do
 	"$VMSPAN" report "$T/a.vmspan" --json --to "$t"
@@ -48,12 +58,18 @@ start other "$VMSPAN" watch -p "$host_pid" --group addon:darkmode --threshold 10
 start one "$VMSPAN" watch -p "$host_pid" --group addon:tracker --threshold 100ms --json -n 2
 start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json -n 2 \
 	--dump "$T/d" --before 1h --after 1h --ring 64M
-finish one
-finish all
+for name in other one all; do
+	check "watch ($name)" wait_line "$name" '^watching ' err
+done
+for name in one all; do
+	finish "$name"
+	eq "watch ($name) ends with its second alert" $? 0
+done
 finish other INT
+eq "watch (other) ends well" $? 0
 eq "the planted add-on, and only that one" "$(jq -r .group "$T/all.out" | sort -u)" addon:tracker
 eq "who watches it alone hears of it" "$(jq -r .group "$T/one.out" | sort -u)" addon:tracker
-eq "who watches another hears nothing" "$(cat "$T/other.out")" ""
+empty "who watches another hears nothing" "$T/other.out"
 json_eq "each for a turn over the threshold" <(jq -sc . "$T/all.out") \
 	'[length, all(.[]; .total_ns >= 100000000 and .event.wall_ns >= .total_ns)]' '[2,true]'
 check_status "replayed" 0 "$VMSPAN" watch "$T"/d/*.vmspan --threshold 100ms --json -n 2

@@ -5,22 +5,22 @@
 # scheduler does; nothing discarded; the ledger sums.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/steal_lib.sh
+. "$(dirname "$0")/../steal_lib.sh"
 
 BURN=$B/vm/burn
-[ -x "$BURN" ] || { skip "exact mode" "$BURN is not built"; exit 0; }
+[ -x "$BURN" ] || skip_rest "exact mode" "$BURN is not built"
 
-# Other processes that want the CPU.
+# Other processes that want the CPU, two for each.
 crowd() {
-	local i
-	for i in 1 2 3 4; do
-		start "crowd$i" bash -c 'while :; do :; done'
+	for ((hungry = 0; hungry < 2 * $(nproc); hungry++)); do
+		start "crowd$hungry" bash -c 'while :; do :; done'
 	done
 }
 
 disperse() {
-	local i
-	for i in 1 2 3 4; do
-		finish "crowd$i" KILL 2>/dev/null
+	while [ $((hungry--)) -gt 0 ]; do
+		finish "crowd$hungry" KILL 2>/dev/null
 	done
 }
 
@@ -32,12 +32,12 @@ run() { # NAME CASE EVENTS RECORD-ARGUMENTS...
 	wait_line record '^recording ' err >/dev/null || return 1
 	send burn
 	wait_line burn '^[{]' >"$T/truth.json" || return 1
-	finish record INT
-	finish burn
+	stolen_after=$(steal_now)
+	finish record INT && finish burn || return 1
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 }
 
-# The largest error of a group's CPU time, in tenths of a percent of all events'.
+# The largest error of a group's CPU time, in thousandths of all events'.
 error_permille() {
 	jq -n --slurpfile r "$T/report.json" --slurpfile t "$T/truth.json" '
 		($r[0].groups | map({(.name): .cpu_ns}) | add) as $have |
@@ -45,53 +45,91 @@ error_permille() {
 			((($have[.key] // 0) - .value) | fabs) * 1000 / $t[0].cpu_ns] | max | ceil'
 }
 
-exact() { # NAME CASE EVENTS [TRY]
-	if ! run "$1" "$2" "$3" --exact; then
-		not_ok "$1" "did not run"
-		tail -n 5 "$T"/*.err
-		return
-	fi
-	local e stolen
-	stolen=$(jq '.repairs.stolen_ns' "$T/report.json")
-	if [ "$stolen" != 0 ]; then
-		# Another machine had our CPU: the tool saw it and said so. Once more.
-		if [ "${4:-0}" -lt 5 ]; then
-			exact "$1" "$2" "$3" $((${4:-0} + 1))
+# Time of the events in which the thread neither had a CPU by its own clock nor was off it
+# by the scheduler's record, in thousandths of their CPU time. What is stolen is there,
+# in pieces of any size; nothing else is worth mentioning.
+unexplained_permille() {
+	jq '(.events.wall_ns - .events.cpu_ns - .ledger.preempted_ns - .ledger.blocked_ns) * 1000 / .events.cpu_ns | ceil' \
+		"$T/report.json"
+}
+
+TRIES=40 # of runs that are short enough to fall between two thefts
+SHORT=10 # events of those
+
+# What no thief touches is asked of the first run. CPU time is asked of the first run from
+# which nothing was stolen, neither by the kernel's count nor by the clocks.
+exact() { # NAME CASE EVENTS
+	local name=$1 case=$2 events=$3 try e before after said=0 free=''
+	steal_begin
+	for ((try = 0; try <= TRIES; try++)); do
+		[ $try = 0 ] || events=$SHORT
+		before=$(steal_now)
+		if ! run "$name" "$case" "$events" --exact; then
+			not_ok "$name" "did not run"
+			tail -n 5 "$T"/*.err
+			return
+		fi
+		after=$stolen_after
+		said=$((said + $(jq .repairs.stolen_ns "$T/report.json")))
+		[ $try != 0 ] || untouched "$name" "$events"
+		if [ "$before" = "$after" ] && [ "$(jq .repairs.stolen_ns "$T/report.json")" = 0 ] &&
+			[ "$(unexplained_permille)" -le 5 ]; then
+			free=1
+			break
+		fi
+	done
+	check "$name: no more is said to be stolen than the kernel has counted" test $said -le "$(steal_most)"
+	if [ -z "$free" ]; then
+		if [ "$(steal_ns)" = 0 ]; then
+			not_ok "$name: CPU time within 1 % of the event" \
+				"$(unexplained_permille) thousandths of it are not explained, and nothing was stolen"
 		else
-			skip "$1" "a hypervisor keeps taking the CPU ($stolen ns of this run)"
+			skip "$name: CPU time within 1 % of the event" \
+				"a hypervisor took the CPU in each of $((TRIES + 1)) runs, $(steal_ns) ns in all"
 		fi
 		return
 	fi
 	e=$(error_permille)
 	if [ "$e" -le 10 ]; then
-		ok "$1: CPU time within 1 % of the event"
+		ok "$name: CPU time within 1 % of the event"
 	else
-		not_ok "$1: CPU time within 1 % of the event" "off by $e permille"
+		not_ok "$name: CPU time within 1 % of the event" "off by $e permille"
 		jq -c '.groups[] | [.name, .wall_ns, .self_ns, .cpu_ns, .blocked_ns, .preempted_ns]' "$T/report.json"
 		cat "$T/truth.json"
 	fi
+	json_eq "$name: every event complete" "$T/report.json" '[.events.count, .events.incomplete]' "[$(turns "$case" "$events"),0]"
+}
+
+turns() { # CASE EVENTS: with the nested ones
+	echo $(($2 * ($([ "$1" = nested ] && echo 2 || echo 1))))
+}
+
+untouched() { # NAME EVENTS
 	json_eq "$1: nothing is discarded for having moved" "$T/report.json" '.ledger.moved_ns' 0
 	json_eq "$1: the ledger sums" "$T/report.json" \
 		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
-	json_eq "$1: every event complete" "$T/report.json" '[.events.incomplete, (.losses | add)]' '[0,0]'
+	json_eq "$1: nothing lost; what is incomplete was stolen from" "$T/report.json" \
+		"[(.losses | add), $steal_explains]" '[0,true]'
 	json_eq "$1: says so" "$T/report.json" '.source.migrated' '"split"'
+	cp "$T/rec.vmspan" "$T/first.vmspan"
+	cp "$T/report.json" "$T/first.json"
 }
 
 exact "quiet" plain 60
 exact "moving" migrate 60
 exact "waiting" blocked 60
-json_eq "waiting: it is blocked time, unannounced as it is" "$T/report.json" \
+json_eq "waiting: it is blocked time, unannounced as it is" "$T/first.json" \
 	'(.groups[] | select(.name == "addon:b") | .blocked_ns) >= 60 * 2000000' true
-json_eq "waiting: for the reason the kernel knows" "$T/report.json" \
+json_eq "waiting: for the reason the kernel knows" "$T/first.json" \
 	'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= 60 * 2000000' true
 json_eq "waiting: a single event shows in which stay" \
-	<("$VMSPAN" report "$T/rec.vmspan" --slowest 1 --json) \
+	<("$VMSPAN" report "$T/first.vmspan" --slowest 1 --json) \
 	'[.explained[0].tree[] | select(.name == "b") | .off_ns >= 2000000 and .off_ns < .ns] | . == [true]' true
 exact "nested loops" nested 60
 exact "threads that come and go" threads 60
 crowd
 exact "crowded" plain 60
-json_eq "crowded: others had the CPU, and nobody pays for it" "$T/report.json" \
+json_eq "crowded: others had the CPU, and nobody pays for it" "$T/first.json" \
 	'.ledger.preempted_ns > 0 and .ledger.native_ns >= .ledger.preempted_ns' true
 exact "crowded and moving" migrate 60
 disperse

@@ -142,6 +142,14 @@ names() {
 		'["page:shop \"quoted\" \\ '"'single' "'</script><b>&amp;"]'
 }
 
+# Nobody's any more. Where process 1 takes up no orphans, what has ended stays as a zombie.
+ended() { # PID...
+	local p
+	for p; do
+		case $(lib_state "$p") in '' | Z | X) ;; *) return 1 ;; esac
+	done
+}
+
 # Reads a line of the coprocess, or fails the case.
 line_is() { # NAME REGEX
 	local line
@@ -168,16 +176,14 @@ wait_mode() { # END: quit or eof
 		'[.processes | length, .[0].pid]' "[2,$pid]"
 	eq "--wait ($1): content processes are there until the end" \
 		"$(jq -r '.processes[].pid' "$T/e" | while read -r p; do
-			[ -d "/proc/$p" ] && echo yes
-		done | sort -u)" yes
+			ended "$p" || echo yes
+		done | xargs)" "yes yes"
 	[ "$1" = eof ] || echo quit >&"$in"
 	exec {in}>&-
 	wait "$pid"
 	eq "--wait ($1): exit status" $? 0
-	eq "--wait ($1): no process is left" \
-		"$(jq -r '.processes[].pid' "$T/e" | while read -r p; do
-			[ -d "/proc/$p" ] && echo "$p"
-		done)" ''
+	# shellcheck disable=SC2046
+	check "--wait ($1): no process is left" ended $(jq -r '.processes[].pid' "$T/e")
 }
 
 # Stopped while it waits: whatever had run before `go` would be in the books.
@@ -203,7 +209,7 @@ all_end() { # NAME PID...
 	local name=$1 p left=''
 	shift
 	for p; do
-		timeout "$LIMIT" tail -s 0.05 -f --pid="$p" /dev/null || left+=" $p"
+		until_true ended "$p" || left+=" $p"
 	done
 	eq "$name" "$left" ''
 }

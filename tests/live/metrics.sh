@@ -28,21 +28,25 @@ said() { # NAME WORDS
 
 # Reads the page or a query again until it is as wanted, below the limit.
 until_eq() { # NAME EXPECTED COMMAND...
-	local name=$1 want=$2 got='' end=$((SECONDS + LIMIT))
+	local name=$1 want=$2 got=''
 	shift 2
-	while [ $SECONDS -lt $end ]; do
-		got=$("$@" 2>/dev/null)
-		[ "$got" != "$want" ] || break
-		read -r -t 0.2 < <(tail -f /dev/null) # the next scrape is a second away
-	done
+	until_true is_now "$want" "$@"
 	eq "$name" "$got" "$want"
+}
+# Nothing is ever written there: the next scrape is a second away.
+mkfifo "$T/never"
+is_now() { # EXPECTED COMMAND...
+	got=$("${@:2}" 2>/dev/null)
+	[ "$got" != "$1" ] || return 0
+	read -r -t 0.2 <>"$T/never"
+	return 1
 }
 
 start_ready host "$HOST" --wait --turns 300 --processes 2 --hostile --expect "$T/expect.json"
 start metrics "$VMSPAN" export-metrics -p "$host_pid" --listen 127.0.0.1:0
 # Beside it, what `report` will be asked about.
 start record "$VMSPAN" record -p "$host_pid" -o "$T/host.vmspan"
-wait_line record '^recording ' err >/dev/null
+check "a recording beside it" wait_line record '^recording ' err
 port=$(wait_line metrics '^serving ' err | sed 's|.*127.0.0.1:\([0-9]*\)/.*|\1|')
 
 check_status "the port is taken" 1 "$VMSPAN" export-metrics -p "$host_pid" --listen "127.0.0.1:$port"
@@ -97,7 +101,7 @@ END
 fi
 
 send host
-wait_line host '^done' >/dev/null
+check "the host works" wait_line host '^done'
 
 # The names as the page writes them, from the host's own book.
 want() { # FIELD: "name value" a group
@@ -116,10 +120,14 @@ done
 get 127.0.0.1 "$port" /metrics >"$T/page"
 want ticks | grep -a '^addon:tracker' >"$T/want"
 page group_ticks_total | grep -a '^addon:tracker' >"$T/have"
+check "the page has such an add-on" test -s "$T/want"
 same "the page: an add-on's ticks" "$T/have" "$T/want"
+check "the page: there were collections" jq -e '.gc.count > 0' "$T/expect.json"
 eq "the page: collections" "$(sed -n 's/^vmspan_collections_total //p' "$T/page")" "$(jq .gc.count "$T/expect.json")"
 eq "the page: nothing lost" "$(sed -n 's/^vmspan_lost_records_total{.*} //p' "$T/page" | sort -u)" 0
 eq "the page: no line of the target's making" "$(grep -acvE '^(# (TYPE|UNIT|HELP|EOF)|vmspan_[a-z_]+(\{[^}]*\}|\{.*\})? [0-9.]+$)' "$T/page")" 0
+check "the page: the ledger has time in it" grep -qE '^vmspan_ledger_seconds_total\{.*\} .*[1-9]' "$T/page"
+check "the page: there are histograms" grep -qE '^vmspan_group_event_seconds_count\{.*\} [1-9]' "$T/page"
 eq "the page: the ledger is the events' time" \
 	"$(sed -n 's/^vmspan_ledger_seconds_total{.*} //p' "$T/page" | awk '{ split($1, p, "."); s += p[1]; n += p[2] } END { print s + int(n / 1e9), n % 1e9 }')" \
 	"$(sed -n 's/^vmspan_event_wall_seconds_total //p' "$T/page" | awk '{ split($1, p, "."); print p[1] + 0, p[2] + 0 }')"
@@ -168,6 +176,7 @@ fi
 exec 9>&-
 # The last scrape of a whole second shows all that happened before.
 finish record INT
+eq "the recording beside it ends well" $? 0
 "$VMSPAN" report "$T/host.vmspan" --json >"$T/report.json"
 if [ -n "$prometheus_port" ]; then
 	totals=(
@@ -215,7 +224,7 @@ if [ -n "$prometheus_port" ]; then
 	finish native TERM
 fi
 send host quit
-wait_line metrics 'the targets have ended' err >/dev/null
+check "it says that the targets have ended" wait_line metrics 'the targets have ended' err
 get 127.0.0.1 "$port" /metrics >"$T/page"
 eq "after the end: no process" "$(sed -n 's/^vmspan_processes //p' "$T/page")" 0
 finish metrics TERM

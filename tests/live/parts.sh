@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/runs_lib.sh
 . "$(dirname "$0")/../runs_lib.sh"
+[ -x "$bpftool" ] || skip_rest "parts" "no bpftool here: tools/install-deps"
 
 start_ready target "$B/vm/steady"
 
@@ -26,15 +27,11 @@ watching() { # NAME OPTION...: attached
 	local name=$1
 	shift
 	start "$name" "$VMSPAN" watch -p "$target_pid" "$@"
-	wait_line "$name" '^watching ' err >/dev/null
+	wait_line "$name" '^watching ' err >/dev/null || not_ok "watch ($name)" "it does not begin"
 }
 
 watching plain
 have=$(programs plain)
-if [ -z "$have" ]; then
-	skip "parts" "no bpftool here: tools/install-deps"
-	exit 0
-fi
 # Not every kernel has what these two need.
 base=${have/ armed_multi/}
 eq "batches: the carrier, and births and deaths" "${base/ tail_exec/}" "armed flush life_exec life_exit life_fork life_loaded"
@@ -53,15 +50,15 @@ finish exact INT
 # How often: by the kernel's own count.
 if count_runs; then
 	watching counted --no-children
-	before=$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')
-	eq "an idle target runs no program" "$before" ""
+	check "the programs are there to be counted" test -n "$(programs counted)"
+	eq "an idle target runs no program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" ""
 	send target "event 1000"
 	wait_line target '^ok' >/dev/null
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
 	finish counted INT
 else
-	skip "how often they run" "kernel.bpf_stats_enabled cannot be set here"
+	skip "how often they run" "this kernel does not count runs of BPF programs"
 fi
 
 send target quit

@@ -6,10 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-if ! command -v tmux >/dev/null; then
-	skip "top on a terminal" "no tmux: tools/install-deps"
-	exit 0
-fi
+command -v tmux >/dev/null || skip_rest "top on a terminal" "no tmux: tools/install-deps"
 vmspan=$(realpath "$VMSPAN")
 export XDG_CONFIG_HOME=$T/config
 # shellcheck source=tests/screen_lib.sh
@@ -205,7 +202,7 @@ done
 
 key q
 check "q: quits" until_seen 'STATUS 0'
-eq "q: no words" "$(cat "$T/here/err")" ""
+empty "q: no words" "$T/here/err"
 eq "q: the screen is given back" "$(grep -c SELF "$T/screen")" 0
 
 # ---- What was kept is there again; widths bring columns ----
@@ -304,7 +301,7 @@ if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
 	hangs_pid=$!
 	lib_owns "$hangs_pid"
 	exec 8>"$T/hang"
-	wait_line hangs ready >/dev/null
+	wait_line hangs ready >/dev/null || not_ok "a program that hangs" "it does not begin"
 	terminal 100 30 "'$vmspan' top -p $hangs_pid -d 0.25 --no-config"
 	until_seen 'nothing ran' || not_ok "attached" "no table"
 	echo go >&8
@@ -344,14 +341,14 @@ many() { # GROUPS: a host that touches each once, after go
 	many_pid=$!
 	lib_owns "$many_pid"
 	exec 9>"$T/go"
-	wait_line many '^ready ' >/dev/null
+	wait_line many '^ready ' >/dev/null || not_ok "a host of $1 groups" "it does not begin"
 }
 
 many 10000
 terminal 120 40 "exec '$vmspan' top -p $many_pid -d 0.5 --no-config"
 until_seen 'nothing ran' || not_ok "attached" "no table"
 echo go >&9
-wait_line many '^done' >/dev/null
+check "10,000 groups: the host works" wait_line many '^done'
 key c
 check "10,000 groups: all are shown" until_seen '^tenant:tenant '
 key t t
@@ -367,7 +364,7 @@ case $B in
 esac
 exec 9>&-
 mux kill-server
-finish many
+check "10,000 groups: the host ends well" finish many
 
 start_host --demo --groups 1000
 cat >"$T/timed" <<'SH'
