@@ -81,7 +81,7 @@ static struct model_share share(const char *group, u64 wall, u64 cpu, u64 blocke
 static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
 {
 	const struct model_thread thread = { .pid = SIM_PID, .name = "t", .process = "p" };
-	const struct model_share shares[] = {
+	struct model_share shares[] = {
 		share("package:app", 300 * MS, 90 * MS + cpu, blocked),
 		share("package:heavy", 220 * MS, 90 * MS, 0),
 	};
@@ -94,6 +94,7 @@ static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
 				       .share_count = 2 };
 	struct rig r;
 
+	shares[0].self_ns = 80 * MS - blocked;
 	watch(&r, "package:app");
 	alerts_exact(r.a, exact);
 	assert_int_equal(alerts_observer.event(r.a, &e), 0);

@@ -34,6 +34,8 @@ struct heard {
 	u32 occurrences;
 	unsigned int reasons;
 	enum alert_cause cause;
+	bool stands_in;
+	u32 *own; /* if set: counts those of CAUSE_OWN */
 	char inner[64], text[512], order[256];
 	u64 remove; /* listener to remove when an alert comes */
 	int fail; /* to return */
@@ -60,6 +62,9 @@ static inline int hear(void *ctx, const struct alert *a)
 	h->occurrences = a->occurrences;
 	h->reasons = a->reasons;
 	h->cause = a->cause;
+	h->stands_in = a->stands_in;
+	if (h->own)
+		*h->own += a->cause == CAUSE_OWN;
 	snprintf(h->inner, sizeof(h->inner), "%s", a->inner ? a->inner : "");
 	alert_sentence(h->text, sizeof(h->text), a);
 	snprintf(h->rig->order + len, sizeof(h->rig->order) - len, "%s:%s ", h->who, a->group);

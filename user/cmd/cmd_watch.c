@@ -63,7 +63,7 @@ static bool is_wanted(struct watch *w, const struct alert *a)
 		w->others++;
 		return false;
 	}
-	if (a->cause == CAUSE_OWN || w->options->watch.all_causes)
+	if (a->cause == CAUSE_OWN || a->stands_in || w->options->watch.all_causes)
 		return true;
 	w->left[a->cause]++;
 	return false;

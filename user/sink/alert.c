@@ -275,7 +275,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 	x->tree = tree;
 	if (tree)
 		tree->refs++;
-	x->cause = cause_find(all, i, &inner);
+	x->cause = cause_find(all, i, &inner, &x->stands_in);
 	x->inner = inner ? inner->group : NULL;
 }
 
@@ -364,10 +364,9 @@ static int raise_slow(struct alerts *a, const struct model_event *e, struct tree
 	struct suspects all = {
 		.event = e, .exact = a->exact, .list = a->suspects, .count = e->share_count
 	};
-	int rc = 0;
+	int rc = suspects_open(&all, tree);
 	u32 i;
 
-	suspects_open(&all, tree);
 	for (i = 0; !rc && i < all.count; i++)
 		if (all.list[i].told)
 			rc = raise_alert(a, a->watched[i], &all, i, tree);

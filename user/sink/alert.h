@@ -52,6 +52,7 @@ struct alert {
 	unsigned int reasons; /* enum alert_reason */
 	enum alert_cause cause;
 	const char *inner; /* CAUSE_INNER: the group; else NULL */
+	bool stands_in; /* of `inner` no alert tells that it was its doing; this is to say so */
 	/* The longest of its events since the last alert, and what of it is
 	 * the group's. */
 	u64 total_ns, threshold_ns;

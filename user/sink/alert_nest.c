@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/alert_nest.h"
 #include "base/map.h"
+#include "model/scale.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct nest {
+	const struct tree *tree; /* whose names and times these are */
 	bool sampled;
 	u32 looks, omitted; /* of stacks */
 	u32 count;
 	struct map number_of; /* name, the model's own: the same text is the same pointer */
 	u64 *seen_ns; /* by group: in its outermost stays */
-	u64 *inside_ns; /* [in * count + of]: in outermost ones of `in` among those inside `of` */
+	u64 *inside_ns; /* [in * count + of]: inside of `of`, with `in` the inner one of both */
 };
 
-/* Of a group, on the way from a root to a node. */
+/* Of a group, on the way from a root to a node. Depths begin with 1. */
 struct place {
 	u32 group;
-	u32 first, last; /* depths of its outermost and its innermost node */
+	u32 last; /* depth of its innermost node */
+	u32 before; /* the same before the node that is entered; 0: it was not on the way */
 };
 
 /* The groups that are on the way, without order. */
@@ -27,10 +30,9 @@ struct way {
 	u32 count;
 };
 
-/* A node's group, and what it was on the way before that node. */
+/* A node's group, and the depth that it was last at before that node, or 0. */
 struct entry {
 	u32 group, last;
-	bool was;
 };
 
 static int number(struct nest *n, const char *group)
@@ -84,41 +86,61 @@ static struct place *place_of(struct way *w, u32 group)
 	return NULL;
 }
 
-static void way_in(struct way *w, struct entry *e, u32 depth)
+/* False: it is of the same node already. */
+static bool way_in(struct way *w, struct entry *e, u32 depth)
 {
 	struct place *p = place_of(w, e->group);
 
-	e->was = p;
 	e->last = p ? p->last : 0;
+	if (e->last == depth)
+		return false;
 	if (!p) {
 		p = &w->places[w->count++];
-		*p = (struct place){ e->group, depth, depth };
+		p->group = e->group;
 	}
+	p->before = e->last;
 	p->last = depth;
+	return true;
 }
 
 /* Backwards, so that what came last is at the end. */
 static void way_out(struct way *w, const struct entry *e)
 {
-	if (e->was)
+	if (e->last)
 		place_of(w, e->group)->last = e->last;
 	else
 		w->count--;
 }
 
-/* Adds a node's time where it is the outermost of its group: in all, and among those inside
- * of each group that is on the way. */
-static void add_time(const struct way *w, const struct entry *e, u64 ns)
+static void change(u64 *sum, bool was, bool is, u64 ns)
+{
+	if (is && !was)
+		*sum += ns;
+	/* Of forged times a part may be more than the whole. */
+	if (was && !is)
+		*sum -= min_u64(*sum, ns);
+}
+
+/* All groups of a node are on the way: of those and each other one, who is the inner one now
+ * that its time goes by? Those of one node are so both. */
+static void add_time(const struct way *w, const struct entry *e, u32 depth, u64 ns)
 {
 	struct nest *n = w->nest;
 	u32 i;
 
-	n->seen_ns[e->group] += e->was ? 0 : ns;
+	n->seen_ns[e->group] += e->last ? 0 : ns;
 	for (i = 0; i < w->count; i++) {
-		const struct place *of = &w->places[i];
+		const struct place *x = &w->places[i];
+		bool here = x->last == depth;
+		u32 last = here ? x->before : x->last;
 
-		if (of->group != e->group && !(e->was && e->last >= of->first))
-			n->inside_ns[(size_t)e->group * n->count + of->group] += ns;
+		if (x->group == e->group)
+			continue;
+		change(&n->inside_ns[(size_t)e->group * n->count + x->group],
+		       e->last && last && e->last >= last, true, ns);
+		if (!here)
+			change(&n->inside_ns[(size_t)x->group * n->count + e->group],
+			       e->last && last >= e->last, false, ns);
 	}
 }
 
@@ -130,12 +152,11 @@ static void add_nodes(struct way *w, const struct tree_node *node, u32 depth)
 
 		for (i = 0; node->type == VMSPAN_SPAN && i < node->group_count; i++) {
 			own[count].group = number_of(w->nest, node->groups[i]);
-			if (own[count].group == NEST_NONE)
-				continue;
-			way_in(w, &own[count++], depth);
+			if (own[count].group != NEST_NONE && way_in(w, &own[count], depth))
+				count++;
 		}
 		for (i = 0; i < count; i++)
-			add_time(w, &own[i], node->total_ns);
+			add_time(w, &own[i], depth, node->total_ns);
 		add_nodes(w, node->child, depth + 1);
 		while (count)
 			way_out(w, &own[--count]);
@@ -167,10 +188,8 @@ static void add_stack(struct way *w, const struct stack *k)
 	for (i = k->depth; i--;) {
 		struct entry e = { .group = number_of(w->nest, k->groups[i]) };
 
-		if (e.group == NEST_NONE)
-			continue;
-		way_in(w, &e, k->depth - i);
-		add_time(w, &e, ns);
+		if (e.group != NEST_NONE && way_in(w, &e, k->depth - i))
+			add_time(w, &e, k->depth - i, ns);
 	}
 	if (k->cut)
 		add_cut(w, ns);
@@ -181,6 +200,7 @@ static int nest_fill(struct nest *n, const struct tree *t)
 	struct way *w;
 	u32 i;
 
+	n->tree = t;
 	n->sampled = t->stacks.looks;
 	n->looks = t->stacks.looks;
 	n->omitted = t->stacks.omitted;
@@ -236,9 +256,88 @@ u32 nest_group(const struct nest *n, const char *group, u64 charged_ns)
 	return NEST_NONE;
 }
 
+static u64 of_charged(const struct nest *n, u32 group, u64 charged_ns, u64 ns)
+{
+	return scale(min_u64(ns, n->seen_ns[group]), charged_ns, n->seen_ns[group]);
+}
+
 u64 nest_inside(const struct nest *n, u32 in, u64 charged_ns, u32 of)
 {
-	u64 inside = n->inside_ns[(size_t)in * n->count + of];
+	return of_charged(n, in, charged_ns, n->inside_ns[(size_t)in * n->count + of]);
+}
 
-	return (u64)((double)charged_ns * (double)inside / (double)n->seen_ns[in]);
+/* ---- Parts ---- */
+
+struct parts {
+	const struct nest *nest;
+	u32 of;
+	const u32 *turns;
+	u64 *ns;
+};
+
+/* Who has the time of a node: the first of its groups, else who had that of the node around it;
+ * NEST_NONE: nobody, or what is asked for has not begun. */
+static u32 holder(const struct parts *p, u32 around, const char *const *groups, u32 count)
+{
+	u32 best = NEST_NONE, i;
+	bool begun = around != NEST_NONE || p->of == NEST_NONE;
+
+	for (i = 0; i < count; i++) {
+		u32 g = number_of(p->nest, groups[i]);
+
+		if (g == NEST_NONE)
+			continue;
+		begun |= g == p->of;
+		if (p->turns[g] != NEST_NONE && (best == NEST_NONE || p->turns[g] < p->turns[best]))
+			best = g;
+	}
+	return begun && best != NEST_NONE ? best : around;
+}
+
+static void parts_of_nodes(const struct parts *p, const struct tree_node *node, u32 around)
+{
+	for (; node; node = node->next) {
+		u32 is = node->type == VMSPAN_SPAN
+				 ? holder(p, around, node->groups, node->group_count)
+				 : around;
+
+		if (is != around) {
+			p->ns[is] += node->total_ns;
+			if (around != NEST_NONE)
+				p->ns[around] -= min_u64(p->ns[around], node->total_ns);
+		}
+		parts_of_nodes(p, node->child, is);
+	}
+}
+
+static void parts_of_stack(const struct parts *p, const struct stack *k)
+{
+	struct parts all = *p;
+	u32 i, is = NEST_NONE;
+
+	for (i = k->depth; i--;)
+		is = holder(p, is, &k->groups[i], 1);
+	/* What is asked for may be among the outer frames that are left out. */
+	if (is == NEST_NONE && k->cut)
+		for (all.of = NEST_NONE, i = k->depth; i--;)
+			is = holder(&all, is, &k->groups[i], 1);
+	if (is != NEST_NONE)
+		p->ns[is] += k->ran_ns + k->waited_ns;
+}
+
+void nest_parts(const struct nest *n, u32 of, const u32 *turns, u64 *ns)
+{
+	const struct parts p = { n, of, turns, ns };
+	u32 i;
+
+	memset(ns, 0, NEST_GROUPS * sizeof(*ns));
+	if (!n->sampled)
+		parts_of_nodes(&p, n->tree->roots, NEST_NONE);
+	for (i = 0; n->sampled && i < n->tree->stacks.len; i++)
+		parts_of_stack(&p, &n->tree->stacks.list[i]);
+}
+
+u64 nest_part(const struct nest *n, u32 group, u64 charged_ns, u64 part_ns)
+{
+	return of_charged(n, group, charged_ns, part_ns);
 }

@@ -14,7 +14,7 @@
 
 struct nest;
 
-/* NULL: there is no tree, or no memory. Names are the tree's. */
+/* NULL: there is no tree, or no memory. Names are the tree's, which stays. */
 struct nest *nest_new(const struct tree *t);
 void nest_free(struct nest *n);
 /*
@@ -22,8 +22,19 @@ void nest_free(struct nest *n);
  * no stay is of it, or the tree has not had room for most of what it was charged.
  */
 u32 nest_group(const struct nest *n, const char *group, u64 charged_ns);
-/* What of charged_ns, the time of group `in`, lay inside of stays of group `of`. A stay that is
- * of both counts as inside for either. */
+/*
+ * What of charged_ns, the time of group `in`, went by inside of stays of group `of` while `in` was
+ * the inner one of both: what `of` does again when `in` calls it back is not in it. In a stay
+ * that is of both, either is the inner one.
+ */
 u64 nest_inside(const struct nest *n, u32 in, u64 charged_ns, u32 of);
+/*
+ * Shares the time inside of stays of `of` (NEST_NONE: all of the event) among some groups: each
+ * moment is the innermost one's. turns[group]: of those of one stay the lowest has it; NEST_NONE:
+ * none of them. Where `of` is one of them it has what none inside of it has. Sets ns[NEST_GROUPS].
+ */
+void nest_parts(const struct nest *n, u32 of, const u32 *turns, u64 *ns);
+/* What of charged_ns, the time of `group`, such a part of it is. */
+u64 nest_part(const struct nest *n, u32 group, u64 charged_ns, u64 part_ns);
 
 #endif
