@@ -124,6 +124,14 @@ if [ -x "$maker" ]; then
 	said "export to /dev/full" "No space left on device"
 	check_status "watch: alerts of other causes" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms
 	check "watch: says why some are not shown" grep -q "^not shown: .*--all-causes" "$T/err"
+	# The group that did it is below its own threshold, and nobody else would name it.
+	"$maker" sampled "$T/sampled.vmspan" || exit 1
+	check_status "watch: an alert that names a group without one" 0 "$VMSPAN" watch \
+		"$T/sampled.vmspan" --threshold 'top:*=40ms' --threshold 'plugin:*=1h'
+	eq "watch: both turns are shown" "$(grep -c "for 43.0 ms; the cause is addon:heavy" "$T/out")" 2
+	check_status "watch: not of one that may take so long" 0 "$VMSPAN" watch "$T/sampled.vmspan" \
+		--threshold 'top:*=20ms' --threshold 'plugin:*=1h' --threshold 'addon:*=1h'
+	eq "watch: then none is shown" "$(grep -c "the cause is" "$T/out")" 0
 	printf '[watch]\nthreshold = *=1h\n' >"$T/rules.conf"
 	check_status "watch: a rule of the configuration" 0 "$VMSPAN" watch "$T/basic.vmspan" --all-causes --config "$T/rules.conf"
 	eq "watch: it holds" "$(cat "$T/out")" ""

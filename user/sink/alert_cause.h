@@ -45,8 +45,8 @@ struct suspects {
 /*
  * Finds whose doing it was that groups reached their thresholds: event, exact, list and count are
  * set. tree: the event's, or NULL; without memory for what it tells, by totals alone. 0 or -ENOMEM.
- * For each group that is told of it takes time for NEST_GROUPS and for the logarithm of all, for
- * NEST_GROUPS of them for the tree besides; memory: 64 bytes a group.
+ * Each group that is told of takes time for NEST_GROUPS and for the logarithm of all, each of
+ * the tree for the whole tree besides; memory: about 120 bytes a group.
  */
 int suspects_open(struct suspects *s, const struct tree *tree);
 void suspects_close(struct suspects *s);
