@@ -101,6 +101,15 @@ same() { # NAME FILE EXPECTED-FILE
 	fi
 }
 
+# With VMSPAN_TEST_UPDATE what is expected is written anew, which is no pass: read the diff.
+golden() { # NAME FILE: as tests/golden/expected/NAME
+	if [ -z "${VMSPAN_TEST_UPDATE-}" ]; then
+		same "$1" "$2" "$TOP/tests/golden/expected/$1"
+	elif cp "$2" "$TOP/tests/golden/expected/$1"; then
+		not_ok "$1" "written anew"
+	fi
+}
+
 empty() { # NAME FILE: it is there, and nothing is in it
 	if [ -e "$2" ] && [ ! -s "$2" ]; then
 		ok "$1"

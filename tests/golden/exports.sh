@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Recordings with known figures in every export format, compared to the letter
-# with tests/golden/expected (UPDATE=1 writes those anew: read the diff), and
-# what the options of export leave of them.
+# with tests/golden/expected (VMSPAN_TEST_UPDATE=1 writes those anew: read the diff),
+# and what the options of export leave of them.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-expected=tests/golden/expected
 version=$(cat VERSION)
-
-compare() { # NAME FILE
-	[ -z "${UPDATE:-}" ] || cp "$2" "$expected/$1"
-	same "$1" "$2" "$expected/$1"
-}
 
 export_of() { # SCENARIO OPTION...: to standard output
 	local scenario=$1
@@ -27,15 +21,15 @@ done
 for scenario in basic hostile empty peers sampled; do
 	for format in firefox speedscope; do
 		export_of $scenario -f $format | sed "s/vmspan $version/vmspan VERSION/" | jq . >"$T/out"
-		compare "$scenario.$format.json" "$T/out"
+		golden "$scenario.$format.json" "$T/out"
 	done
 	for format in collapsed ndjson; do
 		export_of $scenario -f $format | sed "s/vmspan $version/vmspan VERSION/" >"$T/out"
-		compare "$scenario.$format" "$T/out"
+		golden "$scenario.$format" "$T/out"
 	done
 done
 export_of one -f perfetto | od -An -v -tx1 >"$T/out"
-compare one.perfetto.hex "$T/out"
+golden one.perfetto.hex "$T/out"
 
 # Everything ever written is valid text of its kind, whatever the names.
 for scenario in hostile long; do

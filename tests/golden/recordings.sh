@@ -1,19 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Recordings with known figures -> reports and exports, compared to the letter
-# with tests/golden/expected. UPDATE=1 writes those files anew: read the diff.
+# with tests/golden/expected. VMSPAN_TEST_UPDATE=1 writes those
+# files anew: read the diff.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-
-expected=tests/golden/expected
-mkdir -p "$expected"
-
-compare() { # NAME FILE
-	if [ "${UPDATE:-}" ]; then
-		cp "$2" "$expected/$1"
-	fi
-	same "$1" "$2" "$expected/$1"
-}
 
 for scenario in basic lossy hostile empty; do
 	rec=$T/$scenario.vmspan
@@ -28,10 +19,10 @@ for scenario in basic lossy hostile empty; do
 	"$TOP/$VMSPAN" export "$scenario.vmspan" -f chrome -o - >"$T/chrome" 2>"$T/chrome.err"
 	eq "$scenario: export ends well" "$?" "0"
 	cd "$TOP" || exit 1
-	compare "$scenario.txt" "$T/text"
-	jq . "$T/json" >"$T/json.pretty" && compare "$scenario.json" "$T/json.pretty"
-	jq . "$T/own.json" >"$T/own.pretty" && compare "$scenario-suspend-own.json" "$T/own.pretty"
-	jq . "$T/chrome" >"$T/chrome.pretty" && compare "$scenario.chrome.json" "$T/chrome.pretty"
+	golden "$scenario.txt" "$T/text"
+	jq . "$T/json" >"$T/json.pretty" && golden "$scenario.json" "$T/json.pretty"
+	jq . "$T/own.json" >"$T/own.pretty" && golden "$scenario-suspend-own.json" "$T/own.pretty"
+	jq . "$T/chrome" >"$T/chrome.pretty" && golden "$scenario.chrome.json" "$T/chrome.pretty"
 	json_eq "$scenario: the ledger sums" "$T/json" \
 		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
 	# No byte that a terminal would obey reaches it.

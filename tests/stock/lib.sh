@@ -4,7 +4,7 @@
 # Helpers of the tests with stock VMs: programs that take commands, and what
 # every VM must hold to.
 # Programs here work for seconds of CPU time, which a busy machine makes many more.
-LIMIT=${LIMIT:-150}
+export VMSPAN_TEST_LIMIT=${VMSPAN_TEST_LIMIT:-150}
 # shellcheck source=tests/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 APPS=$TOP/tests/stock/apps
