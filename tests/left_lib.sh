@@ -6,7 +6,7 @@
 # it starts carries a mark, also one that has left its process group.
 
 left_dir='' left_mark='' left_machine='' left_groups='' left_programs='' left_stats=''
-LEFT_SECONDS=10 # that what ends by itself, or in the kernel's own time, may take
+LEFT_SECONDS=${VMSPAN_TEST_LEFT:-10} # that what ends by itself, or in the kernel's own time, may take
 
 left_cgroups() {
 	find /sys/fs/cgroup -mindepth 1 -type d -name '*vmspan*' 2>/dev/null | LC_ALL=C sort
