@@ -16,6 +16,7 @@
 #include "rec/rec.h"
 #include "sim.h"
 #include "source/replay.h"
+#include "temp.h"
 
 #define HZ 2600000000ull
 #define MS NSEC_PER_MSEC
@@ -23,7 +24,8 @@
 
 /* A recording under way, of one thread, and what became of it. */
 struct tape {
-	char path[64];
+	char path[TEMP_PATH];
+	int file;
 	struct rec_writer *w;
 	u64 cycles, ns, real_ns; /* now */
 	u64 seq, sched_seq;
@@ -90,7 +92,8 @@ static struct tape tape_begin(u64 cycles, u64 ns, bool exact)
 				     .end = cycles };
 	struct err err = { 0 };
 
-	snprintf(t.path, sizeof(t.path), "/tmp/vmspan-clock-%d.vmspan", (int)getpid());
+	t.file = temp_file(t.path);
+	assert_true(t.file >= 0);
 	t.w = rec_create(t.path, &info, &(struct rec_options){ 0 }, &err);
 	assert_non_null(t.w);
 	put_clock(&t);
@@ -196,7 +199,7 @@ static void tape_play(struct tape *t)
 	assert_int_equal(rc, 0);
 	assert_int_equal(model_finish(t->model), 0);
 	source_free(source);
-	unlink(t->path);
+	close(t->file);
 	t->snap = snapshot_take(t->model);
 	assert_non_null(t->snap);
 	assert_int_equal(ledger_sum(&t->snap->ledger), t->snap->ledger.event_wall_ns);

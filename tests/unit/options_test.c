@@ -5,6 +5,8 @@
 #include "user/cmd/options.c"
 #include "user/cmd/terminal.c"
 
+#include "temp.h"
+
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,16 +28,15 @@ static int parse(const char *line)
 	static char words[1024];
 	static char *argv[64];
 	int argc = 0, fd, keep = dup(2), status;
-	char path[] = "/tmp/options_test.XXXXXX", *save = NULL, *word;
+	char *save = NULL, *word;
 	ssize_t n;
 
 	snprintf(words, sizeof(words), "%s", line);
 	for (word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	fd = mkstemp(path);
+	fd = temp_file(NULL);
 	assert_true(fd >= 0 && keep >= 0);
-	unlink(path);
 	fflush(stderr);
 	dup2(fd, 2);
 	status = options_parse(command_find(argv[0]), argc, argv, &opts);
@@ -307,16 +308,13 @@ static void what_is_saved_changes_one_line(void **state)
 
 static void the_command_line_holds_over_the_file(void **state)
 {
-	char dir[] = "/tmp/options_test.XXXXXX", path[64], line[128];
-	FILE *f;
+	static const char text[] = "[top]\nsort = wall\nwindow = 10s\n";
+	char path[TEMP_PATH], line[TEMP_PATH + 64];
+	int fd = temp_file(path);
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/c", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs("[top]\nsort = wall\nwindow = 10s\n", f);
-	assert_int_equal(fclose(f), 0);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	snprintf(line, sizeof(line), "top -p 1 --sort max --config %s", path);
 	assert_int_equal(parse(line), OPTIONS_RUN);
 	assert_string_equal(opts.view.sort, "max");
@@ -325,8 +323,7 @@ static void the_command_line_holds_over_the_file(void **state)
 	snprintf(line, sizeof(line), "top -p 1 --no-config --config %s", path);
 	assert_int_equal(parse(line), OPTIONS_RUN);
 	assert_int_equal(opts.screen.window_ns, 0);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(dir), 0);
+	close(fd);
 	assert_int_equal(parse("top -p 1 --config /nonexistent/c"), EXIT_FAILED);
 	assert_non_null(strstr(said, "/nonexistent/c cannot be read"));
 	assert_int_equal(parse("top -p 1 --config /dev/zero"), EXIT_FAILED);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "attach/place.h"
+#include "temp.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -65,13 +66,11 @@ static void test_places(void **state)
 static void test_file(void **state)
 {
 	const u64 first = kernel_nops() == NOPS_SAFE;
-	char name[] = "/tmp/place_test.XXXXXX";
-	int fd = mkstemp(name);
+	int fd = temp_file(NULL);
 	u64 to[PLACES_MAX];
 
 	(void)state;
 	assert_true(fd >= 0);
-	unlink(name);
 	assert_int_equal(pwrite(fd, SITE, sizeof(SITE) - 1, 64), sizeof(SITE) - 1);
 	assert_int_equal(places_in(fd, 64, to), 1 + first);
 	assert_int_equal(to[0], 64 + first);

@@ -11,6 +11,7 @@
 #include "probe/maps.h"
 #include "probe/plan.h"
 #include "probe/profile.h"
+#include "temp.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -417,13 +418,11 @@ static void the_instruction_at_a_site_is_told(void **state)
 		{ "\xcc", 1, SITE_OTHER },
 		{ "", 0, SITE_NONE },
 	};
-	char path[] = "/tmp/vmspan-site-XXXXXX";
-	int fd = mkstemp(path);
+	int fd = temp_file(NULL);
 	size_t i;
 
 	(void)state;
 	assert_true(fd >= 0);
-	unlink(path);
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {
 		assert_int_equal(ftruncate(fd, 0), 0);
 		assert_int_equal(pwrite(fd, sites[i].bytes, sites[i].len, 7), sites[i].len);

@@ -4,13 +4,14 @@
 #define REC_FILE_H
 
 #include "rec_util.h"
+#include "temp.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 struct file {
-	char dir[64], path[96], copy[96];
+	char dir[TEMP_PATH], path[TEMP_PATH + 16], copy[TEMP_PATH + 16];
 	struct log written, read;
 	struct err err;
 	char note[256];
@@ -20,7 +21,7 @@ static inline int setup(void **state)
 {
 	struct file *f = calloc(1, sizeof(*f));
 
-	strcpy(f->dir, "/tmp/vmspan-rec-XXXXXX");
+	temp_template(f->dir);
 	if (!mkdtemp(f->dir))
 		return -1;
 	snprintf(f->path, sizeof(f->path), "%s/a.vmspan", f->dir);

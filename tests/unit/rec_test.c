@@ -432,7 +432,7 @@ static void what_cannot_be_read_or_written_is_refused(void **state)
 {
 	struct file *f = *state;
 	struct source_info info;
-	char path[128];
+	char path[TEMP_PATH + 16];
 
 	assert_null(rec_open(f->path, &info, &f->err));
 	assert_int_equal(f->err.code, -ENOENT);

@@ -18,8 +18,7 @@
 #include "rec/rec.h"
 #include "sink/sink.h"
 #include "source/replay.h"
-
-#define PATH_MAX_HERE 64
+#include "temp.h"
 
 /* The model and the recorder get the same items. */
 struct both {
@@ -137,7 +136,8 @@ static void once(unsigned int seed, bool exact, bool lossy)
 	struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
 				       .exact = exact };
 	struct source_info info = { .clock = CLOCK_TSC, .cycles_hz = 1000000000, .exact = exact };
-	char path[PATH_MAX_HERE];
+	char path[TEMP_PATH];
+	int file = temp_file(path);
 	struct sim *s = sim_new(1), *sched = exact ? sim_new(1) : NULL;
 	struct tree *t = random_tree(s, sched, seed);
 	u32 step = 1 + seed % 60, i;
@@ -146,7 +146,7 @@ static void once(unsigned int seed, bool exact, bool lossy)
 	char *live, *replay;
 	struct both b;
 
-	snprintf(path, sizeof(path), "/tmp/vmspan-replay-%d.vmspan", (int)getpid());
+	assert_true(file >= 0);
 	b.model = model_new(&config);
 	b.w = rec_create(path, &info, &(struct rec_options){ 0 }, &err);
 	assert_non_null(b.w);
@@ -160,7 +160,7 @@ static void once(unsigned int seed, bool exact, bool lossy)
 	assert_int_equal(model_finish(b.model), 0);
 	assert_int_equal(rec_close(b.w, &err), 0);
 	again = replayed(path, &config);
-	unlink(path);
+	close(file);
 	live = figures(b.model);
 	replay = figures(again);
 	if (strcmp(live, replay))
@@ -274,14 +274,14 @@ static size_t somewhere(const struct stat *from, const struct stat *to)
 static void a_spoiled_recording_is_incomplete_not_wrong(void **state)
 {
 	static struct seen_events whole, part;
-	char path[PATH_MAX_HERE], copy[PATH_MAX_HERE];
+	char path[TEMP_PATH], copy[TEMP_PATH];
+	int file = temp_file(path), copied = temp_file(copy);
 	struct seen_sums cut = { 0 }, damaged = { 0 };
 	unsigned int seed;
 	u32 n;
 
 	(void)state;
-	snprintf(path, sizeof(path), "/tmp/vmspan-spoil-%d.vmspan", (int)getpid());
-	snprintf(copy, sizeof(copy), "/tmp/vmspan-spoilt-%d.vmspan", (int)getpid());
+	assert_true(file >= 0 && copied >= 0);
 	for (seed = 1; seed <= 40; seed++) {
 		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
 					       .exact = true };
@@ -319,8 +319,8 @@ static void a_spoiled_recording_is_incomplete_not_wrong(void **state)
 		free(sched);
 		free(s);
 	}
-	unlink(path);
-	unlink(copy);
+	close(file);
+	close(copied);
 	assert_true(cut.complete > 1000 && damaged.complete > 1000);
 }
 

@@ -3,6 +3,7 @@
 #include "sink/flows.h"
 #include "sink/select.h"
 #include "sink/slices.h"
+#include "temp.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -46,7 +47,7 @@ static void put_event(const struct model_observer *o, void *ctx, const struct mo
 
 static void slices_new(struct slices *s)
 {
-	static const struct export_config config = { .directory = "/tmp" };
+	const struct export_config config = { .directory = temp_folder() };
 
 	assert_int_equal(slices_init(s, &config), 0);
 }

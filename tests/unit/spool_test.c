@@ -4,6 +4,7 @@
 #include "base/out.h"
 #include "base/proto.h"
 #include "base/spool.h"
+#include "temp.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -73,7 +74,7 @@ static void put_records(struct spool *s, u32 stream, u64 from, u64 to)
 static void streams_are_read_both_ways(void **state)
 {
 	static const u64 counts[] = { 0, 1, 50, 5000, 40000 };
-	struct spool *s = spool_new("/tmp");
+	struct spool *s = spool_new(temp_folder());
 	u64 step;
 	u32 i;
 
@@ -94,7 +95,7 @@ static void streams_are_read_both_ways(void **state)
 
 static void cleared_space_is_used_again(void **state)
 {
-	struct spool *s = spool_new("/tmp");
+	struct spool *s = spool_new(temp_folder());
 	u32 i;
 
 	(void)state;
@@ -143,8 +144,8 @@ static void errors_come_back(void **state)
 
 static void gzip_gives_back_what_was_written(void **state)
 {
-	char path[] = "/tmp/vmspan-gzip.XXXXXX", line[64], got[64];
-	int fd = mkstemp(path), i;
+	char path[TEMP_PATH], line[64], got[64];
+	int fd = temp_file(path), i;
 	struct gzip *g = gzip_open(fd);
 	struct out o;
 	gzFile f;
@@ -159,15 +160,15 @@ static void gzip_gives_back_what_was_written(void **state)
 	assert_int_equal(gzip_finish(g), 0);
 	gzip_free(g);
 	assert_true(lseek(fd, 0, SEEK_END) < 400000);
-	close(fd);
 	f = gzopen(path, "r");
+	assert_non_null(f);
 	for (i = 0; i < 100000; i++) {
 		snprintf(line, sizeof(line), "line %d of many\n", i);
 		assert_string_equal(gzgets(f, got, sizeof(got)), line);
 	}
 	assert_null(gzgets(f, got, sizeof(got)));
 	gzclose(f);
-	unlink(path);
+	close(fd);
 }
 
 static int refuse(void *ctx, const void *p, size_t n)
