@@ -206,6 +206,13 @@ wait_line() { # NAME REGEX [out|err]
 	return $rc
 }
 
+# Waits for a line without which the rest of the script says nothing.
+need_line() { # NAME REGEX [out|err]
+	wait_line "$@" >/dev/null && return
+	not_ok "$1 prints $2" "it does not: the rest is not tried"
+	exit 1
+}
+
 # Waits for the end; its status is the result. It is sent nothing more, and
 # SIGNAL, if given, is sent first.
 finish() { # NAME [SIGNAL]

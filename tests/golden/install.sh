@@ -17,15 +17,19 @@ install_it() { # TARGET
 check "make install" install_it install
 eq "everything is below the prefix" "$(cd "$image" && find . -type f -not -path './opt/it/*')" ""
 eq "the installed program" "$("$image/opt/it/bin/vmspan" --version)" "vmspan $version"
+options=0
 for c in $("$VMSPAN" --generate commands); do
 	page=$image/opt/it/share/man/man1/vmspan-$c.1
 	check "a manual page for $c" test -s "$page"
 	# Every option that help has, in the page, with its roff hyphens.
 	"$VMSPAN" "$c" --help | grep -oE -- '^ .{4} --[a-z-]+' | grep -oE -- '--[a-z-]+' |
 		sed 's/-/\\-/g' >"$T/options"
+	options=$((options + $(wc -l <"$T/options")))
+	check "help of $c shows options, --help among them" grep -qx '\\-\\-help' "$T/options"
 	eq "the page of $c has every option" \
 		"$(while read -r o; do grep -qF -- "$o" "$page" || echo "$o"; done <"$T/options")" ""
 done
+check "commands have options that pages are compared by: $options" test $options -gt 100
 if command -v man >/dev/null && man --version 2>&1 | grep -q '^man'; then
 	eq "manual pages are roff without a complaint" "$(
 		for page in "$image"/opt/it/share/man/man1/*.1; do

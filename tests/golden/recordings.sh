@@ -6,6 +6,10 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+pretty_golden() { # NAME FILE: of JSON, a line a value
+	check "$1: it is JSON" jq -e . "$2" && golden "$1" "$T/check.out"
+}
+
 for scenario in basic lossy hostile empty; do
 	rec=$T/$scenario.vmspan
 	check "make $scenario" "$B/golden/make_recording" "$scenario" "$rec" || continue
@@ -15,14 +19,15 @@ for scenario in basic lossy hostile empty; do
 	eq "$scenario: report ends well" "$? $(cat "$T/text.err")" "0 "
 	"$TOP/$VMSPAN" report "$scenario.vmspan" --json >"$T/json" 2>"$T/json.err"
 	eq "$scenario: report --json ends well" "$? $(cat "$T/json.err")" "0 "
-	"$TOP/$VMSPAN" report "$scenario.vmspan" --json --nested suspend --own >"$T/own.json"
+	"$TOP/$VMSPAN" report "$scenario.vmspan" --json --nested suspend --own >"$T/own.json" 2>"$T/own.err"
+	eq "$scenario: report --nested suspend --own ends well" "$? $(cat "$T/own.err")" "0 "
 	"$TOP/$VMSPAN" export "$scenario.vmspan" -f chrome -o - >"$T/chrome" 2>"$T/chrome.err"
 	eq "$scenario: export ends well" "$?" "0"
 	cd "$TOP" || exit 1
 	golden "$scenario.txt" "$T/text"
-	jq . "$T/json" >"$T/json.pretty" && golden "$scenario.json" "$T/json.pretty"
-	jq . "$T/own.json" >"$T/own.pretty" && golden "$scenario-suspend-own.json" "$T/own.pretty"
-	jq . "$T/chrome" >"$T/chrome.pretty" && golden "$scenario.chrome.json" "$T/chrome.pretty"
+	pretty_golden "$scenario.json" "$T/json"
+	pretty_golden "$scenario-suspend-own.json" "$T/own.json"
+	pretty_golden "$scenario.chrome.json" "$T/chrome"
 	json_eq "$scenario: the ledger sums" "$T/json" \
 		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
 	# No byte that a terminal would obey reaches it.

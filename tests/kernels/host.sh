@@ -32,9 +32,9 @@ fi
 # A target that waits unannounced: only the scheduler knows, and why.
 start_ready burn "$B/vm/burn" blocked 60
 start record "$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" --exact
-wait_line record '^recording ' err >/dev/null
+need_line record '^recording ' err
 send burn
-wait_line burn '^[{]' >/dev/null
+need_line burn '^[{]'
 finish record INT
 finish burn
 "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"

@@ -9,7 +9,7 @@
 
 start_host_first --demo
 start record "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan"
-wait_line record '^recording ' err >/dev/null
+need_line record '^recording ' err
 start stat "$VMSPAN" stat -p "$host_pid" --json -i 300ms
 # Until every page has had its turn.
 all_had_turns() {
@@ -80,13 +80,13 @@ finish host TERM
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
 start_ready churn "${ONE_CPU[@]}" "$B/vm/churn" 1 300
 send churn
-wait_line churn '^done 1' >/dev/null
+need_line churn '^done 1'
 start burn "$VMSPAN" stat -p "$churn_pid" --json -i 200ms
-wait_line burn '"groups"' >/dev/null
+need_line burn '"groups"'
 json_eq "a burn before it was watched is nobody's" <(head -n 1 "$T/burn.out") '[.events.count, .groups]' '[0,[]]'
 send churn
-wait_line churn '^done 2' >/dev/null
-wait_line burn '"addon:churn"' >/dev/null
+need_line churn '^done 2'
+need_line burn '"addon:churn"'
 finish churn
 finish burn
 tail -n 1 "$T/burn.out" >"$T/burn.json"

@@ -26,7 +26,7 @@ fi
 # The tracer ends with its target; its counts are then in a.json.
 ends() { # NAME EXPECTED-SPANS
 	dismiss v 2>/dev/null
-	wait_line a '^end' >/dev/null
+	need_line a '^end'
 	detach a
 	eq "$1: every span" "$(counts a .spans)" "$2"
 	eq "$1: nothing lost, nothing twice, all defined" "$(counts a "$clean")" "$none"
@@ -75,7 +75,7 @@ attach a -e -p "$v_pid"
 tell v "hold 40 13" "spans 1009"
 kill -s KILL "$v_pid"
 dismiss v 2>/dev/null
-wait_line a '^end' >/dev/null
+need_line a '^end'
 detach a
 eq "killed in exact mode, with 41 threads: every span, nothing lost" \
 	"$(counts a '[.spans, .ring_full, .truncated]')" "[$((40 * 13 + 1009)),0,0]"
@@ -121,7 +121,7 @@ for i in $(seq 30); do
 	until_true made_at_least $((i * 1000)) || not_ok "killed in full run" "the target makes no spans"
 	kill -s KILL "$v_pid"
 	dismiss v 2>/dev/null
-	wait_line a '^end' >/dev/null
+	need_line a '^end'
 	detach a
 	made=$(od -An -t d8 "$T/made")
 	got=$(counts a '.spans + .ring_full')
@@ -159,7 +159,7 @@ eq "killed with a small ring: received and lost are what was made" \
 # As a user has it.
 target v "$T/steady"
 start record "$VMSPAN" record -p "$v_pid" -o "$T/rec"
-wait_line record '^recording ' err >/dev/null
+need_line record '^recording ' err
 tell v "spans 503"
 kill -s KILL "$v_pid"
 dismiss v 2>/dev/null

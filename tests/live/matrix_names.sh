@@ -175,7 +175,7 @@ dismiss z
 # ---- As a user has it ----
 
 start record "$VMSPAN" record --comm "vmn-a$$" -o "$T/rec"
-wait_line record '^recording 1 process and those to come' err >/dev/null
+need_line record '^recording 1 process and those to come' err
 eq "record --comm: says what it does" $? 0
 tell one "spans 503"
 finish record INT
@@ -184,7 +184,7 @@ eq "record --comm: ends well" $? 0
 json_eq "record --comm: exact counts" "$T/report.json" \
 	'[.groups[] | select(.kind == "top") | .spans] | add' 503
 start record "$VMSPAN" record --comm "nobody-$$" -o "$T/rec"
-wait_line record '^recording 0 processes and those to come' err >/dev/null
+need_line record '^recording 0 processes and those to come' err
 eq "record --comm of nobody: waits" $? 0
 finish record INT
 eq "record --comm of nobody: ends well" $? 0

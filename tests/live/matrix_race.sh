@@ -31,12 +31,12 @@ stop_at() { # STAGE PID
 	exec {fd}>"$T/a.fifo"
 	a_in=$fd
 	fds+=("$fd")
-	wait_line a "^at $1" >/dev/null
+	need_line a "^at $1"
 }
 
 goes_on() { # attaches, and that is said
 	echo >&"$a_in"
-	wait_line a '^attached' >/dev/null
+	need_line a '^attached'
 }
 
 status=''

@@ -14,7 +14,7 @@ eq "a PID that is somebody's is not given" $may 124
 
 work() { # NAME: works, tells the truth and ends
 	send "$1"
-	wait_line "$1" '^[{]' >/dev/null
+	need_line "$1" '^[{]'
 	finish "$1"
 }
 
@@ -26,7 +26,7 @@ for try in 1 2 3 4 5; do
 	start_ready stays "$BURN" plain 17
 	# shellcheck disable=SC2154 # set by name
 	start record "$VMSPAN" record -p "$first_pid,$stays_pid" -o "$T/rec.vmspan"
-	wait_line record '^recording ' err >/dev/null
+	need_line record '^recording ' err
 	work first
 	if start_ready again "$TAKE" "$first_pid" "$BURN" plain 17; then
 		begun=1

@@ -53,7 +53,7 @@ if count_runs; then
 	check "the programs are there to be counted" test -n "$(programs counted)"
 	eq "an idle target runs no program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" ""
 	send target "event 1000"
-	wait_line target '^ok' >/dev/null
+	need_line target '^ok'
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
 	finish counted INT

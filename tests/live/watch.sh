@@ -145,9 +145,9 @@ check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$dump" --threshold 1
 printf '#!/bin/sh\necho run\nexec tail -f /dev/null\n' >"$T/stuck"
 chmod +x "$T/stuck"
 watch -p "$host_pid" --threshold 1ms --all-causes --exec "$T/stuck" --exec-limit 1h
-wait_line watch '^run$' err >/dev/null
+need_line watch '^run$' err
 kill -s INT "$watch_pid"
-wait_line watch '^waiting for [0-9]* runs? of .*; \^C leaves' err >/dev/null
+need_line watch '^waiting for [0-9]* runs? of .*; \^C leaves' err
 finish watch INT
 eq "--exec: a second ^C does not wait: status" $? 1
 check "--exec: a second ^C: words" grep -q 'not waited for the runs' "$T/watch.err"
@@ -178,7 +178,7 @@ if mount -t tmpfs -o size=64k none "$T/full" 2>/dev/null; then
 	head -c 1M /dev/zero >>"$T/full/fill" 2>/dev/null
 	watch -p "$host_pid" --group 'addon:*' --json --dump "$T/full/d" --dump-max 2 --dump-every 1ms \
 		--before 2s --after 1ms
-	wait_line watch 'the next dump is tried again' err >/dev/null
+	need_line watch 'the next dump is tried again' err
 	rm "$T/full/fill"
 	# What is told from now on is written from now on.
 	shown=$(wc -l <"$T/watch.out")

@@ -55,8 +55,8 @@ pages() {
 # Real work makes better pictures; without root, the small recording must do.
 looks() {
 	local name=basic
-	if [ "$(id -u)" = 0 ] && "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
-		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null >"$T/demo.log" 2>&1; then
+	if [ "$(id -u)" = 0 ] && check "record real work" "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
+		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null; then
 		name=demo
 		"$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
 		"$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
