@@ -35,23 +35,33 @@ results_lock() { # FOLDER
 }
 results_unlock() {
 	local fd
-	for fd in ${results_locks+"${results_locks[@]}"} $results_turn; do
+	for fd in ${results_locks+"${results_locks[@]}"} ${results_turns+"${results_turns[@]}"}; do
 		exec {fd}>&-
 	done
 }
 
-# A turn of what only one test of the machine may do at a time.
-results_turn=''
-results_lock_wait() { # FILE
-	exec {results_turn}>"$1" || exit 1
-	flock -n "$results_turn" || {
+# Locks that are waited for, for the time of one test: for itself (x), or shared (s).
+results_turns=()
+results_lock_wait() { # FILE x|s
+	local fd
+	if [ ! -e "$1" ] && ! (umask 022 && : >>"$1") 2>/dev/null; then
+		[ "$2" = x ] || return 0 # who may trace has not been here
+		echo "no lock can be made: $1" >&2
+		exit 1
+	fi
+	exec {fd}<"$1" || exit 1
+	flock -n "-$2" "$fd" || {
 		echo "waiting for another test: $1"
-		flock "$results_turn"
+		flock "-$2" "$fd"
 	}
+	results_turns+=("$fd")
 }
 results_unlock_wait() {
-	exec {results_turn}>&-
-	results_turn=''
+	local fd
+	for fd in ${results_turns+"${results_turns[@]}"}; do
+		exec {fd}<&-
+	done
+	results_turns=()
 }
 
 # Runs a function of this shell; what it prints is not mixed with another's.
@@ -106,6 +116,14 @@ results_title() {
 	fi
 }
 
+# Ends the repeat that runs: for who is told to end.
+results_repeat=''
+results_end() {
+	[ -n "$results_repeat" ] || return 0
+	kill "$results_repeat"
+	wait "$results_repeat"
+} 2>/dev/null
+
 # Runs one program or script again, alone, by tests/run itself, with results of its own.
 # Fails if that did not come to one line.
 results_once() { # RESULTS
@@ -119,7 +137,11 @@ results_once() { # RESULTS
 	rm -rf "$1"
 	mkdir "$1"
 	: >"$1/lines"
-	"${as_root[@]}" env B="$r_folder" VMSPAN_RESULTS="$1" tests/run "$r_name" >"$1/out" 2>&1 </dev/null
+	"${as_root[@]}" env --default-signal=INT,QUIT B="$r_folder" VMSPAN_RESULTS="$1" \
+		tests/run "$r_name" >"$1/out" 2>&1 </dev/null 3<&- &
+	results_repeat=$!
+	wait "$results_repeat"
+	results_repeat=''
 	[ ${#as_root[@]} = 0 ] || sudo chown -R "$(id -u):$(id -g)" "$r_folder" "$1"
 	[ "$(wc -l <"$1/lines")" = 1 ]
 }

@@ -289,6 +289,35 @@ eq "with another it has results of its own" "$(tail -n 1 "$T/run"; tail -n 1 "$t
 eq "and none are left" "$(find "$tree/build/log" "$tree/elsewhere/log" -name 'results*')" ""
 check "a folder may be named from the root" test -e "$tree/elsewhere/log/golden-sound.sh.log"
 
+# What looks at its own marks waits for who traces everybody, and the other way round.
+mkdir "$T/locks"
+with=("VMSPAN_TEST_LOCKS=$T/locks")
+script sdk_marks <<'END'
+lock=$VMSPAN_TEST_LOCKS/vmspan-everybody.lock
+flock -ns "$lock" true && echo "ok others may look at their own marks too"
+flock -nx "$lock" true || echo "ok nobody may trace everybody"
+END
+run 0 golden/sdk_marks.sh
+said "a lock is shared" '^golden/sdk_marks.sh: 2 passed'
+check "and free again" flock -nx "$T/locks/vmspan-everybody.lock" true
+exec {lock}<"$T/locks/vmspan-everybody.lock"
+flock -x "$lock"
+start waits env -C "$tree" "${with[@]}" B=build tests/run golden/sdk_marks.sh
+check "beside who traces everybody it waits" wait_line waits "^waiting for another test: $T/locks/vmspan-everybody.lock"
+flock -u "$lock"
+exec {lock}<&-
+check_status "and then runs" 0 finish waits
+with=()
+eval "$(sed -n '/^locks()/,/^}/p' tests/run)"
+if [ "$(id -u)" = 0 ]; then
+	eq "who traces everybody has that for itself" \
+		"$(locks live/matrix_names.sh | xargs) $(locks live/matrix_caps.sh | xargs)" \
+		"tests:x everybody:x tests:x everybody:x"
+fi
+eq "tests that trace every program are those" "$(
+	grep -lE '(^|[ \t])(attach|watching|start) .*[ ](-a|--all)( |$)' tests/live/*.sh tests/stock/*.sh tests/viewers/*.sh)" \
+	tests/live/matrix_names.sh
+
 # Broken off by hand: the script that runs comes to its own end first.
 script slow <<'END'
 trap 'echo tidied >tidied; exit 130' TERM
@@ -303,6 +332,26 @@ kill -s TERM $!
 wait $!
 eq "broken off: status" $? 130
 eq "broken off: the script's own end" "$(cat "$tree/tidied")" tidied
+
+# So does one that is run again.
+script slow_again <<'END'
+if [ ! -e again ]; then
+	echo >again
+	echo "not ok one - it is run again"
+	exit 1
+fi
+trap 'echo tidied >tidied_again; exit 130' TERM
+echo $PPID >slow_again
+tail -f /dev/null &
+wait
+END
+(cd "$tree" && exec env -u VMSPAN_RESULTS B=build tests/run golden/slow_again.sh) >"$T/run" 2>&1 &
+lib_owns $!
+check "a script runs again" until_true test -s "$tree/slow_again"
+kill -s TERM $!
+wait $!
+eq "a repeat is broken off: status" $? 130
+eq "a repeat is broken off: the script's own end" "$(cat "$tree/tidied_again")" tidied
 
 (cd "$tree" && VMSPAN_RESULTS=$T/none B=build tests/run golden/sound.sh) >"$T/run" 2>&1
 eq "results that are none: status" $? 2

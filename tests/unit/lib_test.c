@@ -5,13 +5,13 @@
 #include "lib/libvmspan.h"
 
 #include <malloc.h>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/allocator_interface.h>
-#endif
-
 #define MANY 10000
 
-/* Bytes allocated now. ASan has an allocator of its own, of which mallinfo2 knows nothing. */
+/* Bytes allocated now. ASan has an allocator of its own, of which mallinfo2 knows nothing;
+ * gcc has no header that declares its interface. */
+#ifdef __SANITIZE_ADDRESS__
+size_t __sanitizer_get_current_allocated_bytes(void);
+#endif
 static size_t allocated(void)
 {
 #ifdef __SANITIZE_ADDRESS__
