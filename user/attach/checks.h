@@ -26,6 +26,10 @@ struct check {
 u32 checks_machine(struct check list[CHECKS_MAX]);
 u32 checks_process(u32 pid, struct check list[CHECKS_MAX]);
 
+/* Of what was seen; touches nothing. */
+struct steal_look;
+void check_steal(const struct steal_look *l, struct check *c);
+
 /* "ok", "warn", "fail" */
 const char *check_result_name(enum check_result r);
 

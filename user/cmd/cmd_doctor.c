@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/checks.h"
+#include "attach/steal.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/doctor_trial.h"
@@ -97,15 +98,72 @@ static void put_process(struct print *p, u32 pid)
 	}
 }
 
+/* Long enough for a hundredth of one busy CPU to be a tick. The other checks run
+ * meanwhile, and keep one busy for a part of it. */
+#define STEAL_WINDOW_NS NSEC_PER_SEC
+
+/* As struct steal_host has it: true, false or null. */
+static void put_answer(struct json *j, const char *key, enum steal_answer a)
+{
+	json_key(j, key);
+	if (a == STEAL_UNKNOWN)
+		json_null(j);
+	else
+		json_bool(j, a == STEAL_YES);
+}
+
+static void put_ticks(struct json *j, u64 used, u64 stolen, u64 hz)
+{
+	json_key_u64(j, "used_ns", steal_ns(used, hz));
+	json_key_u64(j, "stolen_ns", steal_ns(stolen, hz));
+}
+
+static void put_count(struct json *j, const char *key, const struct steal_count *d, int error,
+		      u64 ns, u64 hz)
+{
+	u32 i;
+
+	json_key(j, key);
+	if (error) {
+		json_null(j);
+		return;
+	}
+	json_object(j);
+	json_key_u64(j, "ns", ns);
+	put_ticks(j, d->used, d->stolen, hz);
+	json_key_array(j, "cpus");
+	for (i = 0; i < d->cpu_count; i++) {
+		json_object(j);
+		json_key_u64(j, "cpu", d->cpus[i].cpu);
+		put_ticks(j, d->cpus[i].used, d->cpus[i].stolen, hz);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
+static void put_steal(struct json *j, const struct steal_look *l)
+{
+	json_key_object(j, "stolen");
+	put_answer(j, "virtual", l->host.is_virtual);
+	put_answer(j, "told", l->boot.stolen ? STEAL_YES : l->host.tells);
+	put_answer(j, "cpu_times_without", l->host.clock_without);
+	json_key_u64(j, "tick_ns", steal_ns(1, l->hz));
+	put_count(j, "window", &l->window, l->window_error, l->window_ns, l->hz);
+	put_count(j, "since_start", &l->boot, l->boot_error, l->boot_ns, l->hz);
+	json_end_object(j);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	const struct command *self = command_find("doctor");
-	struct check list[CHECKS_MAX];
+	struct check list[CHECKS_MAX + 1];
+	struct steal_look steal;
 	struct options o;
 	struct print p = { 0 };
 	struct err e = { 0 };
 	int status;
-	u32 i;
+	u32 i, n;
 
 	status = options_parse(self, argc, argv, &o);
 	if (status != OPTIONS_RUN)
@@ -122,7 +180,11 @@ int cmd_doctor(int argc, char **argv)
 		json_key_u64(&p.json, "schema", 1);
 		json_key_array(&p.json, "checks");
 	}
-	put(&p, list, checks_machine(list));
+	steal_look_begin(&steal);
+	n = checks_machine(list);
+	steal_look_end(&steal, STEAL_WINDOW_NS);
+	check_steal(&steal, &list[n++]);
+	put(&p, list, n);
 	if (p.as_json) {
 		json_end_array(&p.json);
 		json_key_array(&p.json, "processes");
@@ -132,6 +194,7 @@ int cmd_doctor(int argc, char **argv)
 	if (p.as_json) {
 		json_end_array(&p.json);
 		json_key_i64(&p.json, "status", p.status);
+		put_steal(&p.json, &steal);
 		json_end_object(&p.json);
 		json_line(&p.json);
 	} else {
