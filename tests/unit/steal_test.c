@@ -219,7 +219,7 @@ static void cpus_that_come_and_go_are_left_out(void **state)
 {
 	struct steal_count a = count("cpu  100 0 0 0 0 0 0 10\ncpu0 60 0 0 0 0 0 0 4\n"
 				     "cpu2 40 0 0 0 0 0 0 6\ncpu4 1 0 0 0 0 0 0 1\n"),
-			   b = count("cpu  180 0 0 0 0 0 0 25\ncpu1 90 0 0 0 0 0 0 4\n"
+			   b = count("cpu  180 0 0 0 0 0 0 25\ncpu1 90 0 0 0 0 0 0 40\n"
 				     "cpu2 90 0 0 0 0 0 0 21\ncpu3 9 0 0 0 0 0 0 0\n"
 				     "cpu4 2 0 0 0 0 0 0 3\ncpu9 2 0 0 0 0 0 0 3\n");
 
@@ -280,8 +280,10 @@ static void the_worst_cpu_is_named_if_it_stands_out(void **state)
 	d = count("cpu  9 0 0 0 0 0 0 9\ncpu2 100 0 0 0 0 0 0 0\ncpu3 76 0 0 0 0 0 0 24\n");
 	assert_non_null(steal_worst(&d));
 	assert_int_equal(steal_worst(&d)->cpu, 3);
-	/* 23 of 100 for certain; of the other at most 11.5: with 10 shown, up to 11. */
-	d = count("cpu  9 0 0 0 0 0 0 9\ncpu2 90 0 0 0 0 0 0 10\ncpu3 76 0 0 0 0 0 0 24\n");
+	/* 23 of 100 for certain; of the other at most 11.5: with 10 shown, up to 11. One
+	 * that is idle adds nothing to that. */
+	d = count("cpu  9 0 0 0 0 0 0 9\ncpu2 90 0 0 0 0 0 0 10\ncpu3 76 0 0 0 0 0 0 24\n"
+		  "cpu9 0 0 0 5 0 0 0 0\n");
 	assert_non_null(steal_worst(&d));
 	d = count("cpu  9 0 0 0 0 0 0 9\ncpu2 89 0 0 0 0 0 0 11\ncpu3 76 0 0 0 0 0 0 24\n");
 	assert_null(steal_worst(&d));
