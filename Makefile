@@ -175,7 +175,7 @@ $(B)/fuzz/%_fuzz: tests/fuzz/%_fuzz.c $(B)/fuzz/libvmspan.a
 fuzz-seeds: $(B)/fuzz/make_seeds
 	$(B)/fuzz/make_seeds tests/fuzz/corpus
 
-golden: $(GOLDEN) $(B)/bench/guard $(B)/bench/bpfrun
+golden: $(GOLDEN) $(B)/bench/guard $(B)/bench/bpfrun $(B)/bench/quiet
 $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
@@ -213,11 +213,11 @@ check:
 
 # ---- The bench. Its peers are optional: tools/install-deps --bench. ----
 BENCH := $(B)/bench
-BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c budget.c)
+BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c budget.c quiet.c)
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
 BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
 
-bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
+bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(BENCH)/quiet $(B)/vm/burn $(B)/vm/pair
 # The run before is kept: tools/bench-md puts the two beside each other.
 bench: bench-programs
 	$(Q)[ ! -s $(BENCH)/bench.json ] || mv $(BENCH)/bench.json $(BENCH)/bench-before.json
@@ -227,12 +227,12 @@ bench: bench-programs
 bench-scale: bench-programs golden
 	B=$(B) bash tests/bench/scale.sh
 
-bench-vms: all
+bench-vms: all $(BENCH)/quiet
 	B=$(B) bash tests/bench/vms.sh
 	tools/vms-md $(BENCH)/vms.json
 
 # The table of errors in two runs: build/bench/accuracy.json, README, BENCHMARKS.
-accuracy: all $(BENCH)/accuracy $(B)/vm/burn $(B)/vm/pair
+accuracy: all $(BENCH)/accuracy $(BENCH)/quiet $(B)/vm/burn $(B)/vm/pair
 	B=$(B) bash tests/bench/accuracy.sh 2
 
 # Instruction counts, kept in tests/bench/guard.txt.
@@ -254,7 +254,12 @@ $(BENCH)/accuracy: tests/bench/accuracy.c tests/bench/original.c tests/bench/ori
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
-$(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h $(B)/libvmspan.a
+$(BENCH)/quiet: tests/bench/quiet.c tests/bench/quiet_main.c tests/bench/quiet.h $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+
+$(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h tests/bench/quiet.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(BENCH_SRC) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)

@@ -32,6 +32,10 @@ record() { # ARGUMENTS...
 	wait_line record '^recording ' err >/dev/null
 }
 
+quiet() { # [READING]: a reading, or what has been since that one, as JSON
+	"$B/bench/quiet" /proc $$ "$@"
+}
+
 measure_once() { # NAME CASE
 	start_ready target "$B/vm/burn" "$2" "$events" && record --exact || return 1
 	send target
@@ -44,13 +48,15 @@ measure_once() { # NAME CASE
 # Where another machine had our CPU there is no truth to compare with: the
 # thread's clock does not know of it. Once more, and it is said how often.
 measure() { # RUN NAME CASE
-	local try
+	local try from
 	echo "run $1: $2" >&2
 	for try in 1 2 3 4 5 6; do
+		from=$(quiet) || return 1
 		measure_once "$2" "$3" || return 1
 		[ "$(jq .stolen_ns "$T/line")" != 0 ] || break
 	done
-	jq -c --argjson run "$1" --argjson tries "$try" '. + {run: $run, tries: $tries}' "$T/line" >>"$T/lines"
+	jq -c --argjson run "$1" --argjson tries "$try" --argjson quiet "$(quiet "$from")" \
+		'. + {run: $run, tries: $tries, quiet: $quiet}' "$T/line" >>"$T/lines"
 }
 
 accuracy() { # RUN
@@ -90,8 +96,9 @@ wait_nth() {
 }
 
 overhead() { # RUN ROUNDS
-	local i seen=0
+	local i seen=0 from
 	echo "run $1: overhead" >&2
+	from=$(quiet) || return 1
 	: >"$T/rounds"
 	start_ready target "$B/vm/pair" pipe 1500 90 || return 1
 	for i in $(seq "$2"); do
@@ -103,7 +110,7 @@ overhead() { # RUN ROUNDS
 		round none
 	done
 	finish target
-	jq -sc --argjson run "$1" '
+	jq -sc --argjson run "$1" --argjson quiet "$(quiet "$from")" '
 		def median: sort | .[length / 2 | floor];
 		# The lower quartile: what else the machine does only adds.
 		def took(how): map(select(.how == how) | .ns) | sort | .[length / 4 | floor];
@@ -111,16 +118,18 @@ overhead() { # RUN ROUNDS
 		 switches_per_s: (map(.switches * 1e9 / .ns) | median | round),
 		 none_ns: took("none"), default_ns: took("default"), exact_ns: took("exact"),
 		 exact_over_default_ppm: ((took("exact") / took("default") - 1) * 1e6 | round),
-		 exact_over_none_ppm: ((took("exact") / took("none") - 1) * 1e6 | round)}' "$T/rounds" >>"$T/overhead"
+		 exact_over_none_ppm: ((took("exact") / took("none") - 1) * 1e6 | round), quiet: $quiet}' "$T/rounds" >>"$T/overhead"
 }
 
 : >"$T/lines"
 : >"$T/overhead"
+begin=$(quiet) || exit 1
 for run in $(seq "$runs"); do
 	accuracy "$run" || exit 1
 	overhead "$run" 5 || exit 1
 done
 jq -s --slurpfile overhead "$T/overhead" --arg kernel "$(uname -r)" --argjson cpus "$(nproc)" \
 	--arg cpu "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
-	'{schema: 2, kernel: $kernel, cpus: $cpus, cpu: $cpu, cases: ., overhead: $overhead}' "$T/lines" >"$out"
+	--argjson quiet "$(quiet "$begin")" \
+	'{schema: 3, kernel: $kernel, cpus: $cpus, cpu: $cpu, quiet: $quiet, cases: ., overhead: $overhead}' "$T/lines" >"$out"
 tools/accuracy-md --check "$out"

@@ -9,9 +9,11 @@
  * machine in the meantime changes for all. Needs root.
  */
 #include "bench.h"
+#include "quiet.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -60,12 +62,80 @@ static bool wanted(const char *only, const char *part)
 	return !only || !strcmp(only, part);
 }
 
+struct part {
+	const char *name;
+	void (*run)(const struct bench *b);
+	bool done;
+	struct quiet quiet;
+};
+
+static struct quiet_reading reading(void)
+{
+	struct quiet_reading r;
+	int error = quiet_read("/proc", getpid(), &r);
+
+	if (error) {
+		fprintf(stderr, "bench: cannot read /proc: %s\n", strerror(-error));
+		exit(1);
+	}
+	return r;
+}
+
+static struct quiet since(const struct quiet_reading *from)
+{
+	struct quiet_reading now = reading();
+
+	return quiet_between(from, &now, NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+}
+
+static void say(const struct bench *b, const char *name, const struct quiet *q)
+{
+	if (q->known)
+		fprintf(b->text, "  %-7s %8.1f %% stolen, %5.1f %% of the CPUs used by others%s\n",
+			name, q->stolen_ppm / 1e4, q->others_ppm / 1e4, q->is ? "" : ": not quiet");
+	else
+		fprintf(b->text, "  %-7s not known: not quiet\n", name);
+	quiet_json(b->json, name, q);
+}
+
+/* How quiet it was, by part and in all. */
+static void say_all(const struct bench *b, const struct part *parts, size_t n,
+		    const struct quiet *whole)
+{
+	bool quiet = whole->is;
+	size_t i;
+
+	fprintf(b->text, "\nthe machine meanwhile\n");
+	json_key_object(b->json, "quiet");
+	say(b, "whole", whole);
+	for (i = 0; i < n; i++) {
+		if (!parts[i].done)
+			continue;
+		say(b, parts[i].name, &parts[i].quiet);
+		quiet &= parts[i].quiet.is;
+	}
+	json_end_object(b->json);
+	if (!quiet)
+		fprintf(b->text,
+			"This run was not quiet: less than %d %% stolen and %d %% used by others "
+			"is.\n",
+			QUIET_STOLEN_PPM / 10000, QUIET_OTHERS_PPM / 10000);
+}
+
 int main(int argc, char **argv)
 {
+	struct part parts[] = {
+		{ .name = "pairs", .run = bench_pairs },
+		{ .name = "series", .run = bench_series },
+		{ .name = "tracer", .run = bench_tracer },
+	};
 	struct bench b = { .rounds = 9, .text = stdout };
+	struct quiet_reading begin, from;
 	char path[256], *only = NULL;
+	struct quiet whole;
 	struct json json;
 	struct out out;
+	size_t k;
 	FILE *f;
 	int i;
 
@@ -90,6 +160,9 @@ int main(int argc, char **argv)
 		return 3;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	/* LTTng's daemons leave their parent; what they use is ours all the same. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	begin = reading();
 	path_in(&b, path, "lttng");
 	mkdir(path, 0700);
 	setenv("LTTNG_HOME", path, 1);
@@ -106,13 +179,17 @@ int main(int argc, char **argv)
 	json_key_u64(&json, "schema", 1);
 	json_key_u64(&json, "alternations", b.rounds);
 	machine(&b);
-	if (wanted(only, "pairs"))
-		bench_pairs(&b);
-	if (wanted(only, "series"))
-		bench_series(&b);
-	if (wanted(only, "tracer"))
-		bench_tracer(&b);
+	for (k = 0; k < ARRAY_SIZE(parts); k++) {
+		if (!wanted(only, parts[k].name))
+			continue;
+		from = reading();
+		parts[k].run(&b);
+		parts[k].quiet = since(&from);
+		parts[k].done = true;
+	}
+	whole = since(&begin);
 	bench_budgets(&b);
+	say_all(&b, parts, ARRAY_SIZE(parts), &whole);
 	json_end_object(&json);
 	json_line(&json);
 	i = out_close(&out);

@@ -177,8 +177,23 @@ last_whole() { # RECORDING
 		jq -s 'map(select(.incomplete | not)) | length'
 }
 
-by_spans
-by_groups
-by_threads
-beyond
-jq -s '{schema: 1, rows: .[0], beyond: .[1]}' <(jq -s . "$T/lines") "$T/beyond" >"$out"
+quiet() { # [READING]: a reading, or what has been since that one, as JSON
+	"$B/bench/quiet" /proc $$ "$@"
+}
+
+echo '{}' >"$T/quiet"
+part() { # NAME COMMAND: how quiet it was meanwhile is kept
+	local from
+	from=$(quiet) || exit 1
+	"$2"
+	jq --arg name "$1" --argjson quiet "$(quiet "$from")" '.[$name] = $quiet' "$T/quiet" >"$T/quiet.new"
+	mv "$T/quiet.new" "$T/quiet"
+}
+
+begin=$(quiet) || exit 1
+part spans by_spans
+part groups by_groups
+part threads by_threads
+part beyond beyond
+jq -s --argjson whole "$(quiet "$begin")" '{schema: 2, rows: .[0], beyond: .[1], quiet: ({whole: $whole} + .[2])}' \
+	<(jq -s . "$T/lines") "$T/beyond" "$T/quiet" >"$out"

@@ -277,9 +277,15 @@ peers() {
 	keep peers "$(printf '%s\n' "${peers[@]}" | jq -sc .)"
 }
 
+quiet() { # [READING]: a reading, or what has been since that one, as JSON
+	"$B/bench/quiet" /proc $$ "$@"
+}
+
 for part in "${@:-accuracy slowdown price peers}"; do
 	for p in $part; do
+		from=$(quiet) || exit 1
 		"$p"
+		keep quiet "$(jq --arg part "$p" --argjson quiet "$(quiet "$from")" '(.quiet // {}) | .[$part] = $quiet' "$out")"
 	done
 done
 keep machine "$(jq -n --arg k "$(uname -r | cut -d- -f1)" --arg c "$(nproc)" '{kernel: $k, cpus: $c}')"
