@@ -393,6 +393,40 @@ static void time_that_a_hypervisor_took_is_counted(void **state)
 	rig_close(&r);
 }
 
+/* The clocks may differ by 0.1 ms and a hundredth of the event: to the ns. */
+static void what_may_be_an_error_of_the_clocks_is_not_stolen(void **state)
+{
+	const u64 ms = NSEC_PER_MSEC, cpu[] = { 9800000, 9799999, 0 };
+	const u64 stolen[] = { 0, 200001, 0 };
+	struct sim *sched = sim_new(1);
+	const struct snapshot *snap;
+	struct vmspan_event *e;
+	u64 sum = 0;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	model_free(r.m);
+	r.m = model_make(&(struct model_config){ .exact = true });
+	sim_off(sched, 500, 500, VMSPAN_OFF_START);
+	sim_feed_sched(sched, r.m);
+	for (i = 0; i < ARRAY_SIZE(cpu); i++) {
+		sim_event(r.s, 20 * (i + 1) * ms);
+		e = (void *)r.s->data[r.s->slots];
+		sim_event_end(r.s, 20 * (i + 1) * ms + 10 * ms);
+		e->cpu_ns_end = cpu[i];
+	}
+	for (i = 0; i < ARRAY_SIZE(cpu); i++) {
+		snap = rig_look(&r, i, i + 1);
+		sum += stolen[i];
+		assert_int_equal(snap->repairs.stolen_ns, sum);
+		assert_int_equal(snap->events.incomplete, sum != 0);
+	}
+	free(sched);
+	rig_close(&r);
+}
+
 /* What is missing ended before the first mark behind it: a stay that begins then may
  * have had it inside, one that begins later has not. */
 static void a_gap_reaches_to_the_first_mark_behind_it(void **state)
@@ -437,6 +471,7 @@ int main(void)
 		cmocka_unit_test(a_stay_shorter_than_what_is_in_it_is_discarded),
 		cmocka_unit_test(what_ended_when_it_began_is_not_in_it),
 		cmocka_unit_test(time_that_a_hypervisor_took_is_counted),
+		cmocka_unit_test(what_may_be_an_error_of_the_clocks_is_not_stolen),
 		cmocka_unit_test(a_gap_reaches_to_the_first_mark_behind_it),
 		cmocka_unit_test(collections_are_counted_once_and_free_what_they_free),
 	};

@@ -152,6 +152,31 @@ static void one_lost_record_makes_every_group_incomplete(void **state)
 	fixture_free(f);
 }
 
+/* A hypervisor that took the CPU is a reason of its own. */
+static void stolen_time_is_why_events_lack_data(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	f->s.events.incomplete = 3;
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "INCOMPLETE: 3 of 200 events lack data\n"));
+	free(text);
+	f->s.repairs.stolen_ns = 12 * MS;
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text,
+			       "INCOMPLETE: 3 of 200 events lack data (a hypervisor took 12.0 "
+			       "ms of CPU time)\n"));
+	free(text);
+	f->s.losses.records[LOSS_RING_FULL] = 1;
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "took 12.0 ms of CPU time), 1 record lost"));
+	free(text);
+	fixture_free(f);
+}
+
 /* Why it was lost is said of every cause there is. */
 static void every_cause_of_loss_has_words(void **state)
 {
@@ -587,6 +612,7 @@ int main(void)
 		cmocka_unit_test(a_stream_says_the_interval),
 		cmocka_unit_test(hostile_names_stay_inside_their_string),
 		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
+		cmocka_unit_test(stolen_time_is_why_events_lack_data),
 		cmocka_unit_test(every_cause_of_loss_has_words),
 		cmocka_unit_test(every_key_sorts_and_reverses),
 		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),

@@ -52,8 +52,8 @@ bool summary_parts(struct out *o, const struct snapshot *s)
 
 void summary_complete(struct out *o, const struct snapshot *s)
 {
-	u64 lost = lost_records(&s->losses);
-	char a[COUNT_MAX], b[COUNT_MAX];
+	u64 lost = lost_records(&s->losses), stolen = s->repairs.stolen_ns;
+	char a[COUNT_MAX], b[COUNT_MAX], time[TEXT_NS_MAX];
 
 	if (snapshot_complete(s)) {
 		out_puts(o, "complete");
@@ -63,6 +63,8 @@ void summary_complete(struct out *o, const struct snapshot *s)
 	if (s->events.incomplete)
 		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
 			   count_text(b, s->events.count));
+	if (s->events.incomplete && stolen)
+		out_printf(o, " (a hypervisor took %s of CPU time)", time_text(time, stolen));
 	if (s->events.incomplete && lost)
 		out_puts(o, ", ");
 	if (lost)
