@@ -441,7 +441,7 @@ static __always_inline __u64 jvm_thread(struct walk *w)
 	w->found = 0;
 	if (t->root && jvm_is(p, t->root, w->tid)) {
 		w->found = t->root;
-	} else if (!t->misses || !(t->misses & ((1 << MISS_SHIFT) - 1))) {
+	} else if (search_again(t->misses)) {
 		list = user_u64(p->jvm.threads);
 		if (list && !user_read(&length, sizeof(length), list + p->off[OFF_list_length])) {
 			w->at = user_u64(list + p->off[OFF_list_threads]);

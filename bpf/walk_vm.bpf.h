@@ -123,8 +123,15 @@ static __always_inline __u32 own_tid(struct task_struct *task)
 	return nr;
 }
 
-/* A thread that is none of the interpreter's is looked for this rarely. */
-#define MISS_SHIFT 6
+/*
+ * Whether a thread is looked for that so many looks in a row have not found. One that was
+ * just born may not have told the VM its number yet: it is found by the next look, or when
+ * it is about twice as old. One that is none of the VM's costs a search in 64 looks.
+ */
+static __always_inline bool search_again(__u32 misses)
+{
+	return !(misses & (misses - 1)) || !(misses & 63);
+}
 
 static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct task_struct *task)
 {
@@ -136,7 +143,7 @@ static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct
 	w->found = 0;
 	if (t->root && user_u64(t->root + p->off[OFF_thread_native_id]) == w->tid) {
 		w->found = t->root;
-	} else if (!t->misses || !(t->misses & ((1 << MISS_SHIFT) - 1))) {
+	} else if (search_again(t->misses)) {
 		at = user_u64(p->root + p->off[OFF_runtime_interpreters]);
 		w->at = at ? user_u64(at + p->off[OFF_interp_threads]) : 0;
 		bpf_loop(PY_THREADS, py_find, w, 0);
