@@ -128,6 +128,7 @@ enum loop_rank {
 	LOOP_POLL, /* poll, select: handlers call them too */
 	LOOP_EPOLL,
 	LOOP_PROBES, /* requests, statements */
+	LOOP_ENDED, /* it has exited: what is left is the kernel's */
 };
 
 /* System calls have numbers below this. */

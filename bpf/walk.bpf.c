@@ -400,6 +400,9 @@ int BPF_PROG(vm_exit, struct task_struct *task)
 	struct ids ids = task_ids(task);
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
 
+	/* It still runs, and is looked at, until it leaves its CPU for good. */
+	if (t)
+		t->loop = LOOP_ENDED;
 	if (t && t->open)
 		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (task->signal->live.counter == 0)
