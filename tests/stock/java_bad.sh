@@ -8,8 +8,7 @@
 JDK=/usr/lib/jvm/java-17-openjdk-amd64
 PYTHON=/usr/bin/python3.11
 if [ ! -x $JDK/bin/javac ] || [ ! -x $PYTHON ] || ! command -v objcopy >"$T/which"; then
-	skip "bad JVMs" "no $JDK, $PYTHON or objcopy: tools/install-deps --vms"
-	exit 0
+	skip_rest "bad JVMs" "no $JDK, $PYTHON or objcopy: tools/install-deps --vms"
 fi
 jvm() { # NAME: a JDK with a library of its own, $T/NAME/lib/server/libjvm.so, to be made
 	mkdir -p "$T/$1/bin" "$T/$1/lib/server"
@@ -23,8 +22,9 @@ $JDK/bin/javac -d "$T" "$APPS/App.java"
 jvm jdk
 objcopy -R .note.stapsdt $JDK/lib/server/libjvm.so "$T/jdk/lib/server/libjvm.so"
 app "$T/jdk/bin/java" -XX:+UseSerialGC -Xmx32m -cp "$T" App
-start_record "$T/j" "$app_pid" --duration 2s
-finish rec
+start_record "$T/j" "$app_pid"
+works "$app_pid" 1
+finish rec INT
 report "$T/j"
 json_eq "a JVM without probes: its stacks are looked at" "$T/j.json" \
 	'[.groups[] | select(.name == "package:(main)") | .samples > 3]' '[true]'

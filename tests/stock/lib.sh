@@ -9,13 +9,14 @@ export VMSPAN_TEST_LIMIT=${VMSPAN_TEST_LIMIT:-150}
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 APPS=$TOP/tests/stock/apps
 
-# Starts a program that prints "ready PID", with a pipe for its commands; app_pid.
+# Starts a program that prints "ready PID" and takes commands; app_pid.
 start_app() { # COMMAND...
-	mkfifo "$T/in"
-	exec {app_in}<>"$T/in"
-	# shellcheck disable=SC2016 # expanded by the shell that is started
-	start app bash -c 'exec "$@" <"$0"' "$T/in" "$@"
-	wait_line app '^ready ' >"$T/ready" || not_ok "$*" "does not begin"
+	start_ready app "$@" || not_ok "$*" "does not begin"
+}
+
+# Programs here work until they are told to end.
+stop_app() {
+	finish app TERM 2>"$T/finish"
 }
 
 # Compiles App.java with three plugins, and classes into which they are inlined.
@@ -32,8 +33,7 @@ java_plugins() { # TO
 
 # Starts it, and ends the one before.
 app() { # COMMAND...
-	[ -z "${app_in-}" ] || exec {app_in}>&-
-	rm -f "$T/in"
+	[ -z "${app_pid-}" ] || stop_app
 	start_app "$@"
 }
 
@@ -52,34 +52,43 @@ refused() { # NAME PID REGEX
 ask() { # COMMAND...
 	local answers
 	answers=$(grep -c '^answer' "$T/app.out")
-	echo "$*" >&"$app_in"
-	wait_answer $((answers + 1))
-}
-
-wait_answer() { # NUMBER
-	local fd line n=0
-	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="$app_pid" "$T/app.out")
-	while read -r line <&"$fd"; do
-		case $line in
-		answer*)
-			n=$((n + 1))
-			[ $n -lt "$1" ] || break
-			;;
-		esac
-	done
-	exec {fd}<&-
-	printf '%s\n' "${line#answer }"
+	send app "$*"
+	wait_lines app '^answer' $((answers + 1)) || return 1
+	grep '^answer' "$T/app.out" | sed -n "$((answers + 1))s/^answer *//p"
 }
 
 # Waits until COUNT lines have matched.
-wait_lines() { # NAME REGEX COUNT
+wait_lines() { # NAME REGEX COUNT [out|err]
 	local fd line n=0 pid="${1}_pid"
-	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$T/$1.out")
+	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$T/$1.${4:-out}")
 	while [ $n -lt "$3" ] && read -r line <&"$fd"; do
 		[[ $line =~ $2 ]] && n=$((n + 1))
 	done
 	exec {fd}<&-
 	[ $n = "$3" ]
+}
+
+# For what is asked again and again: others have the CPU meanwhile.
+pause() {
+	read -r -t 0.05 <> <(:)
+}
+
+# The CPU time of a process, in ticks of the clock that /proc counts in.
+cpu_ticks() { # PID
+	lib_read_stat "$1" && echo $((lib_stat[11] + lib_stat[12]))
+}
+
+# Waits until a process has used so many seconds of CPU time more.
+works() { # PID SECONDS
+	local end
+	end=$(($(cpu_ticks "$1") + $2 * $(getconf CLK_TCK)))
+	until_true has_used "$1" $end || not_ok "PID $1" "does not use $2 s of CPU time"
+}
+has_used() { # PID TICKS
+	local now
+	now=$(cpu_ticks "$1") && [ "$now" -ge "$2" ] && return
+	pause
+	return 1
 }
 
 # Starts a recording; returns when it has attached.
@@ -96,21 +105,39 @@ report() { # FILE ARGUMENT... -> FILE.json
 	"$VMSPAN" report "$file" --json "$@" >"$file.json"
 }
 
-near() { # NAME ACTUAL EXPECTED TOLERANCE
-	if awk -v a="$2" -v b="$3" -v t="$4" 'BEGIN { exit !(a >= b - t && a <= b + t) }'; then
-		ok "$1"
-	else
-		not_ok "$1" "got $2, expected $3 +- $4"
-	fi
+# Of LOOKS at what takes the part P of the time, how many see it: the fewest and the most
+# that may be. Fewer come once in 2,000,000 times by the binomial distribution, and more
+# likewise. ASIDE: P is known to this only.
+binomial() { # LOOKS P [ASIDE]
+	awk -v n="$1" -v p="$2" -v aside="${3:-0}" '
+		# The fewest: summed up from none on, each by its logarithm.
+		function fewest(p,   k, l, sum) {
+			if (p <= 0)
+				return 0
+			if (p >= 1)
+				return n
+			l = n * log(1 - p)
+			for (k = 0; k < n; k++) {
+				sum += l > -700 ? exp(l) : 0
+				if (sum > 5e-7)
+					break
+				l += log(n - k) - log(k + 1) + log(p) - log(1 - p)
+			}
+			return k
+		}
+		BEGIN { print fewest(p - aside), n - fewest(1 - p - aside) }'
 }
 
-# A group's share of the CPU time of some groups, in percent. Not of the time
-# that passed: on a busy machine others have the CPU for a part of that.
-share() { # FILE.json GROUP GROUP...
-	local file=$1
-	shift
-	jq -r --args '.groups as $g | [$ARGS.positional[] as $n | [$g[] | select(.name == $n) |
-		.cpu_ns][0] // 0] | if add > 0 then 100 * .[0] / add else 0 end' <"$file" "$@"
+# Fails a right program once in a million times. At 999 Hz a turn of the programs here lasts
+# for some looks, so that they are spread over it better than chance would: then less often.
+likely() { # NAME SEEN LOOKS P [ASIDE]
+	local least most
+	read -r least most < <(binomial "${@:3}")
+	if [ "$3" -gt 0 ] && [ "$2" -ge "$least" ] && [ "$2" -le "$most" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "seen by $2 of $3 looks, expected $least to $most, of the part $4"
+	fi
 }
 
 check_ledger() { # NAME FILE.json
@@ -119,64 +146,50 @@ check_ledger() { # NAME FILE.json
 	json_eq "$1: the ledger has every event" "$2" '.ledger.event_wall_ns - .events.wall_ns' 0
 }
 
-# Compares the shares of three plugins with what the program measured itself
-# between two answers, as {"heavy": ns, ...}.
-check_shares() { # NAME FILE.json KIND BEFORE AFTER TOLERANCE
-	local n g=() all truth
-	for n in heavy middle light; do
-		g+=("$3:$n")
-	done
-	for n in heavy middle light; do
-		truth=$(jq -nr --argjson a "$4" --argjson b "$5" --arg n $n \
-			'($b | to_entries | map({key, value: (.value - ($a[.key] // 0))}) |
-			from_entries) as $d | 100 * $d[$n] / ($d.heavy + $d.middle + $d.light)')
-		# share() takes the first group's share of all that are named.
-		mapfile -t all < <(printf '%s\n' "$3:$n" "${g[@]}" | awk '!seen[$0]++')
-		near "$1: share of $n" "$(share "$2" "${all[@]}")" "$truth" "$6"
-	done
+# Compares the shares of three plugins in the looks with what the program measured itself
+# between two answers, as {"heavy": ns, ...}. Fails a right program three times in a million.
+check_shares() { # NAME FILE.json KIND BEFORE AFTER [ASIDE]
+	local n seen looks part shares=0
+	while read -r n seen looks part; do
+		shares=$((shares + 1))
+		likely "$1: share of $n" "$seen" "$looks" "$part" "${6:-0}"
+	done < <(jq -r --arg kind "$3" --argjson a "$4" --argjson b "$5" '
+		["heavy", "middle", "light"] as $names
+		| ($names | map({key: ., value: ($b[.] - ($a[.] // 0))}) | from_entries) as $used
+		| ([.groups[] | {(.name): .self_samples}] | add) as $seen
+		| ($names | map($seen["\($kind):\(.)"] // 0) | add) as $looks
+		| $names[] | "\(.) \($seen["\($kind):\(.)"] // 0) \($looks) \($used[.] / ($used | add))"' "$2")
+	[ $shares = 3 ] || not_ok "$1: shares" "there are $shares"
 	json_eq "$1: heavy is on top of the plugins" "$2" \
 		"[.groups[] | select(.name | IN(\"$3:heavy\", \"$3:middle\", \"$3:light\"))] |
 		sort_by(-.self_ns)[0].name" "\"$3:heavy\""
 }
 
-# How far the farthest of the three shares is from the truth, in points.
-shares_off() { # FILE.json KIND BEFORE AFTER
-	jq -r --arg k "$2" --argjson a "$3" --argjson b "$4" '
-		(["heavy", "middle", "light"] | map({key: ., value: ($b[.] - ($a[.] // 0))}) |
-			from_entries) as $true
-		| ([.groups[] | select(.name | startswith($k + ":")) |
-			{key: (.name | ltrimstr($k + ":")), value: .cpu_ns}] | from_entries) as $seen
-		| ($true | add) as $all
-		| ([$true | keys[] | $seen[.] // 0] | add) as $sum
-		| [$true | keys[] | 100 * (($seen[.] // 0) / ([$sum, 1] | max) - $true[.] / $all) | fabs] | max' "$1"
-}
-
-# Whether a share is farther off than TOLERANCE, so that one looks once more, twice as
-# long. Of looks at 6, 3 and 1 parts of the time, within 4 points: 970 (10 s of work at 99
-# Hz) are not once in 68 times, 1,940 not once in 2,150. Within 2: 9,700 (10 s at 999 Hz)
-# are not once in 12,900 times, so there nobody looks again. All that is compared so
-# in `make test-vms` fails a sound build once in 4,000 runs.
-surprises() { # FILE.json KIND BEFORE AFTER TOLERANCE
-	awk -v most="$5" -v off="$(shares_off "$1" "$2" "$3" "$4")" 'BEGIN { exit !(off > most) }'
-}
-
-# Attached for as long as the plugins take for 10 s of work, at the default of 99 looks
-# a second: each share is within 4 points. Then 7 collections. $T/a.json, $T/gc.
+# Attached to for as long as the plugins take for 10 s of work: some 10,000 looks. Then 7
+# collections. $T/a.json; $T/answers has what the program answered before, first, last and after.
 check_sampled() { # NAME KIND
-	local seconds answer
-	for seconds in 10 20; do
-		start_record "$T/a" "$app_pid"
-		answer=$(ask run $seconds)
-		ask gc 7 >"$T/gc"
-		finish rec INT
-		report "$T/a"
-		surprises "$T/a.json" "$2" "$(jq .before <<<"$answer")" "$(jq .used <<<"$answer")" 4 || break
-	done
-	check_shares "$1" "$T/a.json" "$2" "$(jq .before <<<"$answer")" "$(jq .used <<<"$answer")" 4
+	local around first answer last
+	around=$(ask truth)
+	start_record "$T/a" "$app_pid" --hz 999
+	first=$(ask truth)
+	answer=$(ask run 10)
+	last=$(ask gc 7)
+	finish rec INT
+	jq -sc . <<<"$around$first$last$(ask truth)" >"$T/answers"
+	report "$T/a"
+	check_shares "$1" "$T/a.json" "$2" "$(jq .before <<<"$answer")" "$(jq .used <<<"$answer")"
 	check_ledger "$1" "$T/a.json"
 	json_eq "$1: collections are as many as the VM counts" "$T/a.json" .gc.count \
-		"$(($(jq .gc <"$T/gc") - $(jq .gc <<<"$answer")))"
+		"$(($(jq .gc <<<"$last") - $(jq .gc <<<"$answer")))"
 	json_eq "$1: no event was lost" "$T/a.json" '[.losses[]] | add' 0
+}
+
+# As many events as the program had turns while check_sampled() recorded it: at least those
+# between its first and last answer then, at most those between the answers around them.
+check_turns() { # NAME EVENTS KEY: in the answers
+	local least most
+	read -r least most < <(jq -r --arg key "$3" '[.[][$key]] | "\(.[2] - .[1]) \(.[3] - .[0])"' "$T/answers")
+	check "$1: $2, of $least to $most" test "$least" -gt 100 -a "$2" -ge "$least" -a "$2" -le "$most"
 }
 
 # $T/a has whole stacks, for flame graphs: `work` of heavy calls its `inner`.
@@ -194,8 +207,7 @@ check_stacks() { # NAME
 # A tracer that is killed leaves the program as it was.
 check_kill() { # NAME PID
 	start_record "$T/killed" "$2"
-	kill -s KILL "$rec_pid"
-	wait "$rec_pid" 2>/dev/null
+	finish rec KILL 2>"$T/finish"
 	check "$1: lives on when the tracer is killed" kill -0 "$2"
 }
 
@@ -210,28 +222,27 @@ serve_php() { # FOLDER [NAME=VALUE...]: of its environment
 
 # The last line that it answers.
 get_php() { # PATH
-	local fd line body=
-	exec {fd}<>"/dev/tcp/127.0.0.1/$php_port"
-	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&"$fd"
-	while IFS= read -r line <&"$fd"; do
-		body=$line
-	done
-	exec {fd}<&-
-	printf '%s\n' "$body"
+	# shellcheck disable=SC2016 # expanded by the shell that is started
+	timeout "$LIMIT" bash -c 'exec {fd}<>"/dev/tcp/127.0.0.1/$0" &&
+		printf "GET %s HTTP/1.0\r\n\r\n" "$1" >&"$fd" && exec cat <&"$fd"' "$php_port" "$1" | tail -n 1
 }
 
-# A PostgreSQL of its own in $T/pg, which psql then finds; server_pid.
+# A PostgreSQL of its own in $T/pg, which psql then finds; server_pid. It refuses to run as
+# root, and leaves shared memory behind when it is killed.
 serve_postgres() {
-	# The server refuses to run as root.
-	local as=(setpriv --reuid=postgres --regid=postgres --clear-groups)
+	local as=(setpriv --reuid=postgres --regid=postgres --clear-groups --pdeathsig QUIT)
 	PG=/usr/lib/postgresql/15/bin
 	chmod 711 "$T"
 	mkdir "$T/pg"
 	chown postgres "$T/pg"
 	"${as[@]}" env -C "$T/pg" $PG/initdb -D "$T/pg/data" -A trust >"$T/initdb" 2>&1
 	start server "${as[@]}" $PG/postgres -D "$T/pg/data" -c listen_addresses= -k "$T/pg" -c autovacuum=off
+	lib_endings+=(end_postgres)
 	wait_line server 'ready to accept connections' err >/dev/null
 	export PGHOST=$T/pg PGUSER=postgres
+}
+end_postgres() {
+	! lib_read_stat "$server_pid" || finish server QUIT 2>"$T/finish"
 }
 
 # Three gems for app.rb; `paths` has the options that find them.

@@ -6,8 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 PYTHON=/usr/bin/python3.11
 if [ ! -x $PYTHON ]; then
-	skip "CPython" "no $PYTHON: tools/install-deps --vms"
-	exit 0
+	skip_rest "CPython" "no $PYTHON: tools/install-deps --vms"
 fi
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
@@ -32,24 +31,35 @@ look '[.events.samples, .events.count, .ledger.lost_ns]' >"$T/then"
 ask gc 2 >/dev/null
 ask run 1 >/dev/null
 eq "their programs do not run" "$(runs 'walk_tick|vm_gc_(begin|end)')" "$before"
+# The plugins used a second of CPU time in that, in turns of some ms.
 eq "who ran is not known, and said to be" "$(look "$(jq -c . "$T/then")"' as $t | [.gc.count,
 	.events.count > $t[1], .ledger.lost_ns > $t[2] + 500000000, .events.incomplete > 10,
 	(.not_measured | map([.part, .now]))]')" '[3,true,true,true,[["gc",true],["samples",true]]]'
 eq "the ledger adds up" "$(look "$sums")" true
 eq "both are back" "$(part "on $((GC + SAMPLES))")" ok
 part poll >/dev/null
-look '[.events.samples, .ledger.lost_ns, .events.incomplete]' >"$T/then"
+look '[.events.samples, .ledger.lost_ns]' >"$T/then"
 ask gc 4 >/dev/null
 ask run 1 >/dev/null
 eq "counts are right again" "$(look "$(jq -c . "$T/then")"' as $t | [.gc.count, .events.samples > $t[0] + 50,
-	.ledger.lost_ns < $t[1] + 100000000, .events.incomplete <= $t[2] + 4,
-	(.not_measured | map([.part, .now]))]')" '[7,true,true,true,[["gc",false],["samples",false]]]'
+	.ledger.lost_ns < $t[1] + 500000000, (.not_measured | map([.part, .now]))]')" \
+	'[7,true,true,[["gc",false],["samples",false]]]'
+# What began without looks has been told by now.
+look '[.ledger.lost_ns, .events.incomplete]' >"$T/then"
+ask run 1 >/dev/null
+eq "and nothing is lost any more" "$(look '[.ledger.lost_ns, .events.incomplete]')" "$(cat "$T/then")"
 eq "all goes, and comes back" "$(part "off $TURNS"; part poll; links 'walk_.*|loop_.*|vm_gc_.*'; part "on $TURNS"; part poll)" "ok
 ok
 0
 ok
 ok"
+around=$(ask truth)
+had=$(look .events.count)
+begun=$(ask truth)
 ask gc 2 >/dev/null
-ask run 1 >/dev/null
-eq "and is whole" "$(look '[.gc.count, .events.max_ns < 2000000000]') $(look "$sums")" '[9,true] true'
+last=$(ask run 1)
+had=$(($(look .events.count) - had))
+jq -sc . <<<"$around$begun$last$(ask truth)" >"$T/answers"
+check_turns "and is whole: as many events as turns" $had turns
+eq "and as many collections" "$(look .gc.count) $(look "$sums")" '9 true'
 dismiss probe

@@ -7,8 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 if [ ! -x /usr/bin/python3.11 ]; then
-	skip "the question" "no /usr/bin/python3.11: tools/install-deps --vms"
-	exit 0
+	skip_rest "the question" "no /usr/bin/python3.11: tools/install-deps --vms"
 fi
 
 # Runs record on a terminal of its own; types ANSWER when it sees WORDS. The terminal's text
@@ -47,7 +46,7 @@ no() { # NAME WORDS ANSWER WHY
 }
 
 start_app /usr/bin/python3.11 "$APPS/calls.py"
-echo "run 3" >&"$app_in"
+send app "run 3"
 asked='go on? [y/N] '
 price='it would be more than twice as slow'
 no "no" "$asked" $'n\n' "$price"

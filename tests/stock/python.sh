@@ -7,8 +7,7 @@
 
 PYTHON=/usr/bin/python3.11
 if [ ! -x $PYTHON ]; then
-	skip "CPython" "no $PYTHON: tools/install-deps --vms"
-	exit 0
+	skip_rest "CPython" "no $PYTHON: tools/install-deps --vms"
 fi
 mkdir -p "$T/app/site-packages"
 for n in heavy middle light; do
@@ -17,11 +16,11 @@ done
 cp "$APPS/app.py" "$T/app"
 start_app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/app.py"
 
-check_sampled "10 s at 99 Hz" package
+check_sampled "10 s" package
 json_eq "it says that it sampled" "$T/a.json" '[.source.method, .processes[0].vm]' '["sampled","cpython"]'
 json_eq "each group says how sure its share is" "$T/a.json" \
 	'[.groups[].self_share | .low_ppm <= .ppm and .ppm <= .high_ppm] | unique' '[true]'
-json_eq "events are turns of the loop" "$T/a.json" '.events.count > 100 and .events.max_ns < 2e9' true
+check_turns "events are turns of the loop" "$(jq .events.count "$T/a.json")" turns
 check_stacks "CPython"
 check_kill "CPython" "$app_pid"
 answer=$(ask gc 1)

@@ -7,23 +7,18 @@
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v tmux >"$T/which"; then
-	skip "top on a terminal" "no tmux: tools/install-deps"
-	exit 0
+	skip_rest "top on a terminal" "no tmux: tools/install-deps"
 fi
 # shellcheck source=tests/screen_lib.sh
 . "$(dirname "$0")/../screen_lib.sh"
 vmspan=$(realpath "$VMSPAN")
 
 # Waits for words on the screen, without the breaks of lines that were too long for it.
+said() { # REGEX
+	tr -s ' \n' '  ' <"$T/screen" | grep -qE -- "$1"
+}
 until_said() { # REGEX
-	local end=$((SECONDS + LIMIT))
-	while [ $SECONDS -lt $end ]; do
-		capture | tr -s ' \n' '  ' >"$T/words"
-		grep -qE -- "$1" "$T/words" && return 0
-		read -r -t 0.05 <>"$T/never"
-	done
-	cat "$T/words"
-	return 1
+	until_good said "$1"
 }
 
 top_of() { # NAME PID GROUP [PROBE REASON]

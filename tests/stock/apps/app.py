@@ -2,16 +2,25 @@
 # An asyncio program with three plugins that use 6, 3 and 1 parts of its time.
 # Commands on stdin: "truth" prints what each has used (thread CPU time, ns),
 # "gc N" collects N times, "run S" waits until the plugins have used S seconds more
-# (its answer says what each had used "before"); each is answered by a line.
-import asyncio, gc, importlib, json, os, sys, time
+# (its answer says what each had used "before"); each is answered by a line, which says
+# too in how many turns of the loop that was.
+import asyncio, gc, importlib, json, os, selectors, sys, time
 
 gc.disable()
 used = {}
 runs = []
+turns = 0
+
+
+class Selector(selectors.EpollSelector):
+    def select(self, timeout=None):
+        global turns
+        turns += 1
+        return super().select(timeout)
 
 
 def answer(**more):
-    answer = {"used": used, "gc": sum(s["collections"] for s in gc.get_stats()), **more}
+    answer = {"used": used, "turns": turns, "gc": sum(s["collections"] for s in gc.get_stats()), **more}
     print("answer", json.dumps(answer), flush=True)
 
 
@@ -44,4 +53,4 @@ async def main():
     await asyncio.gather(plugin("heavy", 30000), plugin("middle", 15000), plugin("light", 5000))
 
 
-asyncio.run(main())
+asyncio.SelectorEventLoop(Selector()).run_until_complete(main())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # An asyncio program with three plugins that are quick, until "hold N" on stdin: then
-# heavy holds the loop N times, 0.4 s of CPU time each.
+# heavy holds the loop N times, 2 s of CPU time each.
 import asyncio, importlib, os, sys, time
 
 holds = []
@@ -19,7 +19,7 @@ async def plugin(name):
     while True:
         if name == "heavy" and holds:
             for _ in range(holds.pop()):
-                end = time.thread_time_ns() + 400_000_000
+                end = time.thread_time_ns() + 2_000_000_000
                 while time.thread_time_ns() < end:
                     module.work(20000)
                 await asyncio.sleep(0.05)
