@@ -8,6 +8,7 @@
 #   make test-vms     the same with stock VMs: tools/install-deps --vms
 #   make test-kernels the same on other kernels, emulated (tools/install-deps --kernels)
 #   make nightly      what is slow or random, hours: tools/nightly (root)
+#   make mutants      defects are planted, the tests must find them: tools/mutants (root; hours)
 #   make test-viewers the real viewers open our exports (tools/install-deps --viewers)
 #   make check        format, include table, shell scripts
 #   make install      see tools/install.mk for the variables; uninstall
@@ -57,7 +58,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly check clean host vm unit golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly mutants check clean host vm unit golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -200,6 +201,10 @@ test-vms: all vm
 # What is slow or random; it may be broken off and gone on with.
 nightly:
 	tools/nightly
+
+# Planted defects; MUTANTS: lists, or LIST/NAME. It may be broken off and gone on with.
+mutants:
+	tools/mutants $(MUTANTS)
 
 # KERNELS: series, e.g. "6.1 7.2"; all that can be had.
 test-kernels: all vm

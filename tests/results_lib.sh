@@ -10,6 +10,7 @@
 # Seconds that all repeats together may begin in: what hangs is not waited for for ever.
 AGAIN_SECONDS=${VMSPAN_AGAIN_SECONDS:-600}
 AGAIN_TRIES=2
+results_home=$(dirname "${BASH_SOURCE[0]}") # where the runner is
 
 # Makes a folder and prints its name. Not in /tmp: root may not append to a user's file there.
 results_begin() { # PARENT
@@ -138,7 +139,7 @@ results_once() { # RESULTS
 	mkdir "$1"
 	: >"$1/lines"
 	"${as_root[@]}" env --default-signal=INT,QUIT B="$r_folder" VMSPAN_RESULTS="$1" \
-		tests/run "$r_name" >"$1/out" 2>&1 </dev/null 3<&- &
+		"$results_home/run" "$r_name" >"$1/out" 2>&1 </dev/null 3<&- &
 	results_repeat=$!
 	wait "$results_repeat"
 	results_repeat=''
