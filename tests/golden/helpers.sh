@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# tests/lib.sh: what its helpers say of what is so and of what is not. They do not judge
+# themselves: the results here are written out.
+# once: it does not use the build folder
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+at=$(mktemp -d) || exit 1
+trap 'rm -rf "$at"' EXIT
+failed=0
+
+# A script of the helpers, and what it is to print, its end and its status.
+script() { # NAME STATUS LINE...: its body is read
+	local name=$1 status=$2 rc=0 want
+	shift 2
+	want=$(printf '%s\n' "$@")
+	{
+		echo '. tests/lib.sh'
+		cat
+	} >"$at/script"
+	VMSPAN_TEST_LIMIT=2 AT=$at bash "$at/script" >"$at/out" 2>"$at/err" </dev/null || rc=$?
+	grep -v '^  | ' "$at/out" >"$at/said"
+	if [ "$rc" = "$status" ] && [ "$(cat "$at/said")" = "$want" ]; then
+		echo "ok $name"
+	else
+		failed=1
+		echo "not ok $name - status $rc, not $status, or other lines:"
+		diff <(echo "$want") "$at/said" | sed 's/^/  | /'
+		sed 's/^/  | /' "$at/err"
+	fi
+}
+
+script "what is so" 0 'ok eq' 'ok check' 'ok check_status' 'ok json_eq' 'ok same' 'ok empty' 'ok basic.txt' 'done' <<'END'
+eq eq "a b" "a b"
+check check true
+check_status check_status 3 sh -c 'exit 3'
+echo '{"a":[1]}' >"$T/json"
+json_eq json_eq "$T/json" .a '[1]'
+cp "$T/json" "$T/other"
+same same "$T/json" "$T/other"
+: >"$T/empty"
+empty empty "$T/empty"
+golden basic.txt "$TOP/tests/golden/expected/basic.txt"
+END
+script "what is not so" 1 'not ok eq - got a, expected b' "not ok eq of nothing - got '', expected b" \
+	'not ok check - exit 1 from: false' \
+	'not ok check_status - exit 4, not 3, from: sh -c exit 4' \
+	'not ok check_status of success - exit 0, not 1, from: true' \
+	'not ok json_eq - got \[1\], expected \[2\]' "not ok same - \$T/other differs from \$T/json" \
+	'not ok empty - not empty' 'done' <<'END'
+eq eq a b
+eq "eq of nothing" "" b
+check check false
+check_status check_status 3 sh -c 'exit 4'
+check_status "check_status of success" 1 true
+echo '{"a":[1]}' >"$T/json"
+json_eq json_eq "$T/json" .a '[2]'
+echo "not empty" >"$T/other"
+same same "$T/other" "$T/json" | sed "s|$T/|\$T/|g"
+lib_failed=$((lib_failed + 1))
+empty empty "$T/other"
+END
+script "JSON that is none" 1 'not ok none' 'done' <<'END'
+echo '{"a":' >"$T/json"
+json_eq none "$T/json" .a '[1]' | sed 's/ - .*//'
+lib_failed=$((lib_failed + 1))
+END
+script "a file that is not there" 1 'not ok empty' 'not ok same' 'not ok no_such_golden_file' 'done' <<'END'
+empty empty "$T/none" | sed 's/ - .*//'
+same same "$T/none" "$T/out" | sed 's/ - .*//'
+: >"$T/out"
+golden no_such_golden_file "$T/out" | sed 's/ - .*//'
+lib_failed=$((lib_failed + 1))
+END
+script "one failure among many that passed" 1 'ok one' 'not ok two - got a, expected b' 'ok three' 'done' <<'END'
+ok one
+eq two a b
+ok three
+END
+script "a status of its own" 7 'ok one' <<'END'
+ok one
+exit 7
+END
+script "the rest is skipped" 0 'ok one' 'skip two - no such thing' 'done' <<'END'
+ok one
+skip_rest two "no such thing"
+not_ok three "not skipped"
+END
+script "a line that comes, and one that does not" 0 'line two' 'status 0' 'status 1' 'status 1' 'done' <<'END'
+start says sh -c 'echo line one; echo line two; exec tail -f /dev/null'
+wait_line says two
+echo "status $?"
+wait_line says three
+echo "status $?"
+finish says KILL
+start ends sh -c 'echo line one'
+wait_line ends two
+echo "status $?"
+finish ends
+END
+script "the end of what was started" 0 'status 3' 'status 137' 'done' <<'END'
+start three sh -c 'exit 3'
+finish three
+echo "status $?"
+start hangs tail -f /dev/null
+finish hangs 2>/dev/null
+echo "status $?"
+END
+script "what was started and not ended" 0 'done' <<'END'
+start left tail -f /dev/null
+echo "$left_pid" >"$AT/left"
+sh -c 'exec tail -f /dev/null' &
+lib_owns $!
+echo $! >>"$AT/left"
+echo "$T" >"$AT/folder"
+END
+if [ ! -e "/proc/$(head -n 1 "$at/left")/fd/0" ] && [ ! -e "/proc/$(tail -n 1 "$at/left")/fd/0" ] &&
+	[ ! -e "$(cat "$at/folder")" ]; then
+	echo "ok what was started and not ended: it is gone, and so is the folder"
+else
+	failed=1
+	echo "not ok what was started and not ended - $(cat "$at/left" "$at/folder")"
+fi
+echo "done"
+exit $failed
