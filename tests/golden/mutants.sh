@@ -276,15 +276,24 @@ echo slow >>"$tree/.gitignore"
 echo tidied >>"$tree/.gitignore"
 commit six
 copy=$tree/build/mutants/tree
-: >"$copy/slow"
-(cd "$tree" && exec tools/mutants 'first/one*' 'first/two*') >"$T/out" 2>&1 &
-lib_owns $!
-check "the second is planted" until_true test -s "$copy/slow"
+slow() { # until the second defect is planted and its test runs
+	: >"$copy/slow"
+	rm -f "$copy/tidied"
+	(cd "$tree" && exec tools/mutants 'first/one*' 'first/two*') >"$T/out" 2>&1 &
+	lib_owns $!
+	check "the second is planted" until_true test -s "$copy/slow"
+}
+slow
 kill -s TERM $!
 wait $!
 eq "broken off: status" $? 130
 eq "broken off: the test's own end" "$(cat "$copy/tidied")" tidied
 check "broken off: nothing of it runs" test ! -e "/proc/$(cat "$copy/slow")/fd/0"
+slow
+kill -s KILL "$(ps -o pid= --ppid $! | head -n 1)"
+wait $!
+eq "what runs the tests is killed: status" $? 1
+check "what runs the tests is killed: nothing is left" test ! -e "/proc/$(cat "$copy/slow")/fd/0"
 rm "$copy/slow"
 mutants 0 'first/one*' 'first/two*'
 eq "it goes on with what it was at" "$ran" "two three two two three three"
