@@ -97,6 +97,36 @@ static void a_gap_marks_event_and_groups(void **state)
 	rig_close(&r);
 }
 
+/* What is missing by the numbers is as much as the numbers say; what of it has a cause is
+ * told under that one, and not once more as a gap. */
+static void a_gap_that_has_a_cause_is_told_once(void **state)
+{
+	static const enum loss_cause causes[] = { LOSS_RING_FULL, LOSS_READ_FAULT };
+	const struct snapshot *snap;
+	struct rig r;
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(causes); i++) {
+		struct item loss = { .type = ITEM_LOSS, .loss = { causes[i], 2, 1, false } };
+
+		rig_open(&r);
+		for (k = 1; k <= 4; k++)
+			plain_event(r.s, k * 1000, 500, 1);
+		rig_look(&r, 0, 2);
+		rig_look(&r, 5, 8);
+		assert_int_equal(model_finish(r.m), 0);
+		snap = rig_look(&r, 0, 0);
+		assert_int_equal(snap->losses.records[LOSS_SEQUENCE_GAP], 3);
+		assert_int_equal(model_item(r.m, &loss), 0);
+		snap = rig_look(&r, 0, 0);
+		assert_int_equal(snap->losses.records[causes[i]], 2);
+		assert_int_equal(snap->losses.batches[causes[i]], 1);
+		assert_int_equal(snap->losses.records[LOSS_SEQUENCE_GAP], 1);
+		rig_close(&r);
+	}
+}
+
 /* A collection or a call that may lie across the gap is in doubt as a span is:
  * what is missing may have been inside it. */
 static void a_gap_puts_waiting_in_doubt(void **state)
@@ -462,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_longest_event_stays_the_longest),
 		cmocka_unit_test(a_gap_marks_event_and_groups),
+		cmocka_unit_test(a_gap_that_has_a_cause_is_told_once),
 		cmocka_unit_test(a_gap_puts_waiting_in_doubt),
 		cmocka_unit_test(an_event_from_before_the_first_batch_lacks_data),
 		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),
