@@ -72,6 +72,17 @@ eq "ndjson: lines" "$(tail -n 1 "$T/lines" | jq .lines)" "$(wc -l <"$T/lines")"
 eq "ndjson: every event" "$(jq -s '[.[] | select(.type == "event")] | length' "$T/lines")" \
 	"$(jq .events.count "$T/basic.json")"
 
+# Who reads a file must know that something is missing.
+check "make lossy" "$B/golden/make_recording" lossy "$T/lossy.vmspan"
+complete() { # SCENARIO: what each format that says it, says
+	export_of "$1" -f firefox | jq -r '.meta.extra[].entries[] | select(.label == "complete").value'
+	export_of "$1" -f chrome | jq -r '.otherData.complete, .metadata.complete'
+	export_of "$1" -f ndjson | tail -n 1 | jq .complete
+	export_of "$1" -f html | sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' | jq .complete
+}
+eq "a recording that lacks nothing is complete" "$(complete basic | paste -sd' ')" "yes true true true true"
+eq "one that lacks something is not" "$(complete lossy | paste -sd' ')" "no false false false false"
+
 # Selection; what is left is counted in NDJSON, as every format gets the same.
 left() { # SCENARIO OPTION...
 	export_of "$@" -f ndjson | jq -sc '[.[] | select(.pid) | .type] | group_by(.) | map({(.[0]): length}) | add'
