@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The library's listeners: very many, those that come and go, those that go while told. */
+/* The library: figures in the caller's own structs, older and newer ones; listeners: very many,
+ * those that come and go, those that go while told. */
 #include "rec_file.h"
 
 #include "lib/libvmspan.h"
+#include "lib/trace.h"
+#include "sink/sink.h"
 
 #include <malloc.h>
 #define MANY 10000
@@ -142,6 +145,126 @@ static void a_listener_may_remove_itself_and_others(void **state)
 	libvmspan_free(t);
 }
 
+/* An alert's text is of that alert. */
+static int compare_json(void *ctx, const struct libvmspan_alert *a)
+{
+	char total[64];
+	u64 *told = ctx;
+
+	snprintf(total, sizeof(total), "\"total_ns\":%" PRIu64 ",", a->total_ns);
+	assert_non_null(strstr(a->json, total));
+	++*told;
+	return 0;
+}
+
+static void every_alert_has_its_own_text(void **state)
+{
+	struct libvmspan *t = replay(*state);
+	u64 told = 0;
+
+	assert_true(libvmspan_listen(t, NULL, compare_json, &told) > 0);
+	to_the_end(t);
+	assert_true(told > 10);
+	libvmspan_free(t);
+}
+
+/* The caller's struct as another version of the header has it: `size` bytes of ours. */
+static void assert_written(const u8 *to, const void *whole, size_t size, size_t known)
+{
+	size_t i;
+
+	assert_memory_equal(to, whole, size < known ? size : known);
+	for (i = known; i < size; i++)
+		assert_int_equal(to[i], 0);
+	for (i = size; i < size + 64; i++)
+		assert_int_equal(to[i], 0xa5);
+}
+
+static void structs_of_other_versions_are_filled_as_far_as_they_go(void **state)
+{
+	struct libvmspan *t = replay(*state);
+	struct libvmspan_snapshot *s;
+	struct libvmspan_totals totals;
+	struct libvmspan_group group;
+	u8 to[sizeof(group) + sizeof(totals) + 256];
+	size_t size;
+
+	to_the_end(t);
+	s = libvmspan_snapshot(t);
+	assert_non_null(s);
+	libvmspan_totals(s, &totals, sizeof(totals));
+	assert_int_equal(libvmspan_group(s, 0, &group, sizeof(group)), 0);
+	for (size = 0; size <= sizeof(group) + 64; size += 8) {
+		memset(to, 0xa5, sizeof(to));
+		libvmspan_totals(s, (void *)to, size);
+		assert_written(to, &totals, size, sizeof(totals));
+		memset(to, 0xa5, sizeof(to));
+		assert_int_equal(libvmspan_group(s, 0, (void *)to, size), 0);
+		assert_written(to, &group, size, sizeof(group));
+	}
+	assert_int_equal(libvmspan_group(s, totals.groups, &group, sizeof(group)), -ENOENT);
+	assert_int_equal(libvmspan_group(s, UINT32_MAX, &group, sizeof(group)), -ENOENT);
+	libvmspan_snapshot_free(s);
+	libvmspan_free(t);
+}
+
+/* Of each cause, the figures are the snapshot's. */
+static void figures_are_those_of_the_trace(void **state)
+{
+	struct file *f = *state;
+	struct libvmspan *t;
+	struct libvmspan_snapshot *s;
+	struct stream stream = { .w = create(f, NULL) };
+	struct libvmspan_totals totals;
+	struct libvmspan_group g;
+	const struct snapshot *of;
+	char *json;
+	u32 i, same = 0;
+
+	stream_begin(&stream, 3);
+	stream_events(&stream, 500);
+	gen_flush(&stream.g);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		struct item loss = { .type = ITEM_LOSS,
+				     .loss = { (enum loss_cause)i, 1u << i, 0, false } };
+
+		stream_item(&stream, &loss);
+	}
+	assert_int_equal(rec_close(stream.w, &f->err), 0);
+	t = libvmspan_replay(f->path, NULL, NULL, 0);
+	assert_non_null(t);
+	to_the_end(t);
+	s = libvmspan_snapshot(t);
+	assert_non_null(s);
+	libvmspan_free(t);
+	of = trace_figures(s);
+	libvmspan_totals(s, &totals, sizeof(totals));
+	assert_int_equal(totals.lost_records, (1u << LOSS_CAUSES) - 1);
+	assert_int_equal(totals.events, 500);
+	assert_int_equal(totals.self_ns + totals.gc_ns + totals.blocked_ns + totals.native_ns +
+				 totals.moved_ns + totals.stale_ns + totals.lost_ns,
+			 totals.wall_ns);
+	assert_int_equal(totals.groups, of->group_count);
+	for (i = 0; i < totals.groups; i++) {
+		const struct group_stats *st = &of->groups[i].stats;
+
+		assert_int_equal(libvmspan_group(s, i, &g, sizeof(g)), 0);
+		assert_string_equal(g.name, of->groups[i].name);
+		assert_int_equal(g.p50_ns, group_quantile(st, 500));
+		assert_int_equal(g.p99_ns, group_quantile(st, 990));
+		assert_int_equal(g.max_ns, st->max_ns);
+		same += group_quantile(st, 990) == group_quantile(st, 900);
+		assert_memory_equal(g.durations, st->durations, sizeof(g.durations));
+	}
+	/* Of some groups these differ, or the above would say little. */
+	assert_true(same < totals.groups);
+	json = libvmspan_json(s);
+	assert_non_null(json);
+	assert_non_null(strstr(json, "\"groups\":["));
+	free(json);
+	libvmspan_snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +273,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(listeners_that_go_leave_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_listener_may_remove_itself_and_others, setup,
 						teardown),
+		TEST(every_alert_has_its_own_text),
+		TEST(structs_of_other_versions_are_filled_as_far_as_they_go),
+		TEST(figures_are_those_of_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
