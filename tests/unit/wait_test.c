@@ -27,17 +27,23 @@ static int take_event(void *ctx, const struct model_event *e)
 
 static const struct model_observer ops = { .event = take_event };
 
-/* A wait that `pid` ended, whose compartment `comp` of a process of `comm`. */
-static void woken(struct sim *sched, u64 begin, u64 end, u32 pid, u32 comp, const char *comm)
+/* Off the CPU until `pid` woke it, whose compartment `comp` of a process of `comm`. */
+static void woken_from(struct sim *sched, u16 reason, u64 begin, u64 end, u32 pid, u32 comp,
+		       const char *comm)
 {
 	struct vmspan_wake *w = sim_record(sched, VMSPAN_WAKE, 1, 0, comp);
 	struct vmspan_span *off;
 
 	w->registry = SIM_REGISTRY;
 	memcpy(w->comm, comm, strlen(comm));
-	sim_off(sched, begin, end, VMSPAN_OFF_SLEEPING);
+	sim_off(sched, begin, end, reason);
 	off = (void *)sched->data[sched->slots - 1];
 	off->iteration = pid;
+}
+
+static void woken(struct sim *sched, u64 begin, u64 end, u32 pid, u32 comp, const char *comm)
+{
+	woken_from(sched, VMSPAN_OFF_SLEEPING, begin, end, pid, comp, comm);
 }
 
 static struct model *exact_model(void)
@@ -127,6 +133,32 @@ static void waits_have_peers(void **state)
 	snapshot_free(delta);
 	snapshot_free(later);
 	snapshot_free(snap);
+	model_free(m);
+	free(sched);
+	free(s);
+}
+
+/* Who lost the CPU on the way to sleep may be woken before it gets it back: it waited for
+ * the CPU, and for nobody. */
+static void the_preempted_wait_for_nobody(void **state)
+{
+	struct sim *s = sim_new(1), *sched = sim_new(1);
+	struct model *m = exact_model();
+
+	(void)state;
+	traced_peer(m);
+	sim_off(sched, 1, 1, VMSPAN_OFF_START);
+	woken_from(sched, VMSPAN_OFF_PREEMPTED, 1110, 1140, PEER_PID, 1, "comm");
+	woken(sched, 1150, 1155, PEER_PID, 1, "comm");
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	s->off += 35;
+	sim_leave(s, 1200);
+	sim_event_end(s, 1400);
+	sim_feed_sched(sched, m);
+	sim_feed(s, m, 10);
+	assert_int_equal(seen_count, 1);
+	same_wait(&seen[0], "addon:a", PEER_PID, "helper", "addon:b", 5, 1);
 	model_free(m);
 	free(sched);
 	free(s);
@@ -225,6 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_have_peers),
+		cmocka_unit_test(the_preempted_wait_for_nobody),
 		cmocka_unit_test(unknown_group),
 		cmocka_unit_test(waits_are_bounded),
 		cmocka_unit_test(waits_of_an_event_are_bounded),
