@@ -165,6 +165,22 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	detach a
 	# 256 records a batch.
 	eq "batches are preferred where there are both" "$(counts a '[.spans, .batches]')" '[1009,4]'
+	# What is left out is counted, and only what lacks something is incomplete: by the report.
+	start record "$VMSPAN" record --method direct -p "$probes_pid" -o "$T/direct.vmspan"
+	wait_line record '^recording ' err >/dev/null
+	tell probes "event 31" "skip 4" "event 7" "deep 134" "event 5"
+	finish record INT
+	"$VMSPAN" report "$T/direct.vmspan" --json >"$T/direct.json"
+	json_eq "direct: what is too deep is lost, and said to be" "$T/direct.json" \
+		'[.spans, .losses.truncated, .repairs.repaired]' "[$((31 + 4 + 7 + 128 + 5)),6,4]"
+	json_eq "direct: what is too deep makes that event incomplete, and no other" "$T/direct.json" \
+		'[.events.count, .events.incomplete]' "[5,1]"
+	# A ring for few of its batches, and nobody reads.
+	attach a -m direct -s -r 8192 -p "$probes_pid"
+	tell probes "spans 3000"
+	detach a
+	eq "direct: tiny ring: received + lost = made, to the record" \
+		"$(counts a '[.spans > 0, .ring_full > 0, .spans + .ring_full]')" '[true,true,3000]'
 	dismiss probes
 	check_status "direct: a target without such probes" 4 "$PROBE" -m direct -p "$vm_pid"
 else
