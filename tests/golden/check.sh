@@ -11,7 +11,7 @@ for tool in clang-format shellcheck python3; do
 done
 tree=$T/tree
 mkdir -p "$tree"/{tools,bpf,user/{base,model,sink},tests/{unit,golden},build}
-cp tools/{check,include-table,bench-md} "$tree/tools/"
+cp tools/{check,include-table,bench-md} tools/*.py "$tree/tools/"
 cp README.md BENCHMARKS.md .clang-format "$tree/"
 c_file() { # PATH: its text is read
 	{
@@ -58,6 +58,9 @@ c_file user/base/where.c <<<"/* in /ho""me/somebody/project */"
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause\necho $1\n' >"$tree/tests/unquoted"
 printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause\nsl''eep 1\n' >"$tree/tests/waits.sh"
+printf '#!/usr/bin/env bash\n# SPDX-License-Identifier: BSD-2-Clause\nread -r''t 1 _\n' >"$tree/tests/reads.sh"
+# shellcheck disable=SC2016 # for the script
+printf '#!/usr/bin/env bash\n# SPDX-License-Identifier: BSD-2-Clause\nread -r -t "$LIMIT" _\n' >"$tree/tests/may.sh"
 printf '#!/bin/sh\ntrue\n' >"$tree/tools/unlicensed"
 sed -i '0,/| vmspan record |/s/| vmspan record | [0-9.]*/| vmspan record | 0.01/' "$tree/README.md"
 checked 1
@@ -77,7 +80,7 @@ complains "no file is too long to read" user/base/long.c
 complains "includes keep to the table" user/model/reads.c user/model/rings.c user/model/upwards.c user/new/folder.c
 complains "no path or name of a workplace" user/base/where.c
 complains "nothing is put off" user/base/later.c
-complains "no test waits for time to pass" tests/unit/waits.c tests/waits.sh
+complains "no test waits for time to pass" tests/reads.sh tests/unit/waits.c tests/waits.sh
 
 # A formatter that falls over has not looked.
 mkdir "$T/bin"
