@@ -67,6 +67,8 @@ eq "completes alternatives" "$(complete_it vmspan record --method f)" "flush "
 
 if command -v pkg-config >/dev/null; then
 	export PKG_CONFIG_PATH=$image/opt/it/share/pkgconfig
+	eq "pkg-config: the folders" \
+		"$(pkg-config --variable=prefix vmspan-sdk) $(pkg-config --variable=includedir vmspan-sdk)" "/opt/it /opt/it/include/vmspan"
 	eq "pkg-config: version" "$(pkg-config --modversion vmspan-sdk)" "$version"
 	# shellcheck disable=SC2046 # flags are words
 	check "pkg-config: the example builds" "${CC:-cc}" -o "$T/example" \
@@ -81,6 +83,9 @@ fi
 
 if command -v pkg-config >/dev/null; then
 	export PKG_CONFIG_PATH=$image/opt/it/lib/pkgconfig
+	for name in prefix:/opt/it libdir:/opt/it/lib includedir:/opt/it/include; do
+		eq "pkg-config: the library's ${name%%:*}" "$(pkg-config --variable="${name%%:*}" libvmspan)" "${name#*:}"
+	done
 	eq "pkg-config: the library's version" "$(pkg-config --modversion libvmspan)" "$version"
 	# shellcheck disable=SC2046 # flags are words
 	check "pkg-config: the library's example builds" "${CC:-cc}" -Wall -Werror -o "$T/lib-example" \

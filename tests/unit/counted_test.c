@@ -127,6 +127,98 @@ static void a_gap_that_has_a_cause_is_told_once(void **state)
 	}
 }
 
+/* What was lost before an interval is not lost in it, nor twice at its end. */
+static void an_interval_has_its_own_losses(void **state)
+{
+	struct snapshot *then, *delta;
+	struct buf packed = { 0 };
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		struct item loss = { .type = ITEM_LOSS, .loss = { (enum loss_cause)i, 5, 2, 0 } };
+
+		assert_int_equal(model_item(r.m, &loss), 0);
+	}
+	then = snapshot_take(r.m);
+	assert_non_null(then);
+	assert_int_equal(snapshot_pack(then, &packed), 0);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		struct item loss = { .type = ITEM_LOSS, .loss = { (enum loss_cause)i, 3, 1, 0 } };
+
+		assert_int_equal(model_item(r.m, &loss), 0);
+	}
+	delta = snapshot_delta(rig_look(&r, 0, 0), then);
+	assert_non_null(delta);
+	assert_int_equal(snapshot_since(r.snap, &packed), 0);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		assert_int_equal(delta->losses.records[i], 3);
+		assert_int_equal(delta->losses.batches[i], 1);
+		assert_int_equal(r.snap->losses.records[i], 3);
+		assert_int_equal(r.snap->losses.batches[i], 1);
+	}
+	snapshot_free(delta);
+	snapshot_free(then);
+	buf_free(&packed);
+	rig_close(&r);
+}
+
+/* Two add-ons of a name are charged as one; when one of them takes another name, what was
+ * charged so far stays where it was, and the other keeps its name. */
+static void one_of_two_groups_of_a_name_takes_another(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+	u32 one = 11, two = 12;
+
+	(void)state;
+	rig_open(&r);
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_GROUP, one, VMSPAN_ADDON, "twin", NULL, 0);
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_GROUP, two, VMSPAN_ADDON, "twin", NULL, 0);
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 21, 0, "one", &one, 1);
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_COMPARTMENT, 22, 0, "two", &two, 1);
+	plain_event(r.s, 1000, 10, 21);
+	plain_event(r.s, 2000, 20, 22);
+	plain_event(r.s, 3000, 30, 21);
+	plain_event(r.s, 4000, 40, 22);
+	snap = rig_look(&r, 0, 4);
+	assert_int_equal(stats(snap, "addon:twin")->wall_ns, 30);
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_GROUP, one, VMSPAN_ADDON, "other", NULL, 0);
+	snap = rig_look(&r, 4, 8);
+	assert_int_equal(stats(snap, "addon:twin")->wall_ns, 70);
+	assert_int_equal(stats(snap, "addon:other")->wall_ns, 30);
+	/* It is now alone with its name, which goes with it. */
+	sim_define(r.m, SIM_PID, VMSPAN_DEF_GROUP, one, VMSPAN_ADDON, "third", NULL, 0);
+	snap = rig_look(&r, 0, 0);
+	assert_null(snapshot_group(snap, "addon:other"));
+	assert_int_equal(stats(snap, "addon:third")->wall_ns, 30);
+	rig_close(&r);
+}
+
+/* The smallest value that so many of a thousand do not exceed: of few values never one less. */
+static void a_quantile_is_not_rounded_down(void **state)
+{
+	static const struct {
+		u32 values, permille, rank;
+	} of[] = { { 1, 1, 1 },     { 1, 500, 1 },  { 1, 999, 1 },   { 3, 500, 2 },
+		   { 3, 990, 3 },   { 10, 500, 5 }, { 10, 501, 6 },  { 10, 900, 9 },
+		   { 10, 990, 10 }, { 15, 1, 1 },   { 15, 1000, 15 } };
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(of); i++) {
+		struct hist h = { 0 };
+
+		/* Below 16 each value has a bucket of its own. */
+		for (k = 1; k <= of[i].values; k++)
+			assert_int_equal(hist_add(&h, k), 0);
+		assert_int_equal(hist_quantile(&h, of[i].permille), of[i].rank);
+		hist_free(&h);
+	}
+}
+
 /* A collection or a call that may lie across the gap is in doubt as a span is:
  * what is missing may have been inside it. */
 static void a_gap_puts_waiting_in_doubt(void **state)
@@ -493,6 +585,9 @@ int main(void)
 		cmocka_unit_test(the_longest_event_stays_the_longest),
 		cmocka_unit_test(a_gap_marks_event_and_groups),
 		cmocka_unit_test(a_gap_that_has_a_cause_is_told_once),
+		cmocka_unit_test(an_interval_has_its_own_losses),
+		cmocka_unit_test(one_of_two_groups_of_a_name_takes_another),
+		cmocka_unit_test(a_quantile_is_not_rounded_down),
 		cmocka_unit_test(a_gap_puts_waiting_in_doubt),
 		cmocka_unit_test(an_event_from_before_the_first_batch_lacks_data),
 		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),

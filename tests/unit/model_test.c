@@ -564,12 +564,14 @@ static void ended_processes_fold(void **state)
 	sim_event(s, 1000);
 	sim_enter(s, 1100, 1, VMSPAN_SPAN);
 	sim_leave(s, 1200);
+	sim_enter(s, 1300, 0, VMSPAN_GC);
+	sim_leave(s, 1350);
 	sim_event_end(s, 2000);
 	for (i = 1; i <= 20000; i++) {
 		it.process =
 			(struct item_process){ PROCESS_FORK, SIM_PID + i, SIM_PID, 1, "kid", "" };
 		assert_int_equal(model_item(m, &it), 0);
-		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 2), 0);
+		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 3), 0);
 		it.process.change = PROCESS_EXIT;
 		assert_int_equal(model_item(m, &it), 0);
 	}
@@ -578,6 +580,8 @@ static void ended_processes_fold(void **state)
 	assert_int_equal(snap->events.count, 20000);
 	assert_int_equal(snapshot_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
 	assert_int_equal(ledger_sum(&snap->ledger), 20000 * 1000);
+	assert_int_equal(snap->gc.count, 20000);
+	assert_int_equal(snap->gc.total_ns, 20000 * 50);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
