@@ -255,9 +255,15 @@ mutants 1 first
 check "a test that fails without a defect" grep -q '^not ok without any defect: golden/three.sh: ' "$T/err"
 eq "nothing is planted then" "$(told | tail -n 1)" "3 defects; first the tests that are to find them, without any"
 
-# Broken off in the middle: what it has started ends, and what was judged stays.
+# Nor does one of which nothing can be run.
+printf 'echo "skip two - it is not there"\necho done\n' >"$tree/tests/golden/two.sh"
 sed -i 's/^other/three/' "$tree/program"
 sed -i 's/^-other/-three/' "$tree/tests/mutants/first"
+commit skips
+mutants 1 first
+check "a test that only skips" grep -q '^not ok: of golden/two.sh nothing can be run here: ' "$T/err"
+
+# Broken off in the middle: what it has started ends, and what was judged stays.
 cat >"$tree/tests/golden/two.sh" <<'END'
 echo two >>runs
 if grep -q '^two' build/program; then
