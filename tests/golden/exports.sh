@@ -31,6 +31,12 @@ done
 export_of one -f perfetto | od -An -v -tx1 >"$T/out"
 golden one.perfetto.hex "$T/out"
 
+# A number below zero is one in every format: in Perfetto's, field 30 of ten bytes.
+eq "perfetto: a value below zero" "$(export_of peers -f perfetto | od -An -v -tx1 | tr -d ' \n' |
+	grep -o f001f9ffffffffffffffff01 | wc -l)" 1
+eq "chrome: a value below zero" "$(export_of peers -f chrome | jq '.traceEvents[] | select(.ph == "C") | .args.value | select(. < 0)')" -7
+eq "ndjson: a value below zero" "$(export_of peers -f ndjson | jq 'select(.type == "value") | .value')" -7
+
 # Everything ever written is valid text of its kind, whatever the names.
 for scenario in hostile long; do
 	for format in firefox chrome speedscope ndjson collapsed; do

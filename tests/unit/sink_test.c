@@ -177,6 +177,26 @@ static void stolen_time_is_why_events_lack_data(void **state)
 	fixture_free(f);
 }
 
+/* Of a lost batch it may not be known how many records it had: it is a loss all the same. */
+static void a_loss_of_any_cause_makes_all_incomplete(void **state)
+{
+	struct fixture *f = fixture_demo();
+	unsigned int i, batches;
+
+	(void)state;
+	assert_true(snapshot_complete(&f->s));
+	for (i = 0; i < 2 * LOSS_CAUSES; i++) {
+		batches = i & 1;
+		memset(&f->s.losses, 0, sizeof(f->s.losses));
+		(batches ? f->s.losses.batches : f->s.losses.records)[i / 2] = 1;
+		assert_true(lost_any(&f->s.losses));
+		assert_false(snapshot_complete(&f->s));
+		assert_false(group_complete(&f->s, &f->s.groups[0].stats));
+		assert_int_equal(lost_records(&f->s.losses), !batches);
+	}
+	fixture_free(f);
+}
+
 /* Why it was lost is said of every cause there is. */
 static void every_cause_of_loss_has_words(void **state)
 {
@@ -613,6 +633,7 @@ int main(void)
 		cmocka_unit_test(hostile_names_stay_inside_their_string),
 		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
 		cmocka_unit_test(stolen_time_is_why_events_lack_data),
+		cmocka_unit_test(a_loss_of_any_cause_makes_all_incomplete),
 		cmocka_unit_test(every_cause_of_loss_has_words),
 		cmocka_unit_test(every_key_sorts_and_reverses),
 		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),
