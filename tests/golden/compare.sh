@@ -28,6 +28,9 @@ check_status "--fail-if that holds" 1 "$VMSPAN" report "$T/a.vmspan" --fail-if '
 said "--fail-if that holds: which and for whom" "vmspan: failed: * wall >= 0s: "
 check "--fail-if that holds: the report is there" grep -q '^GROUP' "$T/out"
 check_status "--fail-if that does not hold" 0 "$VMSPAN" report "$T/a.vmspan" --fail-if '* max > 1000s' --fail-if 'none:* max > 0s'
+# One that holds is enough, whichever it is.
+check_status "--fail-if: the first of two holds" 1 "$VMSPAN" report "$T/a.vmspan" --fail-if '* wall >= 0s' --fail-if 'none:* max > 0s'
+check_status "--fail-if: the second of two holds" 1 "$VMSPAN" report "$T/a.vmspan" --fail-if 'none:* max > 0s' --fail-if '* wall >= 0s'
 check_status "--fail-if of nonsense" 2 "$VMSPAN" report "$T/a.vmspan" --fail-if 'addon:* p98 > 1ms'
 said "--fail-if of nonsense: what there is" "Figures: mean, p50"
 check_status "--fail-if slower of one recording" 2 "$VMSPAN" report "$T/a.vmspan" --fail-if slower
