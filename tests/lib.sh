@@ -39,6 +39,8 @@ not_ok() { # NAME WHY...
 	shift
 	lib_failed=$((lib_failed + 1))
 	echo "not ok $name - $*"
+	# Of a subshell the count is lost, and of what is piped on or kept the output.
+	[ -z "${VMSPAN_TEST_FAILURES-}" ] || { echo "$name" >>"$VMSPAN_TEST_FAILURES"; } 2>/dev/null || :
 }
 
 skip() { # NAME WHY...

@@ -147,21 +147,33 @@ results_once() { # RESULTS
 	[ "$(wc -l <"$1/lines")" = 1 ]
 }
 
-# What passes when it is run again has tried what failed: each case that failed is ok now, or,
-# where a line of failure has no such line, more cases passed than before. It skipped no more.
-# A failure of the whole (its status, what it left behind) has no line.
-results_passes() { # PASSED SKIPPED LOG: of the first run
-	local line ok
-	[ "$r_failed" = 0 ] && [ "$r_skipped" -le "$2" ] || return 1
-	[ "$r_passed" -gt "$1" ] && return 0
-	while IFS= read -r line; do
-		while IFS= read -r ok; do
-			[ "$line" != "$ok" ] && [[ $line != "$ok - "* ]] || continue 2
-		done < <(LC_ALL=C sed -n 's/^ok //p' "$r_log")
-		return 1
-	done < <(LC_ALL=C sed -n 's/^not ok //p' "$3")
-	[ "$r_passed" = "$1" ] || LC_ALL=C grep -q '^not ok ' "$3"
+# The cases of a log that came to a result, a line each, by name: numbers, reasons and figures
+# differ from run to run.
+results_cases() { # LOG "ok"|"ok|not ok"
+	LC_ALL=C sed -nE "s/^($2) //p" "$1" | LC_ALL=C sed -E 's/^[0-9]+ - //; s/ - .*//; s/[0-9]+/0/g' | LC_ALL=C sort
 }
+results_without() { # FIRST SECOND: the lines of one text that the other has not, or not as often
+	LC_ALL=C comm -23 <(printf '%s\n' "$1") <(printf '%s\n' "$2")
+}
+
+# What passes when it is run again has tried what it tried before: each case that was ok or was
+# not is ok now, as often, and no more was skipped. Where what failed has no name that could be ok
+# (a program did not start), more cases are ok than before. A failure of the whole, its status or
+# what it left behind, has no line.
+results_passes() { # PASSED SKIPPED LOG: of the first run
+	local now
+	[ "$r_failed" = 0 ] && [ "$r_skipped" -le "$2" ] && [ "$r_passed" -ge "$1" ] || return 1
+	now=$(results_cases "$r_log" ok)
+	[ -z "$(results_without "$(results_cases "$3" ok)" "$now")" ] || return 1
+	[ "$r_passed" -gt "$1" ] || [ -z "$(results_without "$(results_cases "$3" "ok|not ok")" "$now")" ]
+}
+
+# No machine makes a program fall over its own memory: by the end of a test, of a command in it,
+# or by what a sanitizer says of either. Statuses are those of ILL, ABRT, BUS, FPE, SEGV.
+results_crashed() { # REASON LOG
+	[[ $1 =~ ^ended\ by\ signal\ (4|6|7|8|11)$ ]] ||
+		LC_ALL=C grep -qaE '^not ok .*exit (status )?(132|134|135|136|139)\b|Test failed with exception|ERROR: (Address|Leak)Sanitizer|: runtime error: ' "$2"
+} 2>/dev/null
 
 # Runs what failed again, each alone, up to twice, and writes down what became of it.
 results_again() { # RESULTS
@@ -169,10 +181,9 @@ results_again() { # RESULTS
 	: >"$new"
 	while IFS= read -r line <&3; do
 		results_parse "$line"
-		# A build is no test, nor a run that did not come to its end; and no machine
-		# makes a program fall over its own memory.
+		# A build is no test, nor a run that did not come to its end.
 		if [ "$r_failed" = 0 ] || [[ ! $r_name =~ ^(check|[a-z]+/[^\ ]+)$ ]] ||
-			[[ $r_reason =~ ^ended\ by\ signal\ (4|6|7|8|11)$ ]]; then
+			results_crashed "$r_reason" "$r_log"; then
 			printf '%s\n' "$line" >>"$new"
 			continue
 		fi

@@ -125,7 +125,18 @@ echo "ok one"
 [ -e ran ] && echo "ok two" || { echo "not ok three - it is broken"; echo "ok two"; }
 touch ran
 END
-for name in skips fewer other_cases; do
+script another <<'END'
+echo "ok one"
+[ -e ran ] && { echo "ok two"; echo "ok three"; } || { echo "ok four"; echo "not ok five - it is broken"; }
+touch ran
+END
+script one_of_three <<'END'
+echo "ok one"
+echo "ok one"
+[ -e ran ] || echo "not ok one - it is broken"
+touch ran
+END
+for name in skips fewer other_cases another one_of_three; do
 	rm -f "$tree/ran"
 	run 1 golden/$name.sh
 	said "run again, it passes by doing less: $name" \
@@ -156,6 +167,66 @@ END
 rm -f "$tree/ran"
 run 1 golden/crashes.sh
 said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
+script fell_over <<'END'
+[ -e ran ] && echo "ok one" || echo "$FELL"
+touch ran
+END
+for how in 'not ok one - exit 139 from: build/vmspan report x' 'not ok 1 - one
+# Test failed with exception: Segmentation fault(11)' 'not ok one - exit status 1
+==1==ERROR: AddressSanitizer: heap-use-after-free on address' 'not ok one - exit status 1
+user/base/buf.c:1:2: runtime error: shift exponent 64 is too large'; do
+	rm -f "$tree/ran"
+	with=("FELL=$how")
+	run 1 golden/fell_over.sh
+	check "nor one in which a program did: ${how##*$'\n'}" eval "! grep -q '^again' '$T/run'"
+done
+with=()
+
+# What was printed and got lost has failed all the same.
+helped() { # NAME: its body is read; it has the helpers
+	{
+		echo ". $TOP/tests/lib.sh"
+		cat
+	} >"$tree/tests/golden/$1.sh"
+}
+helped lost <<'END'
+ok one
+lost=$(not_ok two "in what is kept")
+(eq three 1 2) >/dev/null
+END
+run 1 golden/lost.sh
+said "failures whose lines are lost" '^not ok golden/lost.sh: told of 2 failures, not all of which are in its output: two$'
+helped wiped <<'END'
+ok one
+(not_ok two "it is broken")
+echo >/dev/stderr
+END
+run 1 golden/wiped.sh
+said "or wiped" '^not ok golden/wiped.sh: told of 1 failures, '
+helped no_line <<'END'
+ok one
+printf 'no end of a line'
+(not_ok two "it is broken")
+END
+run 1 golden/no_line.sh
+said "or part of another line" '^not ok golden/no_line.sh: told of 1 failures, '
+helped early <<'END'
+leaves() { exit 0; }
+ok one
+echo "done"
+ok two
+leaves
+ok three
+END
+run 1 golden/early.sh
+said "the last line is the last" '^not ok golden/early.sh: did not come to its last line$'
+script endless <<'END'
+echo "ok one"
+head -c 20000000 /dev/zero | tr '\0' '\n'
+END
+run 1 golden/endless.sh
+said "what is too long to read is cut" '^not ok golden/endless.sh: printed 20000012 bytes, of which 16777216 are kept$'
+
 script interrupted <<'END'
 trap 'echo "ok interrupted"; echo done; exit 0' INT
 kill -s INT $$

@@ -37,6 +37,9 @@ export_to() { # NAME FORMAT OUT [OPTION...]
 }
 
 figures() { # NAME: $T/NAME.json is the report, $T/NAME.ndjson every span and event
-	"$VMSPAN" report "$T/$1.vmspan" --json >"$T/$1.json" 2>/dev/null &&
-		export_to "$1" ndjson "$T/$1.ndjson"
+	if ! "$VMSPAN" report "$T/$1.vmspan" --json >"$T/$1.json" 2>"$T/report.err"; then
+		not_ok "$1: report" "$(cat "$T/report.err")"
+		return 1
+	fi
+	export_to "$1" ndjson "$T/$1.ndjson"
 }

@@ -31,7 +31,7 @@ pages() {
 		page:* = https://example.org/pages
 	END
 	for scenario in basic lossy hostile long empty sampled; do
-		"$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
+		check "$scenario: made" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
 		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
 	done
@@ -58,7 +58,7 @@ looks() {
 	if [ "$(id -u)" = 0 ] && check "record real work" "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
 		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null; then
 		name=demo
-		"$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
+		check "real work: export" "$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
 		"$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
 		browse figures "$T/demo.html" "$T/demo.json"
 	fi
@@ -77,12 +77,19 @@ status() { # URL CURL-OPTION...
 	timeout "$LIMIT" curl -s -o "$T/body" -w '%{http_code}' "$@"
 }
 
+# The address that a server prints is in $url.
+address() { # NAME
+	url=$(wait_line "$1" '^http://') && return
+	not_ok "$1: its address" "it prints none"
+	return 1
+}
+
 serve_file() {
 	[ -n "$chromium" ] || return 0
 	start serve "$VMSPAN" serve "$T/basic.vmspan"
-	url=$(wait_line serve '^http://') || return
+	address serve || return
 	browse figures "$url" "$T/basic.json"
-	finish serve INT
+	check_status "serve: SIGINT ends it well" 0 finish serve INT
 }
 
 # A part of a recording: the page that is served is the page that is written.
@@ -90,11 +97,11 @@ serve_range() {
 	check "a recording with turns that a range cuts" "$VMSPAN" record -q -o "$T/turns.vmspan" -- \
 		"$HOST" --turns 200
 	start range "$VMSPAN" serve "$T/turns.vmspan" --from 100ms --to 300ms
-	url=$(wait_line range '^http://') || return
+	address range || return
 	eq "serve --from --to: the page" "$(status "$url")" 200
 	"$VMSPAN" report "$T/turns.vmspan" --from 100ms --to 300ms --html "$T/turns.html"
 	check "serve --from --to: as report --html has it" cmp "$T/body" "$T/turns.html"
-	finish range INT
+	check_status "serve --from --to: SIGINT ends it well" 0 finish range INT
 }
 
 serve_live() {
@@ -103,9 +110,9 @@ serve_live() {
 		return
 	fi
 	start host "$HOST" --demo --expect /dev/null
-	wait_line host '^ready ' >/dev/null || return
+	need_line host '^ready '
 	start live "$VMSPAN" serve -p "$host_pid" -i 200ms
-	url=$(wait_line live '^http://') || return
+	address live || return
 	start events curl -sN "${url}events"
 	check "serve -p: updates come" wait_line events '^data: .*"live":true'
 	if [ -n "$chromium" ]; then
