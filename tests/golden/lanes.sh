@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# tools/test itself, over a tree whose tests and builds are made up: what a lane does not come
+# to is a failure, and so is a build that fails.
+# once: it does not use the build folder
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+tree=$T/tree
+mkdir -p "$tree"/{tools,tests/viewers}
+cp tests/results_lib.sh "$tree/tests/"
+: >"$tree/tests/viewers/html.sh"
+: >"$tree/tests/viewers/other.sh"
+printf '#!/bin/sh\ntrue\n' >"$tree/tools/install-deps"
+# Each test passes. With EARLY the run that has it is over before.
+cat >"$tree/tests/run" <<'END'
+#!/usr/bin/env bash
+. tests/results_lib.sh
+for name; do
+	[ "$name" != "${EARLY-}" ] || exit 0
+	results_add "$VMSPAN_RESULTS" "$B" "$name" 1 0 0 0 "" ""
+done
+: >"$VMSPAN_RESULTS_END"
+END
+# With BREAKS a build fails.
+cat >"$tree/Makefile" <<'END'
+.PHONY: tests fuzz
+tests fuzz:
+	@test "$(BREAKS)" != $(B)
+END
+chmod +x "$tree/tests/run" "$tree/tools/install-deps"
+
+with=() # variables for the run
+run() { # NAME STATUS [SCRIPT]: of sed, that changes tools/test
+	local rc=0
+	sed "${3-}" tools/test >"$tree/tools/test"
+	chmod +x "$tree/tools/test"
+	(cd "$tree" && env -u VMSPAN_RESULTS ${with+"${with[@]}"} tools/test) >"$T/run" 2>&1 </dev/null || rc=$?
+	eq "$1: status" $rc "$2"
+}
+ends() { # NAME LINE
+	eq "$1: the last line" "$(tail -n 1 "$T/run")" "$2"
+}
+
+run "all passes" 0
+# Builds: 3. check, live, html; unit and golden, twice; unit and fuzz; the other viewer.
+ends "all passes" "13 passed, 0 failed, 0 skipped"
+for lane in tracing with_gcc with_clang; do
+	run "a lane is killed: $lane" 1 "s/^$lane() {\$/&\\nkill -s KILL \$BASHPID/"
+	check "a lane is killed: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
+	run "a lane breaks off: $lane" 1 "s/^$lane() {\$/&\\n: \$there_is_no_such_variable/"
+	check "a lane breaks off: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
+done
+with=("BREAKS=build")
+run "no build by gcc" 1
+ends "no build by gcc" "1 passed, 1 failed, 0 skipped"
+with=("BREAKS=build-san")
+run "no build with sanitizers" 1
+ends "no build with sanitizers" "10 passed, 1 failed, 0 skipped"
+with=("BREAKS=build-clang")
+run "no build by clang" 1
+ends "no build by clang" "10 passed, 1 failed, 0 skipped"
+for early in check live viewers/html.sh golden fuzz viewers/other.sh; do
+	with=("EARLY=$early")
+	run "a run of tests ends early: $early" 1
+	check "a run of tests ends early: it is named: $early" grep -q "^not ok .*: ended early$" "$T/run"
+done
