@@ -2,8 +2,7 @@
 /*
  * A target whose children come and go: `churn N` prints "ready", reads a line,
  * makes N children one after the other, prints "child PID" of each that has done
- * its work, then "done ROUND", and ends with its input. A line of two numbers is N and
- * MS for its round.
+ * its work, then "done ROUND", and ends with its input.
  * Each child has one event of group addon:churn, of MS milliseconds of CPU
  * (default 2), and ten of addon:quiet that do nothing.
  */
@@ -58,17 +57,14 @@ int main(int argc, char **argv)
 	printf("ready %d\n", getpid());
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
-		long i, count = n, ms;
-		vmspan_u64 each = ns;
+		long i;
 		int status;
 
-		if (sscanf(line, "%ld %ld", &count, &ms) == 2)
-			each = (vmspan_u64)ms * 1000000;
-		for (i = 0; i < count; i++) {
+		for (i = 0; i < n; i++) {
 			pid_t pid = fork();
 
 			if (!pid)
-				child(each);
+				child(ns);
 			if (pid < 0)
 				return 1;
 			if (waitpid(pid, &status, 0) != pid || status)
