@@ -162,6 +162,10 @@ if [ -x "$maker" ]; then
 	check_status "a cut recording" 0 "$VMSPAN" report "$T/cut.vmspan" --json
 	said "a cut recording" "note: $T/cut.vmspan: "
 	json_eq "a cut recording: note in JSON" "$T/out" '.source.note | type' '"string"'
+	check_status "a cut recording: export" 0 "$VMSPAN" export -q "$T/cut.vmspan" -o "$T/cut.json"
+	said "a cut recording: export" "note: $T/cut.vmspan: "
+	check_status "a cut recording: watch" 0 "$VMSPAN" watch "$T/cut.vmspan"
+	said "a cut recording: watch" "note: $T/cut.vmspan: "
 else
 	skip "recordings" "make_recording is not built"
 fi
