@@ -153,6 +153,13 @@ if [ -x "$maker" ]; then
 	json_eq "export, default name: the file" "$T/basic.profile.json" '.threads | length > 0' true
 	eq "export leaves no other file" "$(files "$T/*json.*")" 0
 	fails 1 "cannot write" export "$T/basic.vmspan" -o "$T/no/such/dir/x"
+	# A disk that is full in the middle: here a limit on the size of files.
+	"$maker" some "$T/some.vmspan" || exit 1
+	rc=0
+	(trap '' XFSZ && ulimit -f 16 && exec "$VMSPAN" export "$T/some.vmspan" -f chrome -o "$T/half.json") 2>"$T/err" || rc=$?
+	eq "an export that finds no more room: status" $rc 1
+	said "an export that finds no more room" "cannot write $T/half.json: File too large"
+	eq "an export that finds no more room leaves nothing" "$(files "$T/half*")" 0
 	check_status "--top 1" 0 "$VMSPAN" report "$T/basic.vmspan" --top 1 --json
 	json_eq "--top 1: one group" "$T/out" '.groups | length' 1
 	check_status "--group" 0 "$VMSPAN" report "$T/basic.vmspan" --group 'addon:*' --json

@@ -66,9 +66,17 @@ eq "sampled: looks stand where they were" "$(export_of sampled -f speedscope | j
 
 # The ns of all stacks, and of all events, are those of the report.
 "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
-eq "collapsed: all time of all events" "$(export_of basic -f collapsed | awk '{ s += $NF } END { print s }')" \
-	"$(jq .events.wall_ns "$T/basic.json")"
+check "make gap" "$B/golden/make_recording" gap "$T/gap.vmspan"
+for scenario in basic peers gap; do
+	eq "collapsed: all time of all events: $scenario" \
+		"$(export_of $scenario -f collapsed | awk '{ s += $NF } END { print s }')" \
+		"$("$VMSPAN" report "$T/$scenario.vmspan" --json | jq .events.wall_ns)"
+	eq "collapsed: what was lost is nobody's: $scenario" \
+		"$(export_of $scenario -f collapsed | awk '/;\(lost\) [0-9]+$/ { s += $NF } END { print s + 0 }')" \
+		"$("$VMSPAN" report "$T/$scenario.vmspan" --json | jq .ledger.lost_ns)"
+done
 export_of basic -f ndjson >"$T/lines"
+eq "gap: something was lost" "$("$VMSPAN" report "$T/gap.vmspan" --json | jq '.ledger.lost_ns > 1000000')" true
 eq "ndjson: self time by group" "$(jq -sc '[.[] | select(.type == "event") | .groups[]] | group_by(.group)
 	| map({(.[0].group): (map(.self_ns) | add)}) | add' "$T/lines")" \
 	"$(jq -c '[.groups[] | {(.name): .self_ns}] | sort_by(keys[0]) | add' "$T/basic.json")"

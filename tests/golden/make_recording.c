@@ -234,6 +234,31 @@ static void scenario_lossy(struct maker *m)
 	clock_at(m, 10000);
 }
 
+/* In an event, then beside it: what lies across a gap may lack what was in it. */
+static void scenario_gap(struct maker *m)
+{
+	static const char *const group[] = { "tracker", "adblock", "shop", "video" };
+
+	process(m, 1000, "host");
+	names(m, group);
+	m->thread = 1;
+	m->iteration = 1;
+	stay(m, VMSPAN_SPAN, 0, 1, 100, 600, 0);
+	flush(m);
+	m->seq++;
+	stay(m, VMSPAN_SPAN, 0, 2, 700, 2000, 0);
+	stay(m, VMSPAN_SPAN, 0, 1, 2100, 2200, 0);
+	event(m, 0, 1, 0, 4, 0, 3000);
+	flush(m);
+	m->iteration = 0;
+	stay(m, VMSPAN_SPAN, 0, 1, 4000, 4500, 0);
+	flush(m);
+	m->seq++;
+	stay(m, VMSPAN_SPAN, 0, 2, 5000, 6000, 0);
+	flush(m);
+	clock_at(m, 10000);
+}
+
 static void scenario_hostile(struct maker *m)
 {
 	static char long_name[VMSPAN_NAME_MAX + 1];
@@ -454,6 +479,7 @@ int main(int argc, char **argv)
 		{ "one", scenario_one },         { "peers", scenario_peers },
 		{ "long", scenario_long },       { "some", scenario_some },
 		{ "big", scenario_big },         { "sampled", scenario_sampled },
+		{ "gap", scenario_gap },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
 				    .sampled = argc > 1 && !strcmp(argv[1], "sampled"),
@@ -481,6 +507,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fprintf(stderr, "usage: make_recording "
-			"basic|lossy|hostile|empty|one|peers|long|some|big|sampled FILE\n");
+			"basic|lossy|hostile|empty|one|peers|long|some|big|sampled|gap FILE\n");
 	return 2;
 }

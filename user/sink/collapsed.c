@@ -96,6 +96,14 @@ static u32 begin_event(struct collapsed *c, u32 parent, const struct slice *s)
 	return node;
 }
 
+/* An event has told what was lost in it; what ran outside of events has none to tell it. */
+static void add_lost(struct collapsed *c, const struct open *around, u32 node,
+		     const struct slice *s)
+{
+	if (!around->event)
+		add(c, node, "(lost)", s->self_ns);
+}
+
 static u32 begin_span(struct collapsed *c, const struct open *around, const struct slice *s)
 {
 	const char *group = slices_name(&c->slices, s->group);
@@ -109,6 +117,8 @@ static u32 begin_span(struct collapsed *c, const struct open *around, const stru
 		add(c, node, "(stale)", s->self_ns);
 	else if (s->fate == SPAN_KEPT || (s->fate == SPAN_LOST && !around->lossy))
 		c->nodes[node].ns += s->self_ns;
+	else
+		add_lost(c, around, node, s);
 	return node;
 }
 
@@ -147,6 +157,8 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 
 			*waits -= min_u64(*waits, s->self_ns);
 		}
+	} else {
+		add_lost(c, &around, around.node, s);
 	}
 	c->stack[c->depth++] = o;
 	return c->rc;
