@@ -111,7 +111,7 @@ eq "another commit: nothing is known of it" "$(told | grep '^first ')" "first 3 
 
 # What is not found.
 list second <<'END'
-wide: golden
+wide: golden/three.sh golden/one.sh
 
 defect: an end that says more
 file: program
@@ -175,6 +175,8 @@ rm "$tree"/tests/mutants/{explained,third}
 
 # Lists that do not fit.
 list second <<'END'
+wide: golden/none.sh nosuch
+
 defect: text that is not there
 file: program
 tests: golden/one.sh
@@ -232,6 +234,8 @@ want="not ok second/no such file: no such file: none
 not ok second/no such test: no such test: golden/none.sh
 not ok second/text that is not there: its text is 0 times in program, not once
 not ok second/text that is there twice: its text is 2 times in tests/golden/twice, not once
+not ok second: no such suite or test: golden/none.sh
+not ok second: no such suite or test: nosuch
 not ok second:NN: a defect needs a file and tests: no tests
 not ok second:NN: a defect needs lines that are there, and a change: it changes nothing
 not ok second:NN: a defect needs lines that are there, and a change: nothing to replace
