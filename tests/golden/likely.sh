@@ -17,8 +17,15 @@ eq "what always is" "$(binomial 1000 1)" "1000 1000"
 eq "no looks" "$(binomial 0 0.5)" "0 0"
 eq "what is known to a hundredth" "$(binomial 970 0.6 0.01)" \
 	"$(binomial 970 0.59 | cut -d' ' -f1) $(binomial 970 0.61 | cut -d' ' -f2)"
-eq "few enough to be too few" "$(likely few 506 970 0.6 | cut -c1-6)" "not ok"
-eq "as few as may be" "$(likely few 507 970 0.6)" "ok few"
-eq "as many as may be" "$(likely many 656 970 0.6)" "ok many"
-eq "many enough to be too many" "$(likely many 657 970 0.6 | cut -c1-6)" "not ok"
-eq "without a look nothing is known" "$(likely none 0 0 0.5 | cut -c1-6)" "not ok"
+# What is to fail here is no failure of this script.
+judged() { # ARGUMENT...
+	(
+		unset VMSPAN_TEST_FAILURES
+		likely "$@" | sed 's/ - .*//'
+	)
+}
+eq "few enough to be too few" "$(judged few 506 970 0.6)" "not ok few"
+eq "as few as may be" "$(judged few 507 970 0.6)" "ok few"
+eq "as many as may be" "$(judged many 656 970 0.6)" "ok many"
+eq "many enough to be too many" "$(judged many 657 970 0.6)" "not ok many"
+eq "without a look nothing is known" "$(judged none 0 0 0.5)" "not ok none"

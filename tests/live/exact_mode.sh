@@ -118,10 +118,11 @@ untouched() { # NAME EVENTS
 exact "quiet" plain 60
 exact "moving" migrate 60
 exact "waiting" blocked 60
+# Who loses the CPU on the way into a wait sleeps less, as tests/live/exact_caps.sh reckons.
 json_eq "waiting: it is blocked time, unannounced as it is" "$T/first.json" \
-	'(.groups[] | select(.name == "addon:b") | .blocked_ns) >= 60 * 2000000' true
+	'(.groups[] | select(.name == "addon:b") | .blocked_ns) >= (60 - 7) * 2000000' true
 json_eq "waiting: for the reason the kernel knows" "$T/first.json" \
-	'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= 60 * 2000000' true
+	'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= (60 - 7) * 2000000' true
 json_eq "waiting: a single event shows in which stay" \
 	<("$VMSPAN" report "$T/first.vmspan" --slowest 1 --json) \
 	'[.explained[0].tree[] | select(.name == "b") | .off_ns >= 2000000 and .off_ns < .ns] | . == [true]' true

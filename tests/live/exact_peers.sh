@@ -78,8 +78,9 @@ start record "$VMSPAN" record --exact -p "$burn_pid" -o "$T/rec.vmspan"
 if wait_line record '^recording ' err >/dev/null && send burn && wait_line burn '^[{]' >/dev/null; then
 	finish record INT
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	# Who loses the CPU on the way into a wait sleeps less, as tests/live/exact_caps.sh reckons.
 	json_eq "packets of others: it waited" "$T/report.json" \
-		'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= 60 * 2000000' true
+		'(.groups[] | select(.name == "addon:b") | .off_ns.sleeping) >= (60 - 7) * 2000000' true
 	# What else the machine does may end a wait.
 	json_eq "packets of others: not for them" "$T/report.json" \
 		"[.waits[] | select(.peer_pid == $page_pid or .peer_pid == $addon_pid or .peer_process == \"addon\")]" '[]'

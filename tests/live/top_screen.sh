@@ -165,8 +165,10 @@ key C
 check "C: the columns" until_seen '^Columns, left to right'
 check "C: those shown are marked" until_seen '^\[x\] SELF% '
 key Space
+mux resize-window -x 300 -y 24 # the folder may have a long name
 key S
 check "S: kept" until_seen "columns are kept in $T/config/vmspan/config"
+mux resize-window -x 80 -y 24
 eq "S: the first one was taken away" "$(grep -c '^columns = self%,' "$T/config/vmspan/config")" 1
 eq "S: it is in its section" "$(head -n 1 "$T/config/vmspan/config")" "[top]"
 check "it is gone from the screen" until_gone LATELY
