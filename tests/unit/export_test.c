@@ -187,6 +187,90 @@ static void chrome_keeps_the_groups_that_are_asked_for(void **state)
 	free(text);
 }
 
+/* A thread with an event, a value and a collection of a heap of so many bytes. */
+static struct sim *twin(u32 tid, u64 t, s64 value, u64 bytes)
+{
+	struct sim *s = sim_new(tid);
+	struct vmspan_mark *mark;
+	struct vmspan_gc *gc;
+
+	sim_event(s, t);
+	mark = sim_record(s, VMSPAN_VALUE, 1, 0, 1);
+	mark->time = t + 10;
+	mark->value = value;
+	sim_enter(s, t + 20, 0, VMSPAN_GC);
+	sim_leave(s, t + 30);
+	gc = (void *)s->data[s->at[s->records - 1]];
+	gc->bytes_before = bytes;
+	sim_event_end(s, t + 100);
+	return s;
+}
+
+/* Two threads, then another with the number of the second: in each format nothing of the
+ * one may be shown as the other's, and every number as it is. */
+static char *twins_of(const char *format)
+{
+	static const u64 bytes[] = { 1ull << 53, (1ull << 53) + 1, 5 };
+	static const u32 tids[] = { SIM_PID, 7, 7 };
+	const struct report_source source = { .kind = "recording",
+					      .method = "exact",
+					      .nested = "drop" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct export e;
+	char *text;
+	u32 i;
+
+	export_begin(&e, format, &(struct export_config){ .start_ns = 1 }, m);
+	sim_define(m, SIM_PID, VMSPAN_DEF_LABEL, 1, 0, "load", NULL, 0);
+	for (i = 0; i < ARRAY_SIZE(tids); i++) {
+		struct sim *s = twin(tids[i], 1000 * (i + 1), -(s64)i - 1, bytes[i]);
+		struct item it = sim_item(s, SIM_PID, 0, s->records);
+
+		it.batch.thread = i + 1;
+		assert_int_equal(model_item(m, &it), 0);
+		free(s);
+	}
+	export_end(&e, m, &source);
+	out_write(&e.o, "", 1);
+	text = malloc(e.o.buf.len);
+	memcpy(text, e.o.buf.data, e.o.buf.len);
+	for (i = 0; i + 1 < e.o.buf.len; i++)
+		if (!text[i])
+			text[i] = 1;
+	out_close(&e.o);
+	model_free(m);
+	return text;
+}
+
+static void chrome_keeps_twins_apart(void **state)
+{
+	char *text = twins_of("chrome");
+
+	(void)state;
+	assert_int_equal(count_of(text, "\"name\":\"load\""), 1);
+	assert_int_equal(count_of(text, "\"name\":\"load (7)\""), 2);
+	assert_int_equal(count_of(text, "\"ph\":\"X\",\"pid\":100,\"tid\":100,"), 2);
+	assert_int_equal(count_of(text, "\"ph\":\"X\",\"pid\":100,\"tid\":7,"), 2);
+	assert_int_equal(count_of(text, "\"ph\":\"X\",\"pid\":100,\"tid\":10000007,"), 2);
+	assert_int_equal(count_of(text, "\"thread_name\""), 3);
+	/* Beyond 2^53 viewers would round. */
+	assert_int_equal(count_of(text, "\"bytes_before\":9007199254740992,"), 1);
+	assert_int_equal(count_of(text, "\"bytes_before\":\"9007199254740993\","), 1);
+	free(text);
+}
+
+static void firefox_keeps_twins_apart(void **state)
+{
+	char *text = twins_of("firefox");
+
+	(void)state;
+	assert_int_equal(count_of(text, "\"name\":\"load\""), 1);
+	assert_int_equal(count_of(text, "\"name\":\"load (7)\""), 2);
+	assert_int_equal(count_of(text, "\"isMainThread\":true"), 1);
+	assert_int_equal(count_of(text, "\"isMainThread\":false"), 2);
+	free(text);
+}
+
 /* ---- Collapsed ---- */
 
 /* An event of 400 ns, 50 of them off the CPU, 30 of those in an announced call
@@ -313,6 +397,8 @@ int main(void)
 		cmocka_unit_test(nesting_needs_no_more_memory_for_a_longer_trace),
 		cmocka_unit_test(chrome_has_every_span_once),
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
+		cmocka_unit_test(chrome_keeps_twins_apart),
+		cmocka_unit_test(firefox_keeps_twins_apart),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 	};
