@@ -271,6 +271,37 @@ static void firefox_keeps_twins_apart(void **state)
 	free(text);
 }
 
+/* Compartments of one name are two where their groups are: their times stay apart. */
+static void speedscope_keeps_groups_apart(void **state)
+{
+	const struct report_source source = { .kind = "recording" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct export e;
+	char *text;
+	u32 i;
+
+	(void)state;
+	export_begin(&e, "speedscope", &(struct export_config){ .start_ns = 1 }, m);
+	sim_event(s, 1000);
+	for (i = 11; i <= 12; i++) {
+		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, i, VMSPAN_ADDON, i & 1 ? "odd" : "even",
+			   NULL, 0);
+		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, i, 0, "same", &i, 1);
+		sim_enter(s, 1000 * i, i, VMSPAN_SPAN);
+		sim_leave(s, 1000 * i + 100);
+	}
+	sim_event_end(s, 20000);
+	sim_feed(s, m, 10);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	assert_int_equal(count_of(text, "{\"name\":\"same\",\"file\":\"addon:odd\"}"), 1);
+	assert_int_equal(count_of(text, "{\"name\":\"same\",\"file\":\"addon:even\"}"), 1);
+	free(text);
+	model_free(m);
+	free(s);
+}
+
 /* ---- Collapsed ---- */
 
 /* An event of 400 ns, 50 of them off the CPU, 30 of those in an announced call
@@ -399,6 +430,7 @@ int main(void)
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
 		cmocka_unit_test(chrome_keeps_twins_apart),
 		cmocka_unit_test(firefox_keeps_twins_apart),
+		cmocka_unit_test(speedscope_keeps_groups_apart),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 	};
