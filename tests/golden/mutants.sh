@@ -20,8 +20,13 @@ all: build/program
 build/program: program
 	grep -q '^end' $<
 	cp $< $@
-golden lib vm:
+golden lib vm unit:
+build/tests/mem_test build-san/tests/mem_test: program
+	mkdir -p $(@D)
+	printf '#!/bin/sh\necho 1..1\n$(if $(SAN),grep -q ^one program || printf "not "\n)echo ok 1 - mem\n' >$@
+	chmod +x $@
 END
+: >"$tree/tests/unit/mem_test.c"
 printf '%s\n' one $'two\t2' three end >"$tree/program"
 # What is run is written down; the name of a test is that of the line which it looks for.
 for name in one two three; do
@@ -158,6 +163,21 @@ says "and one that does not build" '^unbuilt: second/there is no end of it, '
 eq "the table" "$(told | grep '^second \|^third \|^all ')" "second 4 0 1 1 0 1 1 0
 third 1 0 0 0 1 0 0 0
 all 5 0 1 1 1 1 1 0"
+
+# What only sanitizers see.
+list third <<'END'
+wide: none
+
+defect: one is gone, which harms memory
+file: program
+tests: san:unit/mem_test
+-one
+END
+mutants 0 third
+says "sanitizers find it" '^found: third/one is gone, which harms memory, [0-9]+ s: san:unit/mem_test: 1 - mem$'
+sed -i 's/san://' "$tree/tests/mutants/third"
+mutants 1 third
+says "and nobody else" '^survived: third/one is gone, which harms memory, [0-9]+ s$'
 
 # With a reason it may stay.
 printf '# why\nsecond/an end that says more: nobody\n\treads it\n' >"$tree/tests/mutants/explained"
