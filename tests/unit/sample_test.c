@@ -115,6 +115,29 @@ static void test_long_event(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: however often a group is on the stack, it has one sample: twice within a frame of
+ * itself it is still there once. */
+static void test_recursion(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		look(s, MS + i * PERIOD, PERIOD, 0, 1, HEAVY, i < 4 ? HEAVY : LIGHT);
+	event(s, MS, MS + 100 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(group(snap, "package:heavy")->samples, 10);
+	assert_int_equal(group(snap, "package:heavy")->ticks, 10);
+	assert_int_equal(group(snap, "package:heavy")->wall_ns, 100 * MS);
+	assert_int_equal(group(snap, "package:light")->samples, 6);
+	assert_int_equal(group(snap, "package:light")->wall_ns, 60 * MS);
+	assert_int_equal(group(snap, "package:light")->self_ns, 0);
+	snapshot_free(snap);
+}
+
 /* Rule: short events share the samples of all of them, so none of their time
  * is missing and long ones among them are not favoured. */
 static void test_short_events(void **state)
@@ -382,12 +405,13 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_event),      cmocka_unit_test(test_short_events),
-		cmocka_unit_test(test_wall_holds_self), cmocka_unit_test(test_pooled_events),
-		cmocka_unit_test(test_waiting),         cmocka_unit_test(test_short_wait),
-		cmocka_unit_test(test_unknown),         cmocka_unit_test(test_collection),
-		cmocka_unit_test(test_attribute),       cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_check),           cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_long_event),        cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_short_events),      cmocka_unit_test(test_wall_holds_self),
+		cmocka_unit_test(test_pooled_events),     cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_short_wait),        cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_collection),        cmocka_unit_test(test_attribute),
+		cmocka_unit_test(test_interval),          cmocka_unit_test(test_check),
+		cmocka_unit_test(test_short_event_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
