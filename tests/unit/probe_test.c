@@ -29,9 +29,11 @@
 #define NOTES_AT 0x2000
 
 /* A file with code at TEXT (offset 0x1000), data at DATA (offset 0x1800), and
- * a note section without a name. */
-static int elf_with(const struct buf *notes)
+ * a note section without a name; with `base` also a section that tells where the probes'
+ * base has been moved to. */
+static int elf_based(const struct buf *notes, u64 base)
 {
+	static const char names[] = "\0.stapsdt.base";
 	Elf64_Ehdr h = { .e_type = ET_EXEC,
 			 .e_machine = EM_X86_64,
 			 .e_version = EV_CURRENT,
@@ -40,7 +42,8 @@ static int elf_with(const struct buf *notes)
 			 .e_phentsize = sizeof(Elf64_Phdr),
 			 .e_phnum = 2,
 			 .e_shentsize = sizeof(Elf64_Shdr),
-			 .e_shnum = 2 };
+			 .e_shnum = base ? 4 : 2,
+			 .e_shstrndx = base ? 3 : 0 };
 	Elf64_Phdr load[2] = {
 		{ .p_type = PT_LOAD,
 		  .p_flags = PF_R | PF_X,
@@ -55,11 +58,17 @@ static int elf_with(const struct buf *notes)
 		  .p_filesz = 0x100,
 		  .p_memsz = 0x1000 },
 	};
-	Elf64_Shdr section[2] = { { 0 },
+	Elf64_Shdr section[4] = { { 0 },
 				  { .sh_type = SHT_NOTE,
 				    .sh_offset = NOTES_AT,
 				    .sh_size = notes->len,
-				    .sh_addralign = 4 } };
+				    .sh_addralign = 4 },
+				  { .sh_name = 1,
+				    .sh_type = SHT_PROGBITS,
+				    .sh_addr = base,
+				    .sh_offset = 0x1000,
+				    .sh_size = 1 },
+				  { .sh_type = SHT_STRTAB, .sh_size = sizeof(names) } };
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 
 	memcpy(h.e_ident, ELFMAG, SELFMAG);
@@ -72,8 +81,19 @@ static int elf_with(const struct buf *notes)
 	assert_int_equal(pwrite(fd, &h, sizeof(h), 0), sizeof(h));
 	assert_int_equal(pwrite(fd, load, sizeof(load), sizeof(h)), sizeof(load));
 	assert_int_equal(pwrite(fd, notes->data, notes->len, NOTES_AT), notes->len);
+	section[3].sh_offset = h.e_shoff + sizeof(section);
 	assert_int_equal(pwrite(fd, section, sizeof(section), (off_t)h.e_shoff), sizeof(section));
+	if (base)
+		assert_int_equal(pwrite(fd, names, sizeof(names), (off_t)section[3].sh_offset),
+				 sizeof(names));
+	else
+		assert_int_equal(ftruncate(fd, (off_t)(h.e_shoff + 2 * sizeof(section[0]))), 0);
 	return fd;
+}
+
+static int elf_with(const struct buf *notes)
+{
+	return elf_based(notes, 0);
 }
 
 static void add_raw(struct buf *b, const char *owner, u32 type, const void *desc, u32 size)
@@ -136,6 +156,26 @@ static void notes_are_found_without_section_names(void **state)
 	assert_string_equal(s.text, "p:n(8@%rdi)@1010/1804 p:other()@1020/0 ");
 	assert_string_equal(sum.build_id, "1234abcd");
 	assert_int_equal(sum.notes, 2);
+	assert_int_equal(sum.skipped, 0);
+	buf_free(&b);
+	close(fd);
+}
+
+/* prelink moves a file's addresses and leaves its notes alone: the base section says how far. */
+static void notes_of_a_file_that_was_moved_are_moved(void **state)
+{
+	const u64 moved = 0x100;
+	struct elf_summary sum;
+	struct seen s = { 0 };
+	struct buf b = { 0 };
+	int fd;
+
+	(void)state;
+	add_note(&b, TEXT + 0x10 - moved, DATA + 4 - moved, STRINGS("p\0n\0"));
+	add_note(&b, TEXT + 0x20 - moved, 0, STRINGS("p\0other\0"));
+	fd = elf_based(&b, moved);
+	assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+	assert_string_equal(s.text, "p:n()@1010/1804 p:other()@1020/0 ");
 	assert_int_equal(sum.skipped, 0);
 	buf_free(&b);
 	close(fd);
@@ -326,6 +366,8 @@ static void a_bad_profile_is_shown_with_a_caret(void **state)
 		  "f:2: not a line of a profile\n  nonsense\n  ^" },
 		{ "[profile]\nregistry = perhaps\n",
 		  "f:2: yes or no is wanted\n  registry = perhaps\n             ^" },
+		{ "[profile]\nname = x\nprovder = y\n",
+		  "f:3: no such key in [profile]\n  provder = y\n  ^" },
 		{ "[prof]\na = 1\n", "f:1: no such section\n  [prof]\n   ^" },
 		{ "[profile]\nname = x\n", "f: [profile] needs a name and a provider" },
 		{ "[profile]\nname = x\nprovider = y\n[probes]\nflush = z\n",
@@ -436,6 +478,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(notes_are_found_without_section_names),
+		cmocka_unit_test(notes_of_a_file_that_was_moved_are_moved),
 		cmocka_unit_test(malformed_notes_are_skipped),
 		cmocka_unit_test(every_cut_of_a_file_is_survived),
 		cmocka_unit_test(four_hundred_thousand_notes_are_read),

@@ -301,6 +301,42 @@ static void the_chunk_behind_a_damaged_one_has_clocks(void **state)
 	free(p);
 }
 
+/* A recording whose writer was killed has no index that would tell what a damaged chunk at its
+ * end held: the chunk's own head does. */
+static void the_last_chunk_of_a_killed_writer_is_missed(void **state)
+{
+	struct file *f = *state;
+	struct stream s = { .w = create(f, NULL), .log = &f->written };
+	struct err ignored = { 0 };
+	size_t len, cut;
+	u8 *p;
+	u32 i;
+
+	stream_begin(&s, 5);
+	for (i = 0; i < 3; i++) {
+		stream_events(&s, 20);
+		gen_flush(&s.g);
+		assert_int_equal(rec_sync(s.w, &f->err), 0);
+	}
+	p = slurp(f->path, &len);
+	rec_close(s.w, &ignored);
+	for (cut = 0; cut < 2; cut++) {
+		/* Its content is changed; or its end is not there. */
+		p[len - 1] ^= 1;
+		spill(f->copy, p, len - 10 * cut);
+		p[len - 1] ^= 1;
+		assert_int_equal(read_copy(f), 0);
+		assert_true(f->read.lost > 0);
+		assert_true(f->read.records > 0);
+		assert_int_equal(f->read.records + f->read.lost, f->written.records);
+		assert_non_null(strstr(f->note, "the recording was not finished"));
+		assert_non_null(strstr(f->note, cut ? "behind the last whole chunk were not read"
+						    : "1 chunk is damaged or missing"));
+		assert_non_null(strstr(f->note, "missing for that"));
+	}
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +351,7 @@ int main(void)
 		TEST(a_chunk_that_is_there_twice_is_read_once),
 		TEST(an_end_must_fit_its_file),
 		TEST(the_chunk_behind_a_damaged_one_has_clocks),
+		TEST(the_last_chunk_of_a_killed_writer_is_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
