@@ -305,6 +305,11 @@ start_stage() { # STAGE ARGUMENT...
 # ---- Targets that cannot be traced ----
 
 start sleeper tail -f /dev/null
+# Not while it is about to become that.
+is_tail() {
+	[ "$(cat "/proc/$sleeper_pid/comm")" = tail ]
+}
+until_true is_tail || not_ok "no probes" "tail does not begin"
 check_status "no probes" 4 "$PROBE" -p "$sleeper_pid"
 eq "no probes: what was looked for" "$(grep -c 'vmspan:armed and vmspan:flush' "$T/err")" 1
 eq "no probes: what to do" "$(grep -c 'vmspan.h' "$T/err")" 1
