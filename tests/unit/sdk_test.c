@@ -260,6 +260,30 @@ static void a_leave_inside_an_event_does_not_reach_what_was_entered_before_it(vo
 	assert_int_equal(COUNTED(repaired), 0);
 }
 
+/* Nor does one behind an event that was nested in it. */
+static void a_leave_behind_a_nested_event_reaches_no_further(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_event_begin(0);
+	vmspan_event_begin(0);
+	vmspan_event_end();
+	vmspan_leave(A);
+	vmspan_enter(A); /* no re-entry: it is the event's */
+	vmspan_leave(A);
+	vmspan_event_end();
+	vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_count, 4);
+	expect_event(0, 1, 0);
+	expect_span(1, A, 1, 0);
+	expect_event(2, 1, 2);
+	expect_span(3, A, 0, 0);
+	assert_int_equal(COUNTED(unmatched), 1);
+	assert_int_equal(COUNTED(repaired), 0);
+}
+
 static void events_nested_deeper_than_kept_are_counted_and_balanced(void **state)
 {
 	(void)state;
@@ -620,6 +644,7 @@ int main(void)
 		cmocka_unit_test(a_nested_event_has_its_parent_and_its_own_base),
 		cmocka_unit_test(a_nested_event_enters_the_outer_compartment_anew),
 		cmocka_unit_test(a_leave_inside_an_event_does_not_reach_what_was_entered_before_it),
+		cmocka_unit_test(a_leave_behind_a_nested_event_reaches_no_further),
 		cmocka_unit_test(events_nested_deeper_than_kept_are_counted_and_balanced),
 		cmocka_unit_test(spans_deeper_than_kept_are_counted_and_balanced),
 		cmocka_unit_test(an_event_leaves_the_overflow_of_the_one_around_it),
