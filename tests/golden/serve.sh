@@ -14,14 +14,14 @@ status() { # URL CURL-OPTION...: what was answered is in $T/body
 
 # ---- What is refused before anything is served ----
 
-check_status "other hosts are not let in unasked" 2 "$VMSPAN" serve "$T/basic.vmspan" --listen 0.0.0.0:0
+check_status "other hosts are not let in unasked" 2 timeout "$LIMIT" "$VMSPAN" serve "$T/basic.vmspan" --listen 0.0.0.0:0
 check "other hosts: what lets them in" grep -q -- '--allow-remote' "$T/err"
-check_status "nor by version 6" 2 "$VMSPAN" serve "$T/basic.vmspan" --listen '[::]:0'
+check_status "nor by version 6" 2 timeout "$LIMIT" "$VMSPAN" serve "$T/basic.vmspan" --listen '[::]:0'
 for address in localhost:0 127.0.0.1:65536 127.0.0.1: '[::1' 127.0.0.1:x ''; do
-	check_status "no address: '$address'" 2 "$VMSPAN" serve "$T/basic.vmspan" --listen "$address"
+	check_status "no address: '$address'" 2 timeout "$LIMIT" "$VMSPAN" serve "$T/basic.vmspan" --listen "$address"
 done
-check_status "one of FILE and -p" 2 "$VMSPAN" serve
-check_status "no such recording" 1 "$VMSPAN" serve "$T/none.vmspan"
+check_status "one of FILE and -p" 2 timeout "$LIMIT" "$VMSPAN" serve
+check_status "no such recording" 1 timeout "$LIMIT" "$VMSPAN" serve "$T/none.vmspan"
 
 # ---- Who is let in ----
 
@@ -80,9 +80,9 @@ eq "twenty pages, one after the other" $i 20
 finish serve INT
 eq "SIGINT ends it well" $? 0
 
-check_status "a port that is taken" 1 env T="$T" VMSPAN="$VMSPAN" bash -c '
+check_status "a port that is taken" 1 env T="$T" VMSPAN="$VMSPAN" LIMIT="$LIMIT" bash -c '
 	exec 3< <(exec "$VMSPAN" serve "$T/basic.vmspan") && read -r url <&3 && first=$!
-	at=${url#http://} && "$VMSPAN" serve "$T/basic.vmspan" --listen "${at%%/*}"
+	at=${url#http://} && timeout "$LIMIT" "$VMSPAN" serve "$T/basic.vmspan" --listen "${at%%/*}"
 	rc=$?
 	kill $first && wait $first
 	exit $rc'
