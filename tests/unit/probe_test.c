@@ -186,6 +186,8 @@ static void malformed_notes_are_skipped(void **state)
 	struct elf_summary sum;
 	struct seen s = { 0 };
 	struct buf b = { 0 };
+	static const char zeroes[27];
+	u32 size;
 	int fd;
 
 	(void)state;
@@ -203,6 +205,20 @@ static void malformed_notes_are_skipped(void **state)
 	assert_string_equal(s.text, "p:good()@1001/0 ");
 	assert_int_equal(sum.skipped, 7);
 	close(fd);
+
+	/* Too short for its addresses and three strings, with nothing behind it in the file. */
+	for (size = 1; size < 27; size++) {
+		struct buf alone = { 0 };
+
+		add_raw(&alone, "stapsdt", 3, zeroes, size);
+		memset(&s, 0, sizeof(s));
+		fd = elf_with(&alone);
+		assert_int_equal(elf_notes_read(fd, see, &s, &sum), 0);
+		assert_int_equal(s.count, 0);
+		assert_int_equal(sum.skipped, 1);
+		buf_free(&alone);
+		close(fd);
+	}
 
 	/* A note longer than its section ends the walk. */
 	b.data[4] = 0xff;

@@ -337,6 +337,43 @@ static void the_last_chunk_of_a_killed_writer_is_missed(void **state)
 	free(p);
 }
 
+/* A sweep learns late that it samples: the head says so at once, whatever becomes of the
+ * writer. */
+static void a_killed_writer_has_said_that_it_samples(void **state)
+{
+	struct file *f = *state;
+	struct rec_writer *w = create(f, NULL);
+	struct vmspan_sample sample = { .h = { VMSPAN_SAMPLE, 1, 0, 0 }, .time = 5, .weight = 1 };
+	struct item it = { .type = ITEM_BATCH };
+	struct err ignored = { 0 };
+	struct source_info info;
+	struct rec_reader *r;
+	size_t len;
+	u32 sampled;
+	u8 *p;
+
+	it.batch = (struct item_batch){ .pid = 1,
+					.tid = 1,
+					.registry = 0x1000,
+					.thread = 1,
+					.records = 1,
+					.bytes = sizeof(sample),
+					.data = &sample };
+	for (sampled = 0; sampled < 2; sampled++) {
+		struct item clock = clock_item(1ull << 40);
+
+		assert_int_equal(rec_item(w, sampled ? &it : &clock), 0);
+		p = slurp(f->path, &len);
+		spill(f->copy, p, len);
+		free(p);
+		r = rec_open(f->copy, &info, &f->err);
+		assert_non_null(r);
+		assert_int_equal(info.sampled, sampled);
+		rec_reader_free(r);
+	}
+	rec_close(w, &ignored);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +389,7 @@ int main(void)
 		TEST(an_end_must_fit_its_file),
 		TEST(the_chunk_behind_a_damaged_one_has_clocks),
 		TEST(the_last_chunk_of_a_killed_writer_is_missed),
+		TEST(a_killed_writer_has_said_that_it_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
