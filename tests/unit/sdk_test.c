@@ -114,6 +114,22 @@ static void reentry_of_the_top_is_not_a_span(void **state)
 	assert_int_equal(COUNTED(repaired), 0);
 }
 
+static void a_stay_that_was_entered_twice_ends_at_its_last_leave(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_enter(A);
+	vmspan_leave(A);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_count, 2);
+	expect_span(0, B, 1, 0);
+	expect_span(1, A, 0, 0);
+}
+
 static void a_batch_goes_when_full_and_the_next_continues_its_sequence(void **state)
 {
 	u64 first;
@@ -581,6 +597,14 @@ static void a_leave_hands_over_a_batch_that_has_waited_too_long(void **state)
 	assert_int_equal(tracer->shots, 1);
 	assert_int_equal(shot_batch(0)->records, 2);
 	assert_true(vmspan_self_1->flush_at > vmspan__cycles());
+	/* In a long turn too: it does not wait for the turn's end. */
+	vmspan_event_begin(0);
+	vmspan_self_1->flush_at = vmspan__cycles();
+	vmspan_enter(A);
+	vmspan_leave(A);
+	assert_int_equal(tracer->shots, 2);
+	assert_int_equal(shot_batch(1)->records, 1);
+	vmspan_event_end();
 }
 
 static void a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time(void **state)
@@ -638,6 +662,7 @@ int main(void)
 		cmocka_unit_test(iterations_count_from_one_by_thread),
 		cmocka_unit_test(a_b_a_is_three_spans),
 		cmocka_unit_test(reentry_of_the_top_is_not_a_span),
+		cmocka_unit_test(a_stay_that_was_entered_twice_ends_at_its_last_leave),
 		cmocka_unit_test(a_batch_goes_when_full_and_the_next_continues_its_sequence),
 		cmocka_unit_test(a_record_that_does_not_fit_opens_the_next_batch),
 		cmocka_unit_test(an_event_counts_its_records_across_batches),
