@@ -271,6 +271,17 @@ static void firefox_keeps_twins_apart(void **state)
 	free(text);
 }
 
+static void perfetto_keeps_twins_apart(void **state)
+{
+	char *text = twins_of("perfetto");
+
+	(void)state;
+	/* Descriptions of threads, by process and number: a viewer makes those of one number one. */
+	assert_int_equal(count_of(text, "\x08\x64\x10\x64"), 1);
+	assert_int_equal(count_of(text, "\x08\x64\x10\x07"), 1);
+	free(text);
+}
+
 /* Compartments of one name are two where their groups are: their times stay apart. */
 static void speedscope_keeps_groups_apart(void **state)
 {
@@ -430,6 +441,7 @@ int main(void)
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
 		cmocka_unit_test(chrome_keeps_twins_apart),
 		cmocka_unit_test(firefox_keeps_twins_apart),
+		cmocka_unit_test(perfetto_keeps_twins_apart),
 		cmocka_unit_test(speedscope_keeps_groups_apart),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
