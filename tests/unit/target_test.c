@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is read of a target's memory and files: here of this process's own, which lies. */
+#include "probe/maps.h"
+#include "probe/target.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct block {
+	struct vmspan_log head;
+	u8 data[4 * VMSPAN_SLOT];
+};
+
+struct target {
+	struct vmspan_registry registry;
+	struct block blocks[3];
+};
+
+static void target_make(struct target *t, u32 used)
+{
+	u32 i;
+
+	memset(t, 0, sizeof(*t));
+	t->registry.magic = VMSPAN_MAGIC;
+	t->registry.abi = VMSPAN_ABI;
+	t->registry.log = (u64)(uintptr_t)&t->blocks[0];
+	for (i = 0; i < 3; i++) {
+		t->blocks[i].head.size = sizeof(t->blocks[i].data);
+		t->blocks[i].head.used = used;
+		t->blocks[i].head.next = i < 2 ? (u64)(uintptr_t)&t->blocks[i + 1] : 0;
+	}
+}
+
+static int take(void *ctx, const void *data, u32 bytes)
+{
+	(void)data;
+	*(u64 *)ctx += bytes;
+	return 0;
+}
+
+static int read_log(struct target *t, struct log_cursor *c, u64 *bytes)
+{
+	return target_log_read((u32)getpid(), (u64)(uintptr_t)&t->registry, c, take, bytes);
+}
+
+/* What is new is read once. */
+static void a_log_is_read_on_from_where_it_was(void **state)
+{
+	struct log_cursor c = { 0 };
+	struct target t;
+	u64 bytes = 0;
+
+	(void)state;
+	target_make(&t, 2 * VMSPAN_SLOT);
+	t.blocks[2].head.used = VMSPAN_SLOT;
+	assert_int_equal(read_log(&t, &c, &bytes), 0);
+	assert_int_equal(bytes, 5 * VMSPAN_SLOT);
+	assert_int_equal(read_log(&t, &c, &bytes), 0);
+	assert_int_equal(bytes, 5 * VMSPAN_SLOT);
+	t.blocks[2].head.used = 3 * VMSPAN_SLOT;
+	assert_int_equal(read_log(&t, &c, &bytes), 0);
+	assert_int_equal(bytes, 7 * VMSPAN_SLOT);
+	assert_false(c.broken);
+}
+
+/* A log that cannot be one is not read any further, now or later. */
+static void a_log_that_lies_is_left(void **state)
+{
+	static const struct {
+		u32 used, size;
+	} lies[] = {
+		{ 5 * VMSPAN_SLOT, 4 * VMSPAN_SLOT }, /* more than there is */
+		{ VMSPAN_SLOT + 1, 4 * VMSPAN_SLOT }, /* half a record */
+		{ UINT32_MAX - VMSPAN_SLOT + 1, UINT32_MAX },
+		{ VMSPAN_SLOT, 17 << 20 },
+	};
+	struct target t;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		struct log_cursor c = { 0 };
+		u64 bytes = 0;
+
+		target_make(&t, VMSPAN_SLOT);
+		t.blocks[1].head.used = lies[i].used;
+		t.blocks[1].head.size = lies[i].size;
+		assert_int_equal(read_log(&t, &c, &bytes), -EBADMSG);
+		assert_int_equal(bytes, VMSPAN_SLOT);
+		assert_true(c.broken);
+		target_make(&t, VMSPAN_SLOT);
+		assert_int_equal(read_log(&t, &c, &bytes), 0);
+		assert_int_equal(bytes, VMSPAN_SLOT);
+	}
+	/* What has been used is not taken back. */
+	{
+		struct log_cursor c = { 0 };
+		u64 bytes = 0;
+
+		target_make(&t, 2 * VMSPAN_SLOT);
+		assert_int_equal(read_log(&t, &c, &bytes), 0);
+		t.blocks[2].head.used = VMSPAN_SLOT;
+		assert_int_equal(read_log(&t, &c, &bytes), -EBADMSG);
+	}
+}
+
+/* It may run in a circle, with something in it or with nothing. */
+static void a_log_without_an_end_has_one(void **state)
+{
+	u32 used;
+
+	(void)state;
+	for (used = 0; used <= VMSPAN_SLOT; used += VMSPAN_SLOT) {
+		struct log_cursor c = { 0 };
+		struct target t;
+		u64 bytes = 0;
+
+		target_make(&t, used);
+		t.blocks[2].head.next = t.registry.log;
+		assert_int_equal(read_log(&t, &c, &bytes), -EBADMSG);
+		assert_true(c.broken);
+		assert_true(bytes <= 64ull << 20);
+	}
+}
+
+static void what_cannot_be_read_is_nothing(void **state)
+{
+	struct log_cursor c = { 0 };
+	struct target t;
+	u64 bytes = 0;
+
+	(void)state;
+	target_make(&t, VMSPAN_SLOT);
+	t.blocks[0].head.next = 16;
+	assert_int_equal(read_log(&t, &c, &bytes), 0);
+	assert_int_equal(bytes, VMSPAN_SLOT);
+	t.registry.magic++;
+	c = (struct log_cursor){ 0 };
+	assert_int_equal(read_log(&t, &c, &bytes), 0);
+	assert_int_equal(bytes, VMSPAN_SLOT);
+}
+
+/* To open a device may do something. */
+static void only_regular_files_are_opened(void **state)
+{
+	static const char *const paths[] = { "/dev/null", "/dev/zero", "/proc", "/none" };
+	u32 i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct map_entry e = { .start = 16, .end = 32, .path = (char *)paths[i] };
+
+		assert_true(maps_open((u32)getpid(), &e) < 0);
+	}
+	fd = maps_open(
+		(u32)getpid(),
+		&(struct map_entry){ .start = 16, .end = 32, .path = (char *)"/proc/self/exe" });
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_log_is_read_on_from_where_it_was),
+		cmocka_unit_test(a_log_that_lies_is_left),
+		cmocka_unit_test(a_log_without_an_end_has_one),
+		cmocka_unit_test(what_cannot_be_read_is_nothing),
+		cmocka_unit_test(only_regular_files_are_opened),
+	};
+
+	/* What goes round in a circle ends here. */
+	alarm(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
