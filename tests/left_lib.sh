@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# What a test leaves behind it, found by who ran it: processes, files, mounts, control groups,
-# BPF programs, a switch of the kernel. For tests/run, which sources it. A test runs with the
-# environment of left_environment: its TMPDIR is a folder of its own, and every process that
-# it starts carries a mark, also one that has left its process group.
+# What a test leaves behind it, found by who ran it: files, mounts, control groups, BPF
+# programs, a switch of the kernel; and the processes that tests/reaper.c has found. For
+# tests/run, which sources it. A test's TMPDIR is left_dir, a folder of its own.
 
-left_dir='' left_mark='' left_machine='' left_groups='' left_programs='' left_stats=''
+left_dir='' left_machine='' left_groups='' left_programs='' left_stats=''
 LEFT_SECONDS=${VMSPAN_TEST_LEFT:-10} # that what ends by itself, or in the kernel's own time, may take
 
 left_cgroups() {
@@ -27,28 +26,10 @@ left_begin() { # [machine]
 	left_dir=$(mktemp -d "${TMPDIR:-/tmp}/vmspan-test.XXXXXX") || return 1
 	# Other users that a test works as find their way to what it lets them see.
 	chmod 711 "$left_dir"
-	left_mark=${left_dir##*.}.$$
 	[ -n "$left_machine" ] || return 0
 	left_groups=$(left_cgroups)
 	left_programs=$(left_bpf)
 	left_stats=$(cat /proc/sys/kernel/bpf_stats_enabled 2>/dev/null)
-}
-
-left_environment() {
-	printf '%s\n' "TMPDIR=$left_dir" "VMSPAN_TEST_MARK=$left_mark"
-}
-
-# The numbers of processes of the test. Who has written over its environment, as servers do
-# that show their state in its place, is found by the folder that it works in.
-left_processes() {
-	{
-		grep -slazF -- "VMSPAN_TEST_MARK=$left_mark" /proc/[0-9]*/environ
-		find /proc/[0-9]*/cwd -maxdepth 0 -lname "$left_dir*" 2>/dev/null
-	} | cut -d/ -f3 | sort -un
-}
-
-left_command() { # PID
-	tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | cut -c1-200
 }
 
 # Asks until nothing is printed, for a while: what is left then is printed.
@@ -73,16 +54,14 @@ left_new_programs() {
 	done < <(LC_ALL=C comm -13 <(printf '%s\n' "$left_programs") <(left_bpf))
 }
 
-# Ends and removes what is left, and prints a line for each. What a test that was broken off
-# has left is not waited for.
+# Removes what is left, and prints a line for each, also for the processes, which have been
+# ended. What a test that was broken off has left is not waited for.
 left_end() { # whole | broken
-	local pid at line
+	local at
 	[ -n "$left_dir" ] || return 0
 	[ "$1" = whole ] || local LEFT_SECONDS=0
-	for pid in $(left_until_none left_processes); do
-		line=$(left_command "$pid")
-		kill -s KILL "$pid" 2>/dev/null && echo "process $pid: $line"
-	done
+	cat "$left_dir.processes"
+	rm -f "$left_dir.processes"
 	while read -r _ at _; do
 		at=$(printf '%b' "${at//\\/\\0}") # a blank is \040 there
 		[[ $at == "$left_dir"/* ]] || continue

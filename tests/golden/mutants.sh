@@ -12,7 +12,7 @@ unset VMSPAN_RESULTS VMSPAN_RESULTS_END VMSPAN_TEST_SKIPS # of who runs this
 tree=$T/tree
 mkdir -p "$tree"/{tools,tests/{mutants,golden,unit}}
 cp tools/mutants "$tree/tools/"
-cp tests/run tests/{results,left}_lib.sh "$tree/tests/"
+cp tests/run tests/{results,left}_lib.sh tests/reaper.c "$tree/tests/"
 printf 'build\nruns\ntries\n' >"$tree/.gitignore"
 # A program is its text; what has no "end" does not build.
 cat >"$tree/Makefile" <<'END'

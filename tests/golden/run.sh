@@ -11,7 +11,7 @@ unset VMSPAN_RESULTS VMSPAN_TEST_SKIPS # of who runs this
 export VMSPAN_TEST_LEFT=1
 tree=$T/tree
 mkdir -p "$tree/tests/golden"
-cp tests/run tests/{results,left}_lib.sh "$tree/tests/"
+cp tests/run tests/{results,left}_lib.sh tests/reaper.c "$tree/tests/"
 
 script() { # NAME: its body is read
 	{
@@ -185,6 +185,14 @@ user/base/buf.c:1:2: runtime error: shift exponent 64 is too large'; do
 	check "nor one in which a program did: ${how##*$'\n'}" eval "! grep -q '^again' '$T/run'"
 done
 with=()
+script quotes <<'END'
+echo "ok what says 'ERROR: AddressSanitizer' or 'x.c:1:2: runtime error: y' is told"
+[ -e ran ] && echo "ok one" || echo "not ok one - it is broken"
+touch ran
+END
+rm -f "$tree/ran"
+run 0 golden/quotes.sh
+said "the name of a case is no crash" '^flaky golden/quotes.sh: one - it is broken'
 
 # What was printed and got lost has failed all the same.
 helped() { # NAME: its body is read; it has the helpers
@@ -255,9 +263,18 @@ setsid tail -f /dev/null &
 echo $! >pid
 echo "ok one"
 END
-leaves no_environment 'process [0-9]+: tail -f /dev/null ' <<'END'
-(cd "$TMPDIR" && exec env -i setsid tail -f /dev/null) &
-echo $! >pid
+leaves nothing_of_its_own 'process [0-9]+: tail -f /dev/null ' <<'END'
+(cd / && env -i setsid sh -c 'tail -f /dev/null & exit 0')
+echo "ok one"
+END
+leaves a_family 'process [0-9]+: sh -c tail -f /dev/null; : ; process [0-9]+: tail -f /dev/null ' <<'END'
+setsid sh -c 'tail -f /dev/null; :' &
+until pgrep -P $! >pid; do :; done
+echo "ok one"
+END
+# A process is found also while it is just becoming another: this one does nothing else.
+leaves becomes_another 'process [0-9]+: .*' <<'END'
+setsid perl -e 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' &
 echo "ok one"
 END
 leaves file 'file: .*/one/two' <<'END'
@@ -392,6 +409,21 @@ fi
 eq "tests that trace every program are those" "$(
 	grep -lE '(^|[ \t])(attach|watching|start) .*[ ](-a|--all)( |$)' tests/live/*.sh tests/stock/*.sh tests/viewers/*.sh)" \
 	tests/live/matrix_names.sh
+
+# Who is killed takes what runs along, which comes to its own end.
+script slow <<'END'
+trap 'echo tidied >>tidied; exit 130' TERM
+echo $PPID >slow
+tail -f /dev/null &
+wait
+END
+(cd "$tree" && exec env -u VMSPAN_RESULTS TMPDIR="$T" B=build tests/run golden/slow.sh) >"$T/run" 2>&1 &
+lib_owns $!
+check "a script runs" until_true test -s "$tree/slow"
+kill -s KILL $!
+wait $! 2>/dev/null
+check "the runner is killed: the script's own end" until_true test -s "$tree/tidied"
+rm "$tree/slow" "$tree/tidied"
 
 # Broken off by hand: the script that runs comes to its own end first.
 script slow <<'END'
