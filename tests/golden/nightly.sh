@@ -10,13 +10,14 @@ tree=$T/tree
 mkdir -p "$tree/tools" "$tree"/tests/{stock,unit,fuzz}
 cp tools/nightly "$tree/tools/"
 touch "$tree"/tests/stock/{lib,one,two}.sh
-echo 'VMSPAN_TEST_SEED' >"$tree/tests/unit/drawn_test.c"
+echo '#include "seed.h"' >"$tree/tests/unit/drawn_test.c"
 echo 'drawn by itself' >"$tree/tests/unit/other_test.c"
 printf 'all vm unit:\n' >"$tree/Makefile"
-printf 'build\nran\nfails\n' >"$tree/.gitignore"
+printf 'build\nran\nfails\nsays\n' >"$tree/.gitignore"
 printf '#!/bin/sh\ntest ! -e fails/install\n' >"$tree/tools/install-deps"
 # shellcheck disable=SC2016 # expanded by the shell that is started
-printf '#!/bin/sh\necho "$1 ${VMSPAN_TEST_SEED-}" >>ran\necho "not ok log of $1"\ntest ! -e "fails/${1##*/}"\n' >"$tree/tests/run"
+printf '#!/bin/sh\necho "$1 ${VMSPAN_TEST_SEED-} $VMSPAN_TEST_SKIPS" >>ran\necho "not ok log of $1"\ncat "says/${1##*/}"
+test ! -e "fails/${1##*/}"\n' >"$tree/tests/run"
 chmod +x "$tree/tests/run" "$tree/tools/install-deps"
 git_tree() {
 	git -C "$tree" -c user.name=tests -c user.email=tests -c init.defaultBranch=main "$@"
@@ -57,7 +58,7 @@ eq "nothing is left to do" "$ran" ""
 nightly 0 --fresh vms
 eq "--fresh runs all" "$ran" "stock/one.sh stock/two.sh "
 nightly 0 random
-check "a random test has a seed" grep -qE '^unit/drawn_test [1-9][0-9]*$' "$tree/ran"
+check "a random test has a seed" grep -qE '^unit/drawn_test [1-9][0-9]* listed$' "$tree/ran"
 eq "the ones that draw, no others" "$ran" "unit/drawn_test "
 nightly 0 --summary
 eq "a summary runs nothing" "$ran" ""
@@ -70,6 +71,29 @@ echo changed >"$tree/new"
 nightly 0 vms
 nightly 0 vms
 eq "what is not committed is run each time" "$ran" "stock/one.sh stock/two.sh "
+git_tree checkout -q new
+touch "$tree/tests/stock/zz.sh"
+nightly 0 vms
+nightly 0 vms
+eq "nor what git does not know" "$ran" "stock/one.sh stock/two.sh stock/zz.sh "
+rm "$tree/tests/stock/zz.sh"
+mkdir "$tree/says"
+echo 'flaky stock/one.sh: first - in run 1' >"$tree/says/one.sh"
+nightly 1 --fresh vms
+eq "what passed when it was run again has not passed" "$(told)" "$(commit):
+FLAKY	vms stock/one.sh	N s
+passed	vms stock/two.sh	N s"
+echo '0 passed, 0 failed, 1 skipped' >"$tree/says/one.sh"
+nightly 1 vms
+eq "nor has what tried nothing" "$ran $(told | sed -n 2p | cut -f1,2)" "stock/one.sh  FAILED	vms stock/one.sh"
+rm -r "$tree/says"
+nightly 0 vms
+rm "$tree/tests/unit/drawn_test.c"
+nightly 1 random
+eq "a part without steps has failed" "$ran $(told | tail -n 1 | cut -f1,2)" " FAILED	random, its steps"
+git_tree checkout -q tests
+echo changed >"$tree/new"
+nightly 0 random
 touch "$tree/fails/install"
 nightly 1 vms
 eq "a part that cannot be prepared has failed" "$ran $(told | tail -n 1 | cut -f1,2)" \

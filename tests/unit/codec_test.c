@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Items <-> bytes: what is read is what was written, and it is small. */
 #include "rec_util.h"
+#include "seed.h"
 
 #include "rec/codec.h"
 
@@ -305,14 +306,10 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 
 static void any_items_come_back(void **state)
 {
-	u64 base = 1, seed; /* the same every time: fuzzers look further */
-	const char *given = getenv("SEED");
+	u64 base = seed_given() + 1, seed;
 	struct buf data = { 0 };
 	int round, i;
 
-	if (given)
-		base = strtoull(given, NULL, 10);
-	print_message("seed %" PRIu64 " (SEED=N repeats it)\n", base);
 	for (round = 0; round < 400; round++) {
 		seed = base * 1000 + (u64)round;
 		((struct bench *)*state)->step = (u32)any_number(&seed) % (1 << 17);

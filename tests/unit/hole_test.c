@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model/hole.h"
+#include "seed.h"
 #include "sim.h"
 
 #define GROUPS 4 /* compartment g is of group g alone; 0: native */
@@ -159,7 +160,7 @@ static void one_hole_in_short_stays_is_found(void **state)
 	u32 n, i, found = 0, shared = 0;
 
 	(void)state;
-	srandom(1);
+	seed_random(1);
 	for (n = 0; n < 4000; n++) {
 		struct work w = work_make(HOLE_NS / 2, 1);
 		u64 have, by_length, ran = 0, off = 0;
@@ -222,7 +223,7 @@ static void little_is_shared_by_length(void **state)
 	u32 n, g;
 
 	(void)state;
-	srandom(3);
+	seed_random(3);
 	for (n = 0; n < 1500; n++) {
 		struct work w = work_make(5 * HOLE_NS, n % 3 == 2);
 

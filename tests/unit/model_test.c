@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "seed.h"
 #include "sim.h"
 #include "model/clock.h"
 #include "model/scale.h"
@@ -56,7 +57,7 @@ static void shares_sum(void **state)
 	u32 round, i;
 
 	(void)state;
-	srandom(7);
+	seed_random(7);
 	for (round = 0; round < 20000; round++) {
 		u32 n = 1 + (u32)random() % 50;
 		u64 total = 0, sum = 0, amount = (u64)random() >> (random() % 31);

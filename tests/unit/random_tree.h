@@ -6,6 +6,7 @@
 #ifndef TESTS_RANDOM_TREE_H
 #define TESTS_RANDOM_TREE_H
 
+#include "seed.h"
 #include "sim.h"
 
 #include <stdio.h>
@@ -285,7 +286,7 @@ static inline struct tree *random_tree(struct sim *s, struct sim *sched, unsigne
 	struct tree *t = calloc(1, sizeof(*t));
 	struct maker mk = { .s = s, .t = t, .now = 1000, .top = -1, .event = -1, .sched = sched };
 
-	srandom(seed);
+	seed_random(seed);
 	if (sched)
 		sim_off(sched, 900, 900, VMSPAN_OFF_START);
 	while (t->len < 150)

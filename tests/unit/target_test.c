@@ -13,14 +13,16 @@
 
 #include <cmocka.h>
 
-struct block {
+#define DATA (4 * VMSPAN_SLOT) /* bytes that a block holds */
+
+union block {
 	struct vmspan_log head;
-	u8 data[4 * VMSPAN_SLOT];
+	u8 all[sizeof(struct vmspan_log) + DATA];
 };
 
 struct target {
 	struct vmspan_registry registry;
-	struct block blocks[3];
+	union block blocks[3];
 };
 
 static void target_make(struct target *t, u32 used)
@@ -32,7 +34,7 @@ static void target_make(struct target *t, u32 used)
 	t->registry.abi = VMSPAN_ABI;
 	t->registry.log = (u64)(uintptr_t)&t->blocks[0];
 	for (i = 0; i < 3; i++) {
-		t->blocks[i].head.size = sizeof(t->blocks[i].data);
+		t->blocks[i].head.size = DATA;
 		t->blocks[i].head.used = used;
 		t->blocks[i].head.next = i < 2 ? (u64)(uintptr_t)&t->blocks[i + 1] : 0;
 	}
