@@ -16,6 +16,11 @@ u64 clock_mono_ns(void)
 	return read_ns(CLOCK_MONOTONIC);
 }
 
+u64 clock_boot_ns(void)
+{
+	return read_ns(CLOCK_BOOTTIME);
+}
+
 void clock_read(enum source_clock clock, struct item_clock *c)
 {
 	u64 best = UINT64_MAX;

@@ -19,6 +19,8 @@ static inline u64 clock_cycles(void)
 }
 
 u64 clock_mono_ns(void);
+/* Since the start of the machine, the time that it slept included. */
+u64 clock_boot_ns(void);
 /* The tightest of several bracketed readings. */
 void clock_read(enum source_clock clock, struct item_clock *c);
 /* Cycles a second, measured for about 20 ms. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/steal.h"
 
+#include "attach/clock.h"
 #include "attach/kernel.h"
 #include "base/file.h"
 
@@ -226,7 +227,6 @@ static bool has_word(const char *line, const char *word)
 void steal_host(struct steal_host *h, steal_cpuid cpuid, const struct steal_kernel *k)
 {
 	u32 r[4], features = 0;
-	bool kvm;
 
 	*h = (struct steal_host){ 0 };
 	/* Without the code nobody leaves it out, whoever tells. */
@@ -238,8 +238,7 @@ void steal_host(struct steal_host *h, steal_cpuid cpuid, const struct steal_kern
 	h->is_virtual = r[2] & CPUID_HYPERVISOR ? STEAL_YES : STEAL_NO;
 	if (h->is_virtual == STEAL_NO)
 		return;
-	kvm = kvm_features(cpuid, &features);
-	if (!kvm)
+	if (!kvm_features(cpuid, &features))
 		return;
 	/* Of a kernel without that code it is not known whether it listens. */
 	if (!(features & CPUID_KVM_STEAL))
@@ -284,14 +283,6 @@ static enum steal_answer kernel_accounts(void)
 	return answer;
 }
 
-static u64 clock_of(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
-}
-
 void steal_look_begin(struct steal_look *l)
 {
 	char line[4096];
@@ -307,22 +298,22 @@ void steal_look_begin(struct steal_look *l)
 #endif
 	l->hz = hz > 0 ? (u64)hz : 100;
 	l->window_error = steal_read("/proc/stat", &l->window);
-	l->window_ns = clock_of(CLOCK_MONOTONIC);
+	l->window_ns = clock_mono_ns();
 }
 
 void steal_look_end(struct steal_look *l, u64 least_ns)
 {
 	u64 end = l->window_ns + least_ns, now;
 
-	while (!l->window_error && (now = clock_of(CLOCK_MONOTONIC)) < end) {
+	while (!l->window_error && (now = clock_mono_ns()) < end) {
 		struct timespec t = { .tv_sec = (time_t)((end - now) / NSEC_PER_SEC),
 				      .tv_nsec = (long)((end - now) % NSEC_PER_SEC) };
 
 		nanosleep(&t, NULL);
 	}
 	l->boot_error = steal_read("/proc/stat", &l->boot);
-	l->window_ns = clock_of(CLOCK_MONOTONIC) - l->window_ns;
-	l->boot_ns = clock_of(CLOCK_BOOTTIME);
+	l->window_ns = clock_mono_ns() - l->window_ns;
+	l->boot_ns = clock_boot_ns();
 	if (!l->window_error)
 		l->window_error = l->boot_error;
 	if (!l->window_error)
