@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Stock VMs: how far shares by samples are from what the programs measure
 # themselves, what sampling and exact calls cost them, and the price that is told.
-# Writes $B/bench/vms.json; tools/vms-md puts it into BENCHMARKS.md.
+# Writes $B/bench/vms.json ($OUT); tools/vms-md puts it into BENCHMARKS.md.
 #   tests/bench/vms.sh [PART...]     (root; parts: accuracy slowdown price peers; about 13 minutes)
 # Tests wait for facts; here time itself is what is wanted, so there are sleeps.
 # shellcheck disable=SC2154 # start_app sets app_pid
 # shellcheck source=tests/stock/lib.sh
 . "$(dirname "$0")/../stock/lib.sh"
 
-out=$B/bench/vms.json
-mkdir -p "$B/bench"
+out=${OUT:-$B/bench/vms.json}
+mkdir -p "${out%/*}"
 [ -s "$out" ] || echo '{}' >"$out"
 SECONDS_EACH=${SECONDS_EACH:-10}
 TIMES=${TIMES:-3} # what chance does to looks differs from one time to the next
@@ -23,13 +23,6 @@ java_plugins "$T/java"
 
 keep() { # KEY JSON
 	jq --arg k "$1" --argjson v "$2" '.[$k] = $v' "$out" >"$out.new" && mv "$out.new" "$out"
-}
-
-stop_app() {
-	exec {app_in}>&-
-	kill "$app_pid"
-	wait "$app_pid" 2>/dev/null
-	rm -f "$T/in"
 }
 
 plugins() {
@@ -97,7 +90,7 @@ accuracy() {
 # ---- Cost: CPU time a call in windows with and without ----
 
 window() { # SECONDS: ns of CPU time a call
-	echo "run 30" >&"$app_in"
+	send app "run 30"
 	sleep "$1"
 	ask end 0 | jq '.ns / ([.calls[]] | add)'
 }
@@ -184,7 +177,7 @@ price_of() { # VM COMMAND...
 	shift
 	start_app "$@"
 	before=$(window 1)
-	echo "run 30" >&"$app_in"
+	send app "run 30"
 	start_record "$T/a" "$app_pid" --exact-calls --yes
 	ask end 0 >"$T/answer"
 	during=$(window 2)
@@ -225,7 +218,7 @@ bpftrace_of() { # WHAT PATTERN COMMAND... -- PROGRAM
 	shift
 	start_app "${command[@]}"
 	before=$(window 1)
-	echo "run 30" >&"$app_in"
+	send app "run 30"
 	start peer bpftrace -p "$app_pid" -e "BEGIN { @told = 0; @calls_or_looks = 0; } $1
 		interval:ms:100 /!@told && @calls_or_looks/ { printf(\"hit\\n\"); @told = 1; }
 		interval:s:4 /!@told/ { printf(\"never hit\\n\"); @told = 1; }"
@@ -248,7 +241,7 @@ bcc_of() { # TOOL COMMAND...
 	local tool=$1 says
 	shift
 	start_app "$@"
-	echo "run 30" >&"$app_in"
+	send app "run 30"
 	if ! command -v "$tool" >/dev/null; then
 		says='not installed (bpfcc-tools)'
 	else
