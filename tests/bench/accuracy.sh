@@ -7,6 +7,8 @@
 #   tests/bench/accuracy.sh [RUNS [EVENTS]]      (root)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/bench/quiet_lib.sh
+. "$(dirname "$0")/quiet_lib.sh"
 
 runs=${1:-2}
 events=${2:-200}
@@ -30,10 +32,6 @@ disperse() {
 record() { # ARGUMENTS...
 	start record "$VMSPAN" record -p "$target_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null
-}
-
-quiet() { # [READING]: a reading, or what has been since that one, as JSON
-	"$B/bench/quiet" /proc $$ "$@"
 }
 
 measure_once() { # NAME CASE

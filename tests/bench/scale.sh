@@ -7,6 +7,8 @@
 #   tests/bench/scale.sh [SPANS]     (root; SPANS: the largest number, 10^8)
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/bench/quiet_lib.sh
+. "$(dirname "$0")/quiet_lib.sh"
 
 most=${1:-100000000}
 out=$B/bench/scale.json
@@ -175,10 +177,6 @@ beyond() {
 last_whole() { # RECORDING
 	"$VMSPAN" export -q -f ndjson -o - "$1" | grep '"type":"event"' | tail -50 |
 		jq -s 'map(select(.incomplete | not)) | length'
-}
-
-quiet() { # [READING]: a reading, or what has been since that one, as JSON
-	"$B/bench/quiet" /proc $$ "$@"
 }
 
 echo '{}' >"$T/quiet"

@@ -8,6 +8,8 @@
 # shellcheck disable=SC2154 # start_app sets app_pid
 # shellcheck source=tests/stock/lib.sh
 . "$(dirname "$0")/../stock/lib.sh"
+# shellcheck source=tests/bench/quiet_lib.sh
+. "$(dirname "$0")/quiet_lib.sh"
 
 out=${OUT:-$B/bench/vms.json}
 mkdir -p "${out%/*}"
@@ -268,10 +270,6 @@ peers() {
 	bcc_of pythoncalls-bpfcc "${python[@]}"
 	bcc_of rubycalls-bpfcc /usr/bin/ruby3.1 "$APPS/calls.rb"
 	keep peers "$(printf '%s\n' "${peers[@]}" | jq -sc .)"
-}
-
-quiet() { # [READING]: a reading, or what has been since that one, as JSON
-	"$B/bench/quiet" /proc $$ "$@"
 }
 
 for part in "${@:-accuracy slowdown price peers}"; do
