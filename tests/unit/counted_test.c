@@ -20,6 +20,14 @@ static void rig_open(struct rig *r)
 	*r = (struct rig){ .m = model_make(&(struct model_config){ 0 }), .s = sim_new(1) };
 }
 
+/* The same in exact mode, with a scheduler's record of the thread from its start on. */
+static void rig_open_exact(struct rig *r, struct sim *sched)
+{
+	*r = (struct rig){ .m = model_make(&(struct model_config){ .exact = true }),
+			   .s = sim_new(1) };
+	sim_off(sched, 500, 500, VMSPAN_OFF_START);
+}
+
 /* The figures after all that was made so far, of which [from, to) is new. */
 static const struct snapshot *rig_look(struct rig *r, u32 from, u32 to)
 {
@@ -479,10 +487,7 @@ static void time_that_a_hypervisor_took_is_counted(void **state)
 	u32 i;
 
 	(void)state;
-	rig_open(&r);
-	model_free(r.m);
-	r.m = model_make(&(struct model_config){ .exact = true });
-	sim_off(sched, 500, 500, VMSPAN_OFF_START);
+	rig_open_exact(&r, sched);
 	sim_off(sched, 12 * ms, 14 * ms, VMSPAN_OFF_SLEEPING);
 	sim_off(sched, 22 * ms, 23 * ms, VMSPAN_OFF_SLEEPING); /* that is explained */
 	sim_feed_sched(sched, r.m);
@@ -528,10 +533,7 @@ static void what_may_be_an_error_of_the_clocks_is_not_stolen(void **state)
 	u32 i;
 
 	(void)state;
-	rig_open(&r);
-	model_free(r.m);
-	r.m = model_make(&(struct model_config){ .exact = true });
-	sim_off(sched, 500, 500, VMSPAN_OFF_START);
+	rig_open_exact(&r, sched);
 	sim_feed_sched(sched, r.m);
 	for (i = 0; i < ARRAY_SIZE(cpu); i++) {
 		sim_event(r.s, 20 * (i + 1) * ms);

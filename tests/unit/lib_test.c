@@ -8,13 +8,15 @@
 #include "sink/sink.h"
 
 #include <malloc.h>
+
 #define MANY 10000
 
-/* Bytes allocated now. ASan has an allocator of its own, of which mallinfo2 knows nothing;
- * gcc has no header that declares its interface. */
 #ifdef __SANITIZE_ADDRESS__
+/* gcc has no header that declares it. */
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
+
+/* Bytes allocated now. ASan has an allocator of its own, of which mallinfo2 knows nothing. */
 static size_t allocated(void)
 {
 #ifdef __SANITIZE_ADDRESS__

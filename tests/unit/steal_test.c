@@ -9,13 +9,12 @@
 
 #include "attach/checks.h"
 #include "attach/steal.h"
+#include "temp.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int parse(const char *text, struct steal_count *c)
 {
@@ -136,50 +135,41 @@ static void a_bad_line_is_one_cpu_less(void **state)
 	assert_int_equal(c.cpu_count, 1); /* the last one may be cut off */
 }
 
-/* A made /proc/stat; the caller frees its name. */
-static char *made(const char *first, u32 cpus, size_t behind)
+/* What is read of a made /proc/stat: some text, a line each of so many CPUs, and what follows. */
+static int read_made(const char *first, u32 cpus, size_t behind, struct steal_count *c)
 {
-	char *path = strdup("/tmp/vmspan-steal-XXXXXX");
+	char path[TEMP_PATH];
+	int fd = temp_file(path), r;
 	FILE *f;
 	u32 i;
 
-	assert_non_null(path);
-	f = fdopen(mkstemp(path), "w");
+	assert_true(fd >= 0);
+	f = fdopen(fd, "w");
 	assert_non_null(f);
 	fputs(first, f);
 	for (i = 0; i < cpus; i++)
 		fprintf(f, "cpu%u 1 2 3 4 5 6 7 %u 9 10\n", i, i);
 	while (behind--)
 		fputc('x', f);
+	assert_int_equal(fflush(f), 0);
+	r = steal_read(path, c);
 	fclose(f);
-	return path;
+	return r;
 }
 
 static void files_of_any_size_are_read_up_to_a_bound(void **state)
 {
 	struct steal_count c;
-	char *path;
 
 	(void)state;
-	path = made("cpu  1 2 3 4 5 6 7 8 9 10\n", 3000, 0);
-	assert_int_equal(steal_read(path, &c), 0);
+	assert_int_equal(read_made("cpu  1 2 3 4 5 6 7 8 9 10\n", 3000, 0, &c), 0);
 	assert_int_equal(c.stolen, 8);
 	assert_int_equal(c.cpu_count, STEAL_CPUS);
 	assert_int_equal(c.cpus[STEAL_CPUS - 1].stolen, STEAL_CPUS - 1);
-	unlink(path);
-	free(path);
-
-	path = made("cpu  1 2 3 4 5 6 7 8 9 10\n", 2, 1 << 20);
-	assert_int_equal(steal_read(path, &c), 0);
+	assert_int_equal(read_made("cpu  1 2 3 4 5 6 7 8 9 10\n", 2, 1 << 20, &c), 0);
 	assert_int_equal(c.cpu_count, 2);
-	unlink(path);
-	free(path);
-
-	path = made("", 0, 1 << 20);
-	assert_int_equal(steal_read(path, &c), -EINVAL);
-	unlink(path);
-	assert_int_equal(steal_read(path, &c), -ENOENT);
-	free(path);
+	assert_int_equal(read_made("", 0, 1 << 20, &c), -EINVAL);
+	assert_int_equal(steal_read("/no/such/file", &c), -ENOENT);
 	assert_int_equal(steal_read("/", &c), -EISDIR);
 }
 
@@ -261,8 +251,8 @@ static void a_tick_is_certain_of_nothing(void **state)
 	/* Of 100 two ticks are more than one, and that is a hundredth. */
 	assert_true(steal_matters(98, 2));
 	assert_false(steal_matters(99, 2));
-	assert_true(steal_matters(1090, 12 - 1) == false);
-	assert_true(steal_matters(1089, 12) == false);
+	assert_false(steal_matters(1090, 11));
+	assert_false(steal_matters(1089, 12));
 	assert_true(steal_matters(1088, 12));
 	assert_true(steal_matters(0, UINT64_MAX / 2));
 }
