@@ -191,6 +191,11 @@ until_true() { # COMMAND...
 	done
 }
 
+# For what is asked again and again: others have the CPU meanwhile.
+pause() {
+	read -r -t 0.05 <> <(:)
+}
+
 # Prints the first line that matches, waiting for it while the process lives.
 wait_line() { # NAME REGEX [out|err]
 	local name=$1 re=$2 file=$T/$1.${3:-out} pid="${1}_pid" fd watcher line rc=0

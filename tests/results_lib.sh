@@ -169,7 +169,8 @@ results_passes() { # PASSED SKIPPED LOG: of the first run
 }
 
 # No machine makes a program fall over its own memory: by the end of a test, of a command in it,
-# or by what a sanitizer says of either. What passed may bear any name. Statuses are those of ILL, ABRT, BUS, FPE, SEGV.
+# or by what a sanitizer says of either. What passed may bear any name. Statuses are those of
+# ILL, ABRT, BUS, FPE, SEGV.
 results_crashed() { # REASON LOG
 	[[ $1 =~ ^ended\ by\ signal\ (4|6|7|8|11)$ ]] ||
 		LC_ALL=C sed '/^ok /d' "$2" | LC_ALL=C grep -aE \

@@ -30,12 +30,6 @@ capture() {
 	mux capture-pane -p "$@" 2>/dev/null
 }
 
-# Nothing is ever written there: between two looks others have the CPU.
-mkfifo "$T/never"
-pause() {
-	read -r -t 0.05 <>"$T/never"
-}
-
 # Captures the screen, in $T/screen, until the command likes it. What is captured may be
 # half of one refresh and half of the next: so nothing is asked of a screen just once.
 until_good() { # COMMAND...

@@ -68,11 +68,6 @@ wait_lines() { # NAME REGEX COUNT [out|err]
 	[ $n = "$3" ]
 }
 
-# For what is asked again and again: others have the CPU meanwhile.
-pause() {
-	read -r -t 0.05 <> <(:)
-}
-
 # The CPU time of a process, in ticks of the clock that /proc counts in.
 cpu_ticks() { # PID
 	lib_read_stat "$1" && echo $((lib_stat[11] + lib_stat[12]))
