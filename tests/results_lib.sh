@@ -138,8 +138,11 @@ results_once() { # RESULTS
 	rm -rf "$1"
 	mkdir "$1"
 	: >"$1/lines"
-	"${as_root[@]}" env --default-signal=INT,QUIT B="$r_folder" VMSPAN_RESULTS="$1" \
-		"$results_home/run" "$r_name" >"$1/out" 2>&1 </dev/null 3<&- &
+	(
+		results_unlock
+		exec "${as_root[@]}" env --default-signal=INT,QUIT B="$r_folder" VMSPAN_RESULTS="$1" \
+			"$results_home/run" "$r_name"
+	) >"$1/out" 2>&1 </dev/null 3<&- &
 	results_repeat=$!
 	wait "$results_repeat"
 	results_repeat=''

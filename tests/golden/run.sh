@@ -363,6 +363,14 @@ said "repeats have a time in which they may begin" '^not run again: golden/broke
 run 2 golden/sound.sh golden/none.sh
 eq "so is a test that is not there" "$(cat "$T/run")" "tests/run: no such test: golden/none.sh"
 
+# Locks are the runner's, not a test's, also when it is run again.
+script locks <<'END'
+[ -e ran ] && [ -z "$(find /proc/$$/fd -lname '*/build/log')" ] && echo "ok one" || echo "not ok one - it is broken"
+touch ran
+END
+rm -f "$tree/ran"
+run 0 golden/locks.sh
+
 # Another run at the same time.
 script other <<'END'
 env -u VMSPAN_RESULTS B=build tests/run golden/sound.sh >other.same 2>&1
