@@ -101,19 +101,6 @@ static pid_t parent_of(pid_t pid, char *state)
 	return parent;
 }
 
-static bool is_ours(pid_t pid)
-{
-	char state;
-	int depth;
-
-	for (depth = 0; depth < 1000 && pid > 1; depth++) {
-		pid = parent_of(pid, &state);
-		if (pid == getpid())
-			return true;
-	}
-	return false;
-}
-
 static void name(FILE *to, pid_t pid)
 {
 	char path[64], text[200];
@@ -133,7 +120,7 @@ static void name(FILE *to, pid_t pid)
 	fprintf(to, "process %d: %.*s\n", pid, n > 0 ? (int)n : 0, text);
 }
 
-/* Kills what is left, and names each process once. */
+/* Kills the children, and names each once. Their own children then become ours. */
 static void kill_all(FILE *to)
 {
 	static pid_t seen[SEEN];
@@ -146,7 +133,7 @@ static void kill_all(FILE *to)
 		char state;
 		int i;
 
-		if (pid <= 0 || !parent_of(pid, &state) || state == 'Z' || !is_ours(pid))
+		if (pid <= 0 || parent_of(pid, &state) != getpid() || state == 'Z')
 			continue;
 		for (i = 0; i < n_seen && seen[i] != pid; i++)
 			;

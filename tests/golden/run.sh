@@ -290,7 +290,7 @@ END
 run 1 golden/process.sh
 check "what was left is ended" test ! -e "/proc/$(cat "$tree/pid")/fd/0"
 script goes <<'END'
-(tail -s 0.01 -f --pid=$$ /dev/null; echo >>gone) &
+(tail -s 0.01 -f --pid=$$ /dev/null; for ((i = 0; i < 100000; i++)); do :; done; echo >>gone) &
 echo "ok one"
 END
 VMSPAN_TEST_LEFT=60 run 0 golden/goes.sh
@@ -421,7 +421,7 @@ eq "tests that trace every program are those" "$(
 # A runner that is ended, by hand or by a kill that it cannot see: the script that runs comes to its
 # own end first.
 script slow <<'END'
-trap 'echo tidied >tidied; exit 130' TERM
+trap 'for ((i = 0; i < 100000; i++)); do :; done; echo tidied >tidied; exit 130' TERM
 echo $PPID >slow
 tail -f /dev/null &
 wait
