@@ -35,6 +35,7 @@
 
 static pid_t command;
 static int status = -1; // of the command, once it has ended
+static bool told; // to end
 
 static double now(void)
 {
@@ -59,9 +60,9 @@ static bool reap(void)
 
 /*
  * Waits until the command has ended (or, with all, everything of it), until the time, or until
- * it is told to end. Returns SIGTERM for the last.
+ * it is told to end. Who tells it may do so by several ways: only the first counts.
  */
-static int wait_until(double time, bool all)
+static void wait_until(double time, bool all)
 {
 	sigset_t set;
 	double left;
@@ -74,10 +75,11 @@ static int wait_until(double time, bool all)
 
 		t.tv_sec = (time_t)left;
 		t.tv_nsec = (long)((left - (double)t.tv_sec) * 1e9);
-		if (sigtimedwait(&set, NULL, &t) == SIGTERM)
-			return SIGTERM;
+		if (sigtimedwait(&set, NULL, &t) == SIGTERM && !told) {
+			told = true;
+			return;
+		}
 	}
-	return 0;
 }
 
 /* The parent of a process, and its state; 0 if there is none. */
@@ -169,7 +171,6 @@ int main(int argc, char **argv)
 	bool late = false;
 	FILE *left;
 	sigset_t set;
-	int told;
 
 	if (argc < 5) {
 		fprintf(stderr, "usage: reaper LIMIT PATIENCE FILE COMMAND...\n");
@@ -195,7 +196,7 @@ int main(int argc, char **argv)
 	}
 	setpgid(command, command); // whichever of both is first
 
-	told = wait_until(now() + limit, false);
+	wait_until(now() + limit, false);
 	if (status < 0) {
 		late = !told;
 		kill(-command, SIGTERM);

@@ -297,6 +297,7 @@ VMSPAN_TEST_LEFT=60 run 0 golden/goes.sh
 check "what ends by itself is waited for" test -s "$tree/gone"
 script fails_and_leaves <<'END'
 tail -f /dev/null &
+until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
 echo "not ok one - it is broken"
 exit 1
 END
@@ -421,18 +422,20 @@ eq "tests that trace every program are those" "$(
 # A runner that is ended, by hand or by a kill that it cannot see: the script that runs comes to its
 # own end first.
 script slow <<'END'
-trap 'for ((i = 0; i < 100000; i++)); do :; done; echo tidied >tidied; exit 130' TERM
+trap 'trap "" TERM; echo >told; for ((i = 0; i < 100000; i++)); do :; done; echo tidied >tidied; exit 130' TERM
 echo $PPID >slow
 tail -f /dev/null &
 wait
 END
-ended() { # SIGNAL: the status is in $status
-	rm -f "$tree/slow" "$tree/tidied"
+ended() { # SIGNAL [again]: its reaper is told again; the status is in $status
+	rm -f "$tree/slow" "$tree/told" "$tree/tidied"
 	# Who is killed clears nothing away.
 	(cd "$tree" && exec env -u VMSPAN_RESULTS TMPDIR="$T" B=build tests/run golden/slow.sh) >"$T/run" 2>&1 &
 	lib_owns $!
 	check "$1: a script runs" until_true test -s "$tree/slow"
 	kill -s "$1" $!
+	check "$1: it is told" until_true test -e "$tree/told"
+	[ $# = 1 ] || kill -s TERM "$(cat "$tree/slow")"
 	status=0
 	wait $! 2>/dev/null || status=$?
 	check "$1: the script's own end" until_true test -s "$tree/tidied"
@@ -440,6 +443,8 @@ ended() { # SIGNAL: the status is in $status
 ended KILL
 ended TERM
 eq "TERM: status" $status 130
+ended TERM again
+eq "TERM, and once more: status" $status 130
 
 # So does one that is run again.
 script slow_again <<'END'
