@@ -180,7 +180,8 @@ results_crashed() { # REASON LOG
 			'^not ok .*exit (status )?(132|134|135|136|139)\b|Test failed with exception|ERROR: (Address|Leak)Sanitizer|: runtime error: ' >/dev/null
 } 2>/dev/null
 
-# Runs what failed again, each alone, up to twice, and writes down what became of it.
+# Runs what failed again, each alone, and writes down what became of it. It has passed if it then
+# passes AGAIN_TRIES times in a row: who fails twice in three runs does so by a defect.
 results_again() { # RESULTS
 	local new=$1/lines.new try line first first_log passed skipped began=$SECONDS title
 	: >"$new"
@@ -201,24 +202,28 @@ results_again() { # RESULTS
 			fi
 			[ ! -e "$r_log" ] || cp "$r_log" "$r_log.$try"
 			echo "again, alone: $title ($first)"
-			if results_once "$1/once"; then
-				line=$(cat "$1/once/lines")
-				results_parse "$line"
-			fi
-			! results_passes "$passed" "$skipped" "$first_log" || break
-		done
-		if [ "$r_failed" = 0 ] && ! results_passes "$passed" "$skipped" "$first_log"; then
-			results_add "$1/once" "$r_folder" "$r_name" "$r_passed" 1 "$r_skipped" "$r_seconds" "$r_log" \
-				"run again it did not try what had failed; before: $first"
-			line=$(tail -n 1 "$1/once/lines")
+			results_once "$1/once" || break
+			line=$(cat "$1/once/lines")
 			results_parse "$line"
-		fi
-		if [ "$r_failed" = 0 ]; then
-			printf 'flaky %s: %s - log of the failure: %s\n' "$title" "$first" "$r_log.$try" >>"$1/flaky"
-		fi
+			[ "$r_failed" = 0 ] || break
+			if ! results_passes "$passed" "$skipped" "$first_log"; then
+				line=$(results_fails "run again it did not try what had failed; before: $first")
+				break
+			fi
+			if [ $try = $AGAIN_TRIES ]; then
+				printf 'flaky %s: %s - log of the failure: %s\n' "$title" "$first" "$first_log" >>"$1/flaky"
+			else
+				line=$(results_fails "run again it passed $try of $AGAIN_TRIES times; before: $first")
+			fi
+		done
 		printf '%s\n' "$line" >>"$new"
 	done 3<"$1/lines"
 	mv "$new" "$1/lines"
+}
+
+# The line of what was read last, as a failure.
+results_fails() { # REASON
+	printf '%s\t%s\t%s\t1\t%s\t%s\t%s\t%s\n' "$r_folder" "$r_name" "$r_passed" "$r_skipped" "$r_seconds" "$r_log" "$1"
 }
 
 # What a test has printed may hold anything: without what a terminal would act upon.
