@@ -80,22 +80,38 @@ check_status() { # NAME STATUS COMMAND...: the exit status, output to $T/out and
 	fi
 }
 
+# Two values that are both empty say that nothing was compared.
 eq() { # NAME ACTUAL EXPECTED
-	if [ "$2" = "$3" ]; then
+	if [ -z "$2$3" ]; then
+		not_ok "$1" "got nothing, and expected nothing"
+	elif [ "$2" = "$3" ]; then
 		ok "$1"
 	else
 		not_ok "$1" "got $(printf %q "$2"), expected $(printf %q "$3")"
 	fi
 }
 
+none() { # NAME ACTUAL: what must not be there, and is not
+	if [ $# = 2 ] && [ -z "$2" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got $(printf %q "${2-}")"
+	fi
+}
+
+# Of nothing everything is true: all() with a condition asks for something that has it.
+LIB_JQ='def all(g; f): [g | f] | if . == [] then error("all of nothing") else all end;
+def all(f): all(.[]; f);'
 json_eq() { # NAME FILE FILTER EXPECTED: as jq -c prints it
 	local got
-	got=$(jq -c "$3" "$2" 2>&1) || got="(jq: $got)"
+	got=$(jq -c "$LIB_JQ $3" "$2" 2>&1) || got="(jq: $got)"
 	eq "$1" "$got" "$4"
 }
 
 same() { # NAME FILE EXPECTED-FILE
-	if diff -u "$3" "$2" >"$T/diff"; then
+	if [ ! -s "$3" ]; then
+		not_ok "$1" "$3 has nothing to compare with"
+	elif diff -u "$3" "$2" >"$T/diff"; then
 		ok "$1"
 	else
 		not_ok "$1" "$2 differs from $3"

@@ -66,6 +66,22 @@ echo '{"a":' >"$T/json"
 json_eq none "$T/json" .a '[1]' | sed 's/ - .*//'
 lib_failed=$((lib_failed + 1))
 END
+script "nothing that is compared with nothing" 1 'not ok eq' 'not ok json_eq' 'not ok all' 'not ok all groups' \
+	'not ok same' 'ok none' 'not ok something' 'not ok no value' 'ok all of one' 'done' <<'END'
+one() { "$@" | sed 's/ - .*//'; }
+: >"$T/nothing"
+echo '{"groups":[]}' >"$T/json"
+one eq eq "" ""
+one json_eq json_eq "$T/nothing" .a ""
+one json_eq all "$T/json" 'all(.groups[]; . > 0)' true
+one json_eq "all groups" "$T/json" '.groups | all(. > 0)' true
+one same same "$T/nothing" "$T/nothing"
+none none ""
+one none something "x"
+one none "no value"
+json_eq "all of one" "$T/json" '[1] | all(. > 0)' true
+lib_failed=$((lib_failed + 1))
+END
 script "a file that is not there" 1 'not ok empty' 'not ok same' 'not ok no_such_golden_file' 'done' <<'END'
 empty empty "$T/none" | sed 's/ - .*//'
 same same "$T/none" "$T/out" | sed 's/ - .*//'

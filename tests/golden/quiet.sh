@@ -176,7 +176,7 @@ for how in "stolen $(q 25000 2000 false)" "used $(q 0 200000 false)" "not-known 
 	said "bench, ${how%% *}: says which" "not quiet: run 2, pairs: "
 	said "bench, ${how%% *}: says what to do" "--not-quiet"
 	untouched "bench, ${how%% *}"
-	eq "bench, ${how%% *}: no plot" "$(ls "$tree/docs")" ""
+	none "bench, ${how%% *}: no plot" "$(ls "$tree/docs")"
 	check_status "bench, ${how%% *}: as asked" 0 "$tree/tools/bench-md" --not-quiet "$T/bench"
 	has "bench, ${how%% *}: the README's table is marked" README.md "**Not quiet: run 2; BENCHMARKS.md says by how much.**"
 	eq "bench, ${how%% *}: budgets and pairs are marked, series and tracer are not" \

@@ -211,7 +211,7 @@ all_end() { # NAME PID...
 	for p; do
 		until_true ended "$p" || left+=" $p"
 	done
-	eq "$name" "$left" ''
+	none "$name" "$left"
 }
 
 stopping() {

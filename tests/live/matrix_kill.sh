@@ -89,11 +89,11 @@ none_left() {
 	return 1
 }
 until_true none_left
-eq "no BPF program of theirs is left" "$left" ""
+none "no BPF program of theirs is left" "$left"
 pinned=$(while read -r _ at type _; do
 	[ "$type" != bpf ] || find "$(printf '%b' "${at//\\/\\0}")" -name '*vmspan*'
 done </proc/self/mounts)
-eq "nothing is pinned" "$pinned" ""
+none "nothing is pinned" "$pinned"
 attach a -p "$vm_pid"
 tell vm "spans 1009" "storm 3 7" "threads 5 11"
 detach a

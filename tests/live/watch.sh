@@ -189,7 +189,7 @@ if mount -t tmpfs -o size=64k none "$T/full" 2>/dev/null; then
 	eq "room again: the failure is told once" "$(grep -c 'No space left' "$T/watch.err")" 1
 	again=$(find "$T/full/d" -type f -name '*.vmspan' | sort | tail -n 1)
 	check_status "room again: a dump that opens" 0 "$VMSPAN" report "${again:-none}" --json
-	eq "room again: no rest of a file" "$(find "$T/full/d" -name '*.part')" ""
+	none "room again: no rest of a file" "$(find "$T/full/d" -name '*.part')"
 	umount "$T/full"
 else
 	skip "full dump disk" "no tmpfs can be mounted here"
