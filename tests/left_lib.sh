@@ -2,8 +2,11 @@
 # shellcheck shell=bash
 # What a test leaves behind it, found by who ran it: files, mounts, control groups, BPF
 # programs, a switch of the kernel; and the processes that tests/reaper.c has found. For
-# tests/run, which sources it. A test's TMPDIR is left_dir, a folder of its own.
+# tests/run, which sources it. A test's TMPDIR is left_dir, a folder of its own. Others put files
+# into the machine's folders too: of what is there, that is the test's whose name has the name of
+# its TMPDIR in it.
 
+left_elsewhere=(/tmp /var/tmp /dev/shm /run)
 left_dir='' left_machine='' left_groups='' left_programs='' left_stats=''
 LEFT_SECONDS=${VMSPAN_TEST_LEFT:-10} # that what ends by itself, or in the kernel's own time, may take
 
@@ -70,6 +73,8 @@ left_end() { # whole | broken
 	done < <(tac /proc/self/mounts)
 	find "$left_dir" -mindepth 1 -maxdepth 2 -printf 'file: %p\n' | head -n 20
 	rm -rf "$left_dir"
+	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -printf 'file: %p\n' | head -n 20
+	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -exec rm -rf {} +
 	left_dir=''
 	[ -n "$left_machine" ] || return 0
 	while read -r at; do

@@ -19,7 +19,31 @@ results_begin() { # PARENT
 	: >"$to/lines"
 	: >"$to/flaky"
 	cp /proc/stat "$to/stat"
+	results_tree >"$to/tree"
 	echo "$to"
+}
+
+# What is in the source tree, a line each: kind, size, time and name. Not by git: a tree may have
+# none, git tells root nothing of another user's, and tests may leave what .gitignore names.
+# Build folders are no part of it.
+results_tree() {
+	local folder
+	folder=$(realpath -m --relative-base="$PWD" -- "${B:-build}")
+	find . \( -path ./.git -o -path './build*' -o -path "./$folder" \) -prune -o -path . -o \
+		-type d -printf 'd - - %P\0' -o -printf '%y %s %T@ %P\0' 2>/dev/null | LC_ALL=C tr '\n\0' '?\n'
+}
+
+# What is no longer as it was, a line each. Who made it cannot be told: it may have been somebody
+# who works in the tree, so that this is a failure only where nobody does.
+results_tree_changed() { # TREE: as it was
+	results_tree | LC_ALL=C awk '
+		{ at = $1 " " $2 " " $3; name = substr($0, length(at) + 2) }
+		FILENAME != "-" { was[name] = at; next }
+		!(name in was) { print "new: " name }
+		name in was && was[name] != at { print "changed: " name }
+		{ delete was[name] }
+		END { for (name in was) print "gone: " name }' "$1" - |
+		LC_ALL=C sort | LC_ALL=C tr '\001-\011\013-\037\177' '?' | sed '21{s/.*/and more/;q}'
 }
 
 # One run at a time writes into a log folder. The locks are those of this shell:
@@ -250,7 +274,14 @@ results_machine() { # STAT
 
 # What anybody wants to know, last; status 1 if anything failed.
 results_summary() { # RESULTS SECONDS
-	local line passed=0 failed=0 skipped=0
+	local line passed=0 failed=0 skipped=0 changed
+	changed=$(results_tree_changed "$1/tree")
+	if [ -n "$changed" ]; then
+		printf '\n== not as before in the source tree\n'
+		echo "$changed"
+		[ "${VMSPAN_TEST_TREE-}" != kept ] ||
+			results_add "$1" build "the source tree" 0 1 0 0 "" "not as before: ${changed//$'\n'/; }"
+	fi
 	if [ "$(wc -l <"$1/lines")" -gt 10 ]; then
 		printf '\n== the ten slowest\n'
 		LC_ALL=C sort -t $'\t' -k6,6nr "$1/lines" | head -n 10 |

@@ -24,13 +24,14 @@ user_or_skip() { # NAME
 	exit 1
 }
 
-# A folder of that user's: USER_DIR. Below $T, but where TMPDIR is below a closed folder.
+# A folder of that user's: USER_DIR. Below $T, but where TMPDIR is below a closed folder. Its name
+# says then which test it is of: tests/left_lib.sh looks for those.
 USER_DIR=''
 user_folder() { # NAME
-	local at
+	local at at_home=${TMPDIR:-/tmp}
 	chmod 711 "$T"
 	for at in "$T" /tmp /var/tmp /dev/shm; do
-		USER_DIR=$(mktemp -d "$at/vmspan-user.XXXXXX" 2>/dev/null) || continue
+		USER_DIR=$(mktemp -d "$at/vmspan-user.${at_home##*/}.XXXXXX" 2>/dev/null) || continue
 		chown 65534:65534 "$USER_DIR"
 		# shellcheck disable=SC2016 # expanded there
 		"${as[@]}" sh -c 'cp /bin/true "$1/" && "$1/true" && rm "$1/true"' sh "$USER_DIR" 2>>"$T/err" && return

@@ -12,12 +12,13 @@ cp tests/results_lib.sh "$tree/tests/"
 : >"$tree/tests/viewers/html.sh"
 : >"$tree/tests/viewers/other.sh"
 printf '#!/bin/sh\ntrue\n' >"$tree/tools/install-deps"
-# Each test passes. With EARLY the run that has it is over before.
+# Each test passes. With EARLY the run that has it is over before. With MAKES it leaves a file.
 cat >"$tree/tests/run" <<'END'
 #!/usr/bin/env bash
 . tests/results_lib.sh
 for name; do
 	[ "$name" != "${EARLY-}" ] || exit 0
+	[ "$name" != "${MAKES-}" ] || : >made
 	results_add "$VMSPAN_RESULTS" "$B" "$name" 1 0 0 0 "" ""
 done
 : >"$VMSPAN_RESULTS_END"
@@ -60,6 +61,10 @@ ends "no build with sanitizers" "10 passed, 1 failed, 0 skipped"
 with=("BREAKS=build-clang")
 run "no build by clang" 1
 ends "no build by clang" "10 passed, 1 failed, 0 skipped"
+with=("MAKES=golden" "VMSPAN_TEST_TREE=kept")
+run "a test leaves a file in the source tree" 1
+ends "a test leaves a file in the source tree" "13 passed, 1 failed, 0 skipped"
+check "it is named" grep -qx "not ok the source tree: not as before: new: made" "$T/run"
 for early in check live viewers/html.sh golden fuzz viewers/other.sh; do
 	with=("EARLY=$early")
 	run "a run of tests ends early: $early" 1

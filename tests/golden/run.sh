@@ -298,6 +298,55 @@ mkdir "$TMPDIR/one"
 : >"$TMPDIR/one/two"
 echo "ok one"
 END
+# Outside of TMPDIR a file is a test's if it is named after that.
+leaves elsewhere 'file: /dev/shm/x\.vmspan-test\.[^/ ]*' <<'END'
+mkdir "/dev/shm/x.${TMPDIR##*/}.d"
+echo "${TMPDIR##*/}" >tag
+echo "ok one"
+END
+none "and is removed" "$(find /dev/shm -name "*$(cat "$tree/tag")*")"
+rm "$tree/tag"
+
+# What a run has done to the source tree.
+script edits <<'END'
+echo 1 >'is new'
+mkdir folder
+: >folder/x.vmspan
+echo 2 >>edited
+rm removed
+: >build/x
+echo "ok one"
+END
+edits() { # STATUS VARIABLE...
+	local want=$1
+	shift
+	rm -rf "$tree/is new" "$tree/folder"
+	touch "$tree/removed" "$tree/edited"
+	with=("$@")
+	run "$want" golden/edits.sh
+	with=()
+}
+edits 0
+eq "what is not as before in the source tree is told" \
+	"$(sed -n '/^== not as before in the source tree/,/^$/p' "$T/run" | sed "1d;/^\$/d" | xargs -d '\n')" \
+	"changed: edited gone: removed new: folder new: folder/x.vmspan new: is new"
+edits 1 VMSPAN_TEST_TREE=kept
+said "and has failed where nobody works in it" \
+	'^not ok the source tree: not as before: changed: edited; gone: removed; new: folder; new: folder/x.vmspan; new: is new$'
+eq "it is one failure" "$(tail -n 1 "$T/run")" "1 passed, 1 failed, 0 skipped"
+rm -r "$tree/is new" "$tree/folder" "$tree/edited"
+with=(VMSPAN_TEST_TREE=kept)
+run 0 golden/sound.sh
+check "one that is as before is not spoken of" eval "! grep -q 'source tree' '$T/run'"
+script many <<'END'
+for ((i = 0; i < 30; i++)); do : >"new$i"; done
+echo "ok one"
+END
+run 1 golden/many.sh
+said "of many, some are named" '^not ok the source tree: not as before: new: new0; .*; and more$'
+with=()
+rm "$tree"/new*
+
 script process <<'END'
 tail -f /dev/null &
 echo $! >pid
