@@ -75,12 +75,33 @@ results_lock_wait() { # FILE x|s
 		exit 1
 	fi
 	exec {fd}<"$1" || exit 1
-	flock -n "-$2" "$fd" || {
+	if ! flock -n "-$2" "$fd"; then
 		echo "waiting for another test: $1"
-		flock "-$2" "$fd"
-	}
+		if ! results_wait flock -w 3 "-$2" "$fd"; then
+			results_holders "$1"
+			results_wait flock "-$2" "$fd" || { echo "no lock can be had: $1" >&2 && exit 1; }
+		fi
+	fi
 	results_turns+=("$fd")
 }
+
+# Who has a file locked, a line each. The kernel names the process that has asked for the lock,
+# which may be a flock(1) that is gone; so who has the open file is looked for. What such a
+# process has started may have it too, and is not named.
+results_holders() { # FILE
+	local info pid inode command pids=' ' named=''
+	inode=$(stat -Lc %i "$1")
+	while IFS= read -r info; do
+		pid=${info#/proc/} pid=${pid%%/*}
+		[ "${info/fdinfo/fd}" -ef "$1" ] && [[ $pids != *" $pid "* ]] && pids+="$pid "
+	done < <(grep -lsE "^lock:.*FLOCK.*:$inode " /proc/[0-9]*/fdinfo/*)
+	for pid in $pids; do
+		[[ $pids != *" $(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$pid/status") "* ]] || continue
+		command=$(tr '\0' ' ' <"/proc/$pid/cmdline") && named=1 || continue
+		printf 'it is held by process %s, in %s: %.200s\n' "$pid" "$(readlink "/proc/$pid/cwd")" "$command" | results_plain
+	done
+	[ -n "$named" ] || echo "who holds it cannot be seen from here: it is another user's process, or in a container"
+} 2>/dev/null
 results_unlock_wait() {
 	local fd
 	for fd in ${results_turns+"${results_turns[@]}"}; do
@@ -141,12 +162,25 @@ results_title() {
 	fi
 }
 
-# Ends the repeat that runs: for who is told to end.
+# Waits for a command so that who is told to end need not wait for that.
+results_waits=''
+results_wait() { # COMMAND...
+	local rc=0
+	"$@" &
+	results_waits=$!
+	wait "$results_waits" || rc=$?
+	results_waits=''
+	return $rc
+}
+
+# Ends the repeat that runs, or what is waited for: for who is told to end.
 results_repeat=''
 results_end() {
-	[ -n "$results_repeat" ] || return 0
-	kill "$results_repeat"
-	wait "$results_repeat"
+	local pid
+	for pid in $results_repeat $results_waits; do
+		kill "$pid"
+		wait "$pid"
+	done
 } 2>/dev/null
 
 # Runs one program or script again, alone, by tests/run itself, with results of its own.

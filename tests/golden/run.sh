@@ -470,9 +470,17 @@ exec {lock}<"$T/locks/vmspan-everybody.lock"
 flock -x "$lock"
 start waits env -C "$tree" "${with[@]}" B=build tests/run golden/sdk_marks.sh
 check "beside who traces everybody it waits" wait_line waits "^waiting for another test: $T/locks/vmspan-everybody.lock"
+check "and says for whom" wait_line waits "^it is held by process $$, in $TOP: bash .*run.sh *\$"
 flock -u "$lock"
-exec {lock}<&-
 check_status "and then runs" 0 finish waits
+eq "once" "$(grep -c '^it is held' "$T/waits.out")" 1
+exec {lock}<&-
+start holds flock -Fx "$T/locks/vmspan-everybody.lock" sh -c 'echo ready; exec tail -f /dev/null'
+check "a program holds it" wait_line holds '^ready$'
+start waits env -C "$tree" "${with[@]}" B=build tests/run golden/sdk_marks.sh
+check "it waits for that" wait_line waits "^it is held by process [0-9]*, in $TOP: tail -f /dev/null *\$"
+check_status "who waits ends when it is told to" 130 finish waits TERM
+kill "$holds_pid"
 with=()
 eval "$(sed -n '/^locks()/,/^}/p' tests/run)"
 if [ "$(id -u)" = 0 ]; then
