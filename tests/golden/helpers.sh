@@ -131,6 +131,31 @@ lib_owns $!
 echo $! >>"$AT/left"
 echo "$T" >"$AT/folder"
 END
+# tests/viewers/common.bash: what looks at pages, here a script of the shell.
+script "a browser's script" 1 'ok one' 'ok two' 'ok one' 'not ok two - it is broken' 'after 1' \
+	'ok one' 'not ok early - did not come to its end, or some of its 1 results are lost' \
+	'ok one' 'not ok lost - did not come to its end, or some of its 1 results are lost' \
+	'not ok nothing - did not come to its end, or some of its 0 results are lost' \
+	'ok one' 'not ok status - the browser did not end well: exit 1' \
+	'not ok one - it is broken' 'not ok hides - the browser did not end well: exit 0' \
+	'ok one' 'not ok falls - the browser did not end well: exit 3' 'after 8' 'done' <<'END'
+. tests/viewers/common.bash
+NODE=bash
+look() { # NAME: its body is read
+	cat >"$T/look"
+	look_with "$1" 60 "$T/look"
+}
+look well <<<'echo ok one; echo ok two; echo done 2'
+look fails <<<'echo ok one; echo "not ok two - it is broken"; echo done 2; exit 1'
+echo "after $lib_failed"
+look early <<<'echo ok one; exit 0; echo ok two; echo done 2'
+look lost <<<'echo ok one; echo done 2'
+look nothing <<<'echo done 0'
+look status <<<'echo ok one; echo done 1; exit 1'
+look hides <<<'echo not ok one - it is broken; echo done 1'
+look falls <<<'echo ok one; echo done 1; exit 3'
+echo "after $lib_failed"
+END
 if [ ! -e "/proc/$(head -n 1 "$at/left")/fd/0" ] && [ ! -e "/proc/$(tail -n 1 "$at/left")/fd/0" ] &&
 	[ ! -e "$(cat "$at/folder")" ]; then
 	echo "ok what was started and not ended: it is gone, and so is the folder"

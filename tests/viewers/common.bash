@@ -28,6 +28,25 @@ make_recordings() {
 	head -c $((size * 2 / 3)) "$T/some.vmspan" >"$T/cut.vmspan"
 }
 
+# Runs a script that looks at pages in a browser and prints `ok` and `not ok` lines, and behind
+# them `done N`, N their number: one that ends on the way, whatever its status, has failed.
+look_with() { # NAME SECONDS SCRIPT ARGUMENT...
+	local rc=0 results failures
+	timeout -k 5 "$2" "$NODE" "${@:3}" >"$T/look.out" 2>"$T/look.err" || rc=$?
+	sed '/^done [0-9]*$/d' "$T/look.out"
+	results=$(grep -cE '^(not )?ok ' "$T/look.out")
+	failures=$(grep -c '^not ok ' "$T/look.out")
+	lib_failed=$((lib_failed + failures))
+	if [ $rc -gt 1 ] || [ $rc != $((failures > 0)) ]; then
+		not_ok "$1" "the browser did not end well: exit $rc"
+	elif [ "$results" = 0 ] || [ "$(tail -n 1 "$T/look.out")" != "done $results" ]; then
+		not_ok "$1" "did not come to its end, or some of its $results results are lost"
+	else
+		return
+	fi
+	tail -n 20 "$T/look.err" | sed 's/^/  | /'
+}
+
 export_to() { # NAME FORMAT OUT [OPTION...]
 	local name=$1 format=$2 out=$3
 	shift 3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Opens a page in headless Chromium and uses it as a person would.
 //   node html.mjs PLAYWRIGHT CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
-// CASE: figures, use, looks, hostile, load, live. Prints ok and not ok lines.
+// CASE: figures, use, looks, hostile, load, live. Prints ok and not ok lines, and their number.
 import { pathToFileURL } from "node:url";
 import { readFileSync, existsSync } from "node:fs";
 import { join, basename } from "node:path";
@@ -11,12 +11,13 @@ const { chromium: browsers } = await import(pathToFileURL(library).href);
 const report = reportFile && JSON.parse(readFileSync(reportFile, "utf8"));
 const url = existsSync(where) ? pathToFileURL(where).href : where;
 const label = existsSync(where) ? basename(where, ".html") : "served";
-let failed = 0;
+let failed = 0, results = 0;
 const patience = 120000; /* ms for what a browser on a busy machine is to come to */
 
 function is(name, got, want) {
 	const same = JSON.stringify(got) === JSON.stringify(want);
 	failed += !same;
+	results++;
 	console.log(same ? `ok ${label}: ${name}` : `not ok ${label}: ${name} - got ${JSON.stringify(got)}, expected ${JSON.stringify(want)}`);
 }
 
@@ -348,7 +349,9 @@ try {
 	is("no request but for the page itself", requests.filter((r) => r !== url && !r.startsWith("data:") && !r.startsWith("blob:") && r !== url + "events"), []);
 } catch (e) {
 	failed++;
+	results++;
 	console.log(`not ok ${label}: ${test} - ${String(e.stack).replace(/\n/g, " | ")} ${errors.join(" ")}`);
 }
 await browser.close();
+console.log(`done ${results}`);
 process.exitCode = failed ? 1 : 0;

@@ -12,15 +12,7 @@ screens=$B/screens
 mkdir -p "$screens"
 
 browse() { # CASE PAGE [REPORT]
-	timeout -k 5 400 "$NODE" tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@" 2>"$T/node.err"
-	case $? in
-	0) ;;
-	1) lib_failed=$((lib_failed + 1)) ;;
-	*)
-		not_ok "html $1 ${2##*/}" "the browser did not end well"
-		tail -n 20 "$T/node.err" | sed 's/^/  | /'
-		;;
-	esac
+	look_with "html $1 ${2##*/}" 400 tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@"
 }
 
 pages() {

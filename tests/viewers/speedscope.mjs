@@ -9,7 +9,7 @@
 //   rows     [total, self, frame] of the table, in any order; none: not looked at
 //   frames   only rows whose frame matches this are compared, without their total
 // Waits until the page shows what is expected; what it shows after four minutes
-// instead is the failure. Prints ok and not ok lines.
+// instead is the failure. Prints ok and not ok lines, and their number.
 import { pathToFileURL } from "node:url";
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -61,4 +61,5 @@ const browser = await browsers.launch({ executablePath, args: ["--no-sandbox", "
 for (const check of checks)
 	await look(browser, check);
 await browser.close();
+console.log(`done ${checks.length}`);
 process.exit(failed ? 1 : 0);
