@@ -113,7 +113,7 @@ results_unlock_wait() {
 # Runs a function of this shell; what it prints is not mixed with another's.
 results_print() { # RESULTS FUNCTION...
 	local fd
-	exec {fd}>"$1/print"
+	exec {fd}>"$1/print" || exit 1
 	flock "$fd"
 	shift
 	"$@"
@@ -137,8 +137,10 @@ results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
 		IFS=$'\t'
 		# A tab or a line's end would be read as a field's or the line's, and a terminal
 		# acts upon others.
-		printf '%s\n' "${*//[[:cntrl:]]/ }"
-	) >>"$to"
+		printf '%s\n' "${*//[[:cntrl:]]/ }" >>"$to"
+	) && return
+	echo "not ok $2: its result cannot be written: $to"
+	exit 1
 }
 
 # Reads one line of a results file into r_folder, r_name and so on. Not by read alone:
@@ -150,8 +152,8 @@ results_parse() { # LINE
 		rest=${rest#*$'\t'}
 		fields+=("$f")
 	done
-	r_folder=${fields[0]} r_name=${fields[1]} r_passed=${fields[2]} r_failed=${fields[3]}
-	r_skipped=${fields[4]} r_seconds=${fields[5]} r_log=${fields[6]-} r_reason=${fields[7]-}
+	r_folder=${fields[0]-} r_name=${fields[1]-} r_passed=${fields[2]-} r_failed=${fields[3]-}
+	r_skipped=${fields[4]-} r_seconds=${fields[5]-} r_log=${fields[6]-} r_reason=${fields[7]-}
 }
 
 results_title() {
@@ -276,7 +278,12 @@ results_again() { # RESULTS
 		done
 		printf '%s\n' "$line" >>"$new"
 	done 3<"$1/lines"
-	mv "$new" "$1/lines"
+	# On a full disk the old ones hold.
+	if [ "$(wc -l <"$new")" = "$(wc -l <"$1/lines")" ]; then
+		mv "$new" "$1/lines"
+	else
+		echo "what came of the repeats cannot be written: $new"
+	fi
 }
 
 # The line of what was read last, as a failure.
@@ -327,6 +334,8 @@ results_summary() { # RESULTS SECONDS
 	fi
 	while IFS= read -r line <&3; do
 		results_parse "$line"
+		[[ $r_passed-$r_failed-$r_skipped =~ ^[0-9]+-[0-9]+-[0-9]+$ ]] ||
+			r_passed=0 r_failed=1 r_skipped=0 r_log='' r_reason='its result is not whole'
 		passed=$((passed + r_passed)) failed=$((failed + r_failed)) skipped=$((skipped + r_skipped))
 		[ "$r_failed" != 0 ] || continue
 		printf '\n== failed: %s\n' "$(results_title)"

@@ -255,6 +255,35 @@ END
 run 1 golden/endless.sh
 said "what is too long to read is cut" '^not ok golden/endless.sh: printed 20000012 bytes, of which 16777216 are kept$'
 
+# Results that are lost are no results.
+script takes_results <<'END'
+for lines in build/log/results.*/lines; do rm "$lines" && mkdir "$lines"; done
+echo "not ok one - it is broken"
+END
+run 1 golden/takes_results.sh
+said "a result that cannot be written" '^not ok golden/takes_results.sh: its result cannot be written: '
+script wipes_results <<'END'
+for lines in build/log/results.*/lines; do : >"$lines"; done
+echo "ok one"
+END
+run 1 golden/broken.sh golden/wipes_results.sh
+said "results of before that are gone" '^not ok golden/broken.sh: its result is lost$'
+script cuts_results <<'END'
+for lines in build/log/results.*/lines; do sed -i 's/\t[0-9]*\t[0-9]*\t[0-9]*\t.*/\t/' "$lines"; done
+echo "ok one"
+END
+again=0 run 1 golden/broken.sh golden/cuts_results.sh
+said "a result that is not whole" '^not ok golden/broken.sh: its result is not whole$'
+script no_name <<'END'
+echo "ok one"
+echo "not ok"
+END
+run 1 golden/no_name.sh
+said "a failure without a name" '^not ok golden/no_name.sh: a case without a name$'
+mkdir "$tree/tests/fuzz"
+run 2 fuzz
+eq "a suite without tests has not passed" "$(cat "$T/run")" "tests/run: no test in: fuzz"
+
 script interrupted <<'END'
 trap 'echo "ok interrupted"; echo done; exit 0' INT
 kill -s INT $$
