@@ -193,7 +193,7 @@ test-live: all vm
 
 # watch for long, with processes that come and go: root, two minutes.
 soak: all vm
-	tests/soak
+	tests/run soak
 
 test-vms: all vm
 	tests/run stock

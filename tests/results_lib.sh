@@ -190,7 +190,7 @@ results_end() {
 results_once() { # RESULTS
 	local as_root=()
 	case $r_name in
-	live/* | stock/*)
+	live/* | stock/* | soak/* | viewers/html.sh)
 		# As it was the first time: who is not root has asked for it by sudo.
 		[ "$(id -u)" = 0 ] || ! command -v sudo >/dev/null || as_root=(sudo)
 		;;

@@ -635,7 +635,7 @@ static void the_example_of_the_document_is_true(void **state)
 	assert_int_equal(rec_item(w, &it), 0);
 	assert_int_equal(rec_close(w, &f->err), 0);
 	p = slurp(f->path, &len);
-	if (getenv("SHOW")) {
+	if (getenv("VMSPAN_TEST_SHOW")) {
 		for (size_t i = 0; i < len; i++) {
 			if (i % 16 == 0)
 				printf("%s%04zx ", i ? "\n" : "", i);
