@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Helpers of the scripts in tests/golden, live, stock and viewers. A script sources
+# Helpers of the scripts in tests/golden, live, stock, soak and viewers. A script sources
 # this first, prints one result line a case through ok, not_ok and skip, and ends
 # behind its last line, or with skip_rest; its exit status, the end of what it has
 # started and its temporary folder are taken care of here. Nothing waits for time to
@@ -20,6 +20,7 @@ lib_failed=0
 lib_rest='' # the rest is skipped
 lib_pids=() # PID:STARTTIME of what is to end with the script
 lib_endings=() # functions to be called at its end
+declare -A lib_began=() # when those began, by PID
 declare -A lib_inputs=() # of programs that are sent lines: descriptors
 export B VMSPAN HOST T
 # What somebody has configured here is not tested.
@@ -165,7 +166,14 @@ lib_read_stat() { # PID
 
 # The process is killed at the end of the script, unless its number is another's by then.
 lib_owns() { # PID
-	! lib_read_stat "$1" || lib_pids+=("$1:${lib_stat[19]}")
+	lib_read_stat "$1" || return 0
+	lib_pids+=("$1:${lib_stat[19]}")
+	lib_began[$1]=${lib_stat[19]}
+}
+
+# It is what had that number when lib_owns was told of it. lib_stat is of now.
+lib_is_ours() { # PID
+	lib_read_stat "$1" && [ "${lib_stat[19]}" = "${lib_began[$1]-}" ]
 }
 
 # Starts a program that prints "ready" and then works by the lines that it is sent.
@@ -244,10 +252,10 @@ finish() { # NAME [SIGNAL]
 		exec {fd}>&-
 		unset "lib_inputs[$1]"
 	fi
-	[ $# -lt 2 ] || kill -s "$2" "${!pid}" 2>/dev/null
+	[ $# -lt 2 ] || ! lib_is_ours "${!pid}" || kill -s "$2" "${!pid}" 2>/dev/null
 	# A process that does not end fails the case instead of hanging the script.
-	timeout "$LIMIT" tail -s 0.05 -f --pid="${!pid}" /dev/null
-	if kill -0 "${!pid}" 2>/dev/null && [ "$(lib_state "${!pid}")" != Z ]; then
+	! lib_is_ours "${!pid}" || timeout "$LIMIT" tail -s 0.05 -f --pid="${!pid}" /dev/null
+	if lib_is_ours "${!pid}" && [ "${lib_stat[0]}" != Z ]; then
 		echo "$1 (${!pid}) does not end: killed" >&2
 		kill -s KILL "${!pid}" 2>/dev/null
 	fi

@@ -10,7 +10,8 @@
 user_or_skip "exact mode with two capabilities"
 user_folder "exact mode with two capabilities"
 VMSPAN_THERE=$USER_DIR/vmspan BURN=$USER_DIR/burn
-if ! cp "$VMSPAN" "$VMSPAN_THERE" || ! cp "$B/vm/burn" "$BURN"; then
+# Whatever umask they were built with.
+if ! install -m 755 "$VMSPAN" "$VMSPAN_THERE" || ! install -m 755 "$B/vm/burn" "$BURN"; then
 	not_ok "exact mode with two capabilities" "a program of this test is not built"
 	exit 1
 fi

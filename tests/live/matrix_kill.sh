@@ -19,6 +19,13 @@ moment() { # MICROSECONDS
 	read -r -t "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))" -u "$quiet"
 }
 
+# Since the machine began, to 10 ms.
+up_us() {
+	local up
+	read -r up _ </proc/uptime
+	echo $((10#${up/./} * 10000))
+}
+
 # Sets delay: moments are spread over twice what an attachment takes here ($took), in rounds
 # of so many. Where too few of them were before its end ($partly) or after ($whole), what
 # it takes is corrected, and there is one round more.
@@ -44,9 +51,9 @@ newest() { # BPF program: their numbers only grow
 	"$bpftool" -j prog list | jq '[.[].id] | max // 0'
 }
 last=$(newest)
-start=$(date +%s%N)
+begun=$(up_us)
 attach a -p "$vm_pid"
-took=$((($(date +%s%N) - start) / 1000))
+took=$(($(up_us) - begun))
 # What its programs are called, and that they are found.
 held=$(sed -n 's/^prog_id:[[:space:]]*//p' "/proc/$a_pid/fdinfo/"* 2>/dev/null | jq -sc .)
 ours=$("$bpftool" -j prog list | jq -c --argjson held "$held" '[.[] | select(.id | IN($held[])) | .name] | unique')

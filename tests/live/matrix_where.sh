@@ -34,6 +34,7 @@ find_pid() {
 		child=$(cat "/proc/$v_pid/task/$v_pid/children")
 		v_pid=${child%% *}
 	done
+	lib_owns "$v_pid"
 }
 
 # ---- Namespaces ----

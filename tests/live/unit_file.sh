@@ -34,7 +34,7 @@ unshare -mn "${run[@]}" true 2>/dev/null ||
 chmod 711 "$T"
 mkdir "$T/state"
 chown 65534:65534 "$T/state"
-cp "$VMSPAN" "$T/vmspan"
+install -m 755 "$VMSPAN" "$T/vmspan" # whatever umask it was built with
 rc=0
 unshare -mn "${run[@]}" "$T/vmspan" doctor >"$T/doctor" 2>&1 || rc=$?
 if [ $rc != 0 ] && grep -q 'CAP_SYS_ADMIN (before Linux 6.6' "$T/doctor"; then
@@ -42,7 +42,7 @@ if [ $rc != 0 ] && grep -q 'CAP_SYS_ADMIN (before Linux 6.6' "$T/doctor"; then
 fi
 eq "doctor finds that it can trace" "$rc$([ $rc = 0 ] || cat "$T/doctor")" 0
 name=vmu$$
-cp "$T/steady" "$T/$name"
+install -m 755 "$T/steady" "$T/$name"
 command=$(setting ExecStart | sed -e "s|/usr/local/bin/vmspan|$T/vmspan|" \
 	-e "s|/var/lib/vmspan|$T/state|" -e "s|--comm host|--comm $name|")
 cat >"$T/service" <<-EOF

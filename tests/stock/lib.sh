@@ -91,7 +91,7 @@ start_record() { # FILE PID ARGUMENT...
 	local file=$1 pid=$2
 	shift 2
 	start rec "$VMSPAN" record -p "$pid" -o "$file" "$@"
-	wait_line rec '^recording ' err >/dev/null
+	wait_line rec '^recording ' err >/dev/null || not_ok "a recording of $pid" "it does not begin"
 }
 
 report() { # FILE ARGUMENT... -> FILE.json
@@ -233,11 +233,11 @@ serve_postgres() {
 	"${as[@]}" env -C "$T/pg" $PG/initdb -D "$T/pg/data" -A trust >"$T/initdb" 2>&1
 	start server "${as[@]}" $PG/postgres -D "$T/pg/data" -c listen_addresses= -k "$T/pg" -c autovacuum=off
 	lib_endings+=(end_postgres)
-	wait_line server 'ready to accept connections' err >/dev/null
+	need_line server 'ready to accept connections' err
 	export PGHOST=$T/pg PGUSER=postgres
 }
 end_postgres() {
-	! lib_read_stat "$server_pid" || finish server QUIT 2>"$T/finish"
+	! lib_is_ours "$server_pid" || finish server QUIT 2>"$T/finish"
 }
 
 # Three gems for app.rb; `paths` has the options that find them.

@@ -145,11 +145,11 @@ cat >"$T/fpm.conf" <<-END
 END
 # Killed, it would leave its workers behind.
 end_fpm() {
-	! lib_read_stat "$fpm_pid" || finish fpm TERM
+	! lib_is_ours "$fpm_pid" || finish fpm TERM
 }
 start fpm setpriv --pdeathsig TERM -- $FPM -n -y "$T/fpm.conf" -F
 lib_endings+=(end_fpm)
-wait_line fpm 'ready to handle connections' err >/dev/null
+need_line fpm 'ready to handle connections' err
 # A request by the FastCGI protocol, made by hand.
 # shellcheck disable=SC2154 # start sets fpm_pid
 cat >"$T/request.php" <<'END'

@@ -19,7 +19,7 @@ psql -q postgres -c "alter database bench set log_statement = 'all'"
 psql -q postgres -c 'create database load'
 echo 'select sum(i) from generate_series(1, 50000) i;' >"$T/load.sql"
 start load $PG/pgbench -n -c 4 -T 600 -P 1 -f "$T/load.sql" load
-wait_line load 'progress' err >/dev/null
+need_line load 'progress' err
 # A verb that pgbench itself does not use when it begins.
 echo 'values (1);' >"$T/values.sql"
 

@@ -30,7 +30,7 @@ send sdk "spans 11"
 wait_lines sdk '^ok' 1
 
 start rec "$VMSPAN" record --comm "$tag-*" -o "$T/a" --hz 999
-wait_line rec '^recording 2 processes' err >/dev/null
+need_line rec '^recording 2 processes' err
 eq "by name: both that are there are attached to" $? 0
 send sdk "spans 101"
 for ms in 400 450 500; do

@@ -28,7 +28,7 @@ stacks_say() { # NAME FUNCTION
 }
 watch() { # PID
 	start watch "$VMSPAN" watch -p "$1" --json --threshold 1s --dump "$T/dumps" --before 1h --after 1h --ring 64M
-	wait_line watch '^watching ' err >/dev/null
+	wait_line watch '^watching ' err >/dev/null || not_ok "a watch of $1" "it does not begin"
 }
 
 PYTHON=/usr/bin/python3.11

@@ -43,9 +43,9 @@ async function look(browser, { name, file, title, rows, frames }) {
 	const good = (now) => (title ? now.title === title : now.refused) && (!want || JSON.stringify(now.rows) === JSON.stringify(want));
 	await page.goto(`${pathToFileURL(speedscope)}#localProfilePath=${profileScript(file)}&view=sandwich`, { waitUntil: "commit", timeout: patience });
 	let now;
-	for (const end = Date.now() + patience; ; await page.waitForTimeout(50)) {
+	for (const end = performance.now() + patience; ; await page.waitForTimeout(50)) {
 		now = await page.evaluate(shown, frames);
-		if (good(now) || Date.now() > end)
+		if (good(now) || performance.now() > end)
 			break;
 	}
 	failed += !good(now);
