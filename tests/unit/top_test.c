@@ -313,6 +313,41 @@ static void the_worst_events_of_late_are_kept(void **state)
 	recent_free(r);
 }
 
+static void a_thread_has_the_sums_of_its_events(void **state)
+{
+	struct model_event e = { .thread = &thread,
+				 .label = "input",
+				 .end_ns = 100 * MS,
+				 .cpu_ns = 5 * MS,
+				 .ledger = { .event_wall_ns = 8 * MS,
+					     .self_ns = 4 * MS,
+					     .gc_ns = 2 * MS,
+					     .blocked_ns = MS } };
+	const struct group_stats *f;
+	struct recent *r = recent_new();
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 5; i++) {
+		e.incomplete = i >= 2;
+		assert_int_equal(recent_spans_observer.event(r, &e), 0);
+	}
+	assert_int_equal(recent_thread_count(r), 1);
+	f = &recent_thread_at(r, 0)->total;
+	assert_int_equal(f->events, 5);
+	assert_int_equal(f->incomplete, 3);
+	assert_int_equal(f->wall_ns, 40 * MS);
+	assert_int_equal(f->self_ns, 20 * MS);
+	assert_int_equal(f->cpu_ns, 25 * MS);
+	assert_int_equal(f->gc_ns, 10 * MS);
+	assert_int_equal(f->blocked_ns, 5 * MS);
+	assert_int_equal(f->max_ns, 8 * MS);
+	/* Longer than 1, 2 and 4 ms, and of 8 ms exactly. */
+	for (i = 0; i < JANK_BUCKETS; i++)
+		assert_int_equal(f->durations[i], i < 3 ? 5 : 0);
+	recent_free(r);
+}
+
 /* Whatever the target does: 8,192 groups and 4,096 threads are kept, the first ones. */
 static void what_is_kept_of_late_is_bounded(void **state)
 {
@@ -354,6 +389,7 @@ int main(void)
 		cmocka_unit_test(sparklines_are_of_each_interval),
 		cmocka_unit_test(calls_are_between_a_span_and_those_right_inside),
 		cmocka_unit_test(the_worst_events_of_late_are_kept),
+		cmocka_unit_test(a_thread_has_the_sums_of_its_events),
 		cmocka_unit_test(what_is_kept_of_late_is_bounded),
 	};
 

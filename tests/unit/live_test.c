@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live source without a kernel: what was lost there is told, and of a thread's batch all
+ * that it counts is handed out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "source/live_int.h"
+
+/* The kernel side's counters, as a test wants them. */
+static u64 counted[COUNT_MAX];
+
+static int made_counters(const struct tracer *t, u64 to[COUNT_MAX])
+{
+	(void)t;
+	memcpy(to, counted, sizeof(counted));
+	return 0;
+}
+
+#define tracer_counters made_counters
+#include "source/live_batch.c"
+#undef tracer_counters
+
+#define TID 4711
+#define THREAD 3
+
+/* A source that has one target: this process. What it hands out is in `losses` and `batch`. */
+struct rig {
+	struct live l;
+	struct process p;
+	struct registry *r; /* of the target */
+	u64 records[LOSS_CAUSES], batches[LOSS_CAUSES];
+	u32 losses, items;
+	struct item_batch batch; /* the last; its data is gone */
+};
+
+static int take(void *ctx, const struct item *it)
+{
+	struct rig *g = ctx;
+
+	g->items++;
+	if (it->type == ITEM_LOSS) {
+		g->losses++;
+		g->records[it->loss.cause] += it->loss.records;
+		g->batches[it->loss.cause] += it->loss.batches;
+	}
+	if (it->type == ITEM_BATCH)
+		g->batch = it->batch;
+	return 0;
+}
+
+static void rig_open(struct rig *g, u64 registry)
+{
+	*g = (struct rig){ .p = { .pid = (u32)getpid(), .pidfd = -1, .told = true } };
+	g->l.fn = take;
+	g->l.ctx = g;
+	memset(counted, 0, sizeof(counted));
+	assert_int_equal(map_put(&g->l.processes, g->p.pid, (u64)(uintptr_t)&g->p), 0);
+	/* Its name is known already. */
+	assert_int_equal(map_put(&g->p.threads, TID, 1), 0);
+	g->r = live_registry_at(&g->p, registry);
+	assert_non_null(g->r);
+	g->r->read_ns = 1;
+}
+
+static void rig_close(struct rig *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->p.registry_count; i++)
+		live_registry_free(&g->p.registries[i]);
+	free(g->p.registries);
+	map_free(&g->p.threads);
+	map_free(&g->l.processes);
+}
+
+/* ---- What the kernel side has counted ---- */
+
+static const struct {
+	enum wire_counter counter;
+	int cause; /* -1: it is no loss */
+	u64 records, batches; /* of 7 that were counted */
+} counters[] = {
+	{ COUNT_RING_FULL_BATCHES, LOSS_RING_FULL, 0, 7 },
+	{ COUNT_RING_FULL_RECORDS, LOSS_RING_FULL, 7, 0 },
+	{ COUNT_READ_FAULT_BATCHES, LOSS_READ_FAULT, 0, 7 },
+	{ COUNT_READ_FAULT_RECORDS, LOSS_READ_FAULT, 7, 0 },
+	{ COUNT_MALFORMED, LOSS_TRUNCATED, 0, 7 },
+	{ COUNT_WAKEUPS, -1, 0, 0 },
+	{ COUNT_LIFE_LOST, LOSS_RING_FULL, 0, 7 },
+	{ COUNT_MARK_LOST, LOSS_TRUNCATED, 7, 0 },
+	{ COUNT_WALK_FAULTS, LOSS_READ_FAULT, 7, 0 },
+	{ COUNT_VM_LOST, LOSS_RING_FULL, 7, 0 },
+	{ COUNT_SCHED_LOST, LOSS_SCHED, 7, 0 },
+};
+_Static_assert(ARRAY_SIZE(counters) == COUNT_MAX, "one for each counter");
+
+static void each_counter_is_a_loss_of_its_cause(void **state)
+{
+	struct rig g;
+	size_t i;
+	int c;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		rig_open(&g, 0);
+		counted[counters[i].counter] = 7;
+		assert_int_equal(live_losses(&g.l), 0);
+		assert_int_equal(g.losses, counters[i].cause >= 0);
+		for (c = 0; c < LOSS_CAUSES; c++) {
+			bool it = c == counters[i].cause;
+
+			assert_int_equal(g.records[c], it ? counters[i].records : 0);
+			assert_int_equal(g.batches[c], it ? counters[i].batches : 0);
+		}
+		rig_close(&g);
+	}
+}
+
+static void what_was_told_is_not_told_again(void **state)
+{
+	struct rig g;
+	u32 i;
+
+	(void)state;
+	rig_open(&g, 0);
+	for (i = 0; i < COUNT_MAX; i++)
+		counted[i] = 10;
+	assert_int_equal(live_losses(&g.l), 0);
+	assert_int_equal(g.losses, 8); /* some go in pairs */
+	assert_int_equal(live_losses(&g.l), 0);
+	assert_int_equal(g.losses, 8);
+	counted[COUNT_RING_FULL_RECORDS] += 3;
+	counted[COUNT_RING_FULL_BATCHES] += 1;
+	assert_int_equal(live_losses(&g.l), 0);
+	assert_int_equal(g.losses, 9);
+	assert_int_equal(g.records[LOSS_RING_FULL], 10 + 10 + 3);
+	assert_int_equal(g.batches[LOSS_RING_FULL], 10 + 10 + 1);
+	rig_close(&g);
+}
+
+/* ---- What a batch counts ---- */
+
+static struct vmspan_batch batch_of(u64 registry, u32 slots)
+{
+	return (struct vmspan_batch){
+		.magic = VMSPAN_BATCH_MAGIC,
+		.abi = VMSPAN_ABI,
+		.bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT,
+		.records = slots,
+		.seq = 90,
+		.registry = registry,
+		.thread = THREAD,
+		.tid = TID,
+		.too_deep = 11,
+		.unmatched = 12,
+		.repaired = 13,
+		.in_mark = 14,
+	};
+}
+
+static void assert_batch(const struct rig *g, u64 registry)
+{
+	const struct item_batch *b = &g->batch;
+
+	assert_int_equal(b->pid, getpid());
+	assert_int_equal(b->tid, TID);
+	assert_int_equal(b->registry, registry);
+	assert_int_equal(b->thread, THREAD);
+	assert_int_equal(b->seq, 90);
+	assert_int_equal(b->records, 2);
+	assert_int_equal(b->bytes, 2 * VMSPAN_SLOT);
+	assert_int_equal(b->too_deep, 11);
+	assert_int_equal(b->unmatched, 12);
+	assert_int_equal(b->repaired, 13);
+	assert_int_equal(b->in_mark, 14);
+}
+
+/* Marks that nothing has defined: compartment and label 0 are always known. */
+static void two_spans(struct vmspan_span s[2])
+{
+	s[0] = (struct vmspan_span){ .h = { VMSPAN_SPAN, 1, 1, 0 }, .begin = 5, .end = 6 };
+	s[1] = (struct vmspan_span){ .h = { VMSPAN_SPAN, 1, 1, 0 }, .begin = 7, .end = 8 };
+}
+
+static void a_batch_says_what_its_thread_has_left_out(void **state)
+{
+	struct {
+		struct wire_head h;
+		struct vmspan_batch b;
+		struct vmspan_span s[2];
+	} record = { .b = batch_of(0x1000, 2) };
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, 0x1000);
+	two_spans(record.s);
+	record.h.kind = WIRE_BATCH;
+	record.h.pid = g.p.pid;
+	record.h.tid = TID;
+	record.h.bytes = sizeof(record.b) + sizeof(record.s);
+	assert_int_equal(live_record(&g.l, &record, sizeof(record)), 0);
+	assert_int_equal(g.items, 1);
+	assert_batch(&g, 0x1000);
+	rig_close(&g);
+}
+
+static void what_is_left_of_a_batch_at_the_end_says_so_too(void **state)
+{
+	static struct vmspan_registry target;
+	static struct vmspan_thread thread;
+	u64 address = (u64)(uintptr_t)&target;
+	struct rig g;
+
+	(void)state;
+	target = (struct vmspan_registry){ .magic = VMSPAN_MAGIC,
+					   .abi = VMSPAN_ABI,
+					   .session = 1,
+					   .threads = (u64)(uintptr_t)&thread };
+	thread = (struct vmspan_thread){ .magic = VMSPAN_MAGIC,
+					 .tid = TID,
+					 .session = 1,
+					 .slots = VMSPAN_BATCH_SLOTS,
+					 .room = VMSPAN_BATCH_SLOTS - 2,
+					 .batch = batch_of(address, 0) };
+	two_spans((struct vmspan_span *)thread.records);
+	rig_open(&g, address);
+	assert_int_equal(registry_tails(&g.l, &g.p, g.r), 0);
+	assert_int_equal(g.items, 1);
+	assert_batch(&g, address);
+	rig_close(&g);
+}
+
+/* ---- Names that are not known yet ---- */
+
+static bool knows(struct registry *r, const void *data, u32 bytes)
+{
+	struct batch_sum sum;
+
+	assert_int_equal(batch_sum(data, bytes, 1, &sum), 0);
+	return registry_knows(r, data, bytes, &sum);
+}
+
+static void define_id(struct registry *r, u8 type, u32 id)
+{
+	u8 slot[VMSPAN_SLOT] = { 0 };
+	struct vmspan_def d = { .h = { type, 1, 0, id }, .kind = VMSPAN_ADDON, .name_len = 1 };
+
+	memcpy(slot, &d, sizeof(d));
+	slot[sizeof(d)] = 'a';
+	assert_true(knows(r, slot, sizeof(slot)));
+}
+
+/* Whoever names what nobody has defined: the target's log is read for its sake. */
+static void each_mark_that_names_something_wants_it_defined(void **state)
+{
+	static const u8 marks[][2] = {
+		{ VMSPAN_SPAN, VMSPAN_DEF_COMPARTMENT }, { VMSPAN_EVENT, VMSPAN_DEF_LABEL },
+		{ VMSPAN_GC, VMSPAN_DEF_LABEL },         { VMSPAN_BLOCK, VMSPAN_DEF_LABEL },
+		{ VMSPAN_INPUT, VMSPAN_DEF_LABEL },      { VMSPAN_FRAME, VMSPAN_DEF_LABEL },
+		{ VMSPAN_VALUE, VMSPAN_DEF_LABEL },
+	};
+	struct rig g;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(marks); i++) {
+		u8 type = marks[i][0], definition = marks[i][1];
+		u32 n = record_slots[type] ? record_slots[type] : 1;
+		union {
+			struct vmspan_event event; /* its id is no name, but its label is */
+			struct vmspan_head head;
+			u8 slots[4 * VMSPAN_SLOT];
+		} mark = { 0 };
+
+		assert_true(n * VMSPAN_SLOT <= sizeof(mark));
+		mark.head = (struct vmspan_head){ type, (u8)n, 0, 2 };
+		if (type == VMSPAN_EVENT) {
+			mark.event.label = 2;
+			mark.head.id = 1;
+		}
+		rig_open(&g, 0x1000);
+		define_id(g.r, definition, 1);
+		assert_false(knows(g.r, &mark, n * VMSPAN_SLOT));
+		define_id(g.r, definition, 2);
+		assert_true(knows(g.r, &mark, n * VMSPAN_SLOT));
+		rig_close(&g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_counter_is_a_loss_of_its_cause),
+		cmocka_unit_test(what_was_told_is_not_told_again),
+		cmocka_unit_test(a_batch_says_what_its_thread_has_left_out),
+		cmocka_unit_test(what_is_left_of_a_batch_at_the_end_says_so_too),
+		cmocka_unit_test(each_mark_that_names_something_wants_it_defined),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What `watch` leaves out is counted, and its last words tell all of it. */
+#include "cmd/watch_dump.c"
+#include "cmd/watch_exec.c"
+#include "cmd/watch_print.c"
+
+#include "temp.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <sys/eventfd.h>
+
+#include <cmocka.h>
+
+/* ---- What the commands have, as little as is needed ---- */
+
+u64 now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (u64)t.tv_sec * NSEC_PER_SEC + (u64)t.tv_nsec;
+}
+
+/* Somebody has asked for the end. */
+unsigned int wake_take(struct wake *w)
+{
+	(void)w;
+	return WAKE_STOP;
+}
+
+int say_error(const struct err *e)
+{
+	fail_msg("%s", e->what);
+	return EXIT_FAILED;
+}
+
+int finish_output(struct out *o, const char *name, int status)
+{
+	(void)name;
+	out_close(o);
+	return status;
+}
+
+/* ---- The last words ---- */
+
+static const char *last_words(const struct watch_totals *t, bool quiet)
+{
+	static char said[4096];
+	int fd = temp_file(NULL), keep = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_true(fd >= 0 && keep >= 0);
+	dup2(fd, STDERR_FILENO);
+	watch_print_totals(t, quiet);
+	dup2(keep, STDERR_FILENO);
+	close(keep);
+	n = pread(fd, said, sizeof(said) - 1, 0);
+	close(fd);
+	assert_true(n >= 0);
+	said[n] = 0;
+	return said;
+}
+
+static void all_that_was_left_out_is_told(void **state)
+{
+	struct snapshot s = { 0 };
+	struct watch_totals t = {
+		.shown = 1,
+		.inner = 2,
+		.system = 3,
+		.others = 4,
+		.alerts = { .raised = 10, .batches = 5, .events = 60, .unwatched = 7 },
+		.dumps = { .written = 8, .failed = 9, .skipped = 11 },
+		.runs = { .runs = 14, .failed = 13, .killed = 12, .dropped = 15 },
+		.snapshot = &s,
+	};
+	static const char failures[] = "9 dumps failed\n"
+				       "13 of 14 runs failed, 12 killed\n"
+				       "15 alerts without a run of the command\n"
+				       "7 times a group was not watched: more than 65536\n"
+				       "21 records lost because the ring buffer was full (--buffer "
+				       "makes it larger) [ring_full]\n";
+	char all[2048];
+
+	(void)state;
+	s.losses.records[LOSS_RING_FULL] = 21;
+	snprintf(all, sizeof(all),
+		 "1 alert shown, 10 raised in 5 batches, 60 events; 8 dumps, 11 alerts too soon "
+		 "for one; 14 runs of the command\n"
+		 "not shown: 2 whose cause was another group (--all-causes shows them)\n"
+		 "not shown: 3 whose thread did not have the CPU (--all-causes shows them,\n"
+		 "  --exact tells why it did not)\n"
+		 "not shown: 4 of groups that --group leaves out\n%s",
+		 failures);
+	assert_string_equal(last_words(&t, false), all);
+	assert_string_equal(last_words(&t, true), failures);
+}
+
+static void where_nothing_was_left_out_nothing_is_told(void **state)
+{
+	struct snapshot s = { 0 };
+	struct watch_totals t = { .snapshot = &s };
+
+	(void)state;
+	assert_string_equal(last_words(&t, false),
+			    "0 alerts shown, 0 raised in 0 batches, 0 events\n");
+	assert_string_equal(last_words(&t, true), "");
+	/* Alerts that had no dump are told also where no other had one. */
+	t.dumps.skipped = 1;
+	assert_string_equal(last_words(&t, false),
+			    "0 alerts shown, 0 raised in 0 batches, 0 events; 0 dumps, 1 alert too "
+			    "soon for one\n");
+	/* A batch that held nothing is a loss. */
+	s.losses.batches[LOSS_RING_FULL] = 1;
+	assert_non_null(strstr(last_words(&t, true), "0 records in 1 batch lost because"));
+}
+
+/* ---- Dumps ---- */
+
+static void an_alert_too_soon_for_a_dump_is_counted(void **state)
+{
+	const struct source_info info = { .clock = CLOCK_MONO, .cycles_hz = NSEC_PER_SEC };
+	struct dump_config config = { .dir = temp_folder() };
+	struct err e = { 0 };
+	struct dump_counts c;
+	const char *path;
+	struct dump *d = dump_open(&config, &info, &e);
+	u64 t = 1000 * NSEC_PER_SEC;
+
+	(void)state;
+	assert_non_null(d);
+	path = dump_alert(d, "addon:a", t, t + 1, 0);
+	assert_non_null(path);
+	/* One that is planned takes in those that come before it is written. */
+	assert_ptr_equal(dump_alert(d, "addon:b", t + 2, t + 3, 0), path);
+	dump_counts(d, &c);
+	assert_int_equal(c.skipped, 0);
+	d->due_ns = 0; /* as if it were written */
+	assert_null(dump_alert(d, "addon:a", t, t + DUMP_EVERY_NS, 0));
+	assert_null(dump_alert(d, "addon:b", t, t + DUMP_EVERY_NS, 0));
+	dump_counts(d, &c);
+	assert_int_equal(c.skipped, 2);
+	assert_non_null(dump_alert(d, "addon:a", t, t + DUMP_EVERY_NS + 1, 0));
+	dump_counts(d, &c);
+	assert_int_equal(c.skipped, 2);
+	assert_int_equal(c.written + c.failed + c.removed, 0);
+	d->due_ns = 0;
+	dump_free(d);
+}
+
+/* ---- Runs of a command ---- */
+
+static void an_alert_without_a_run_is_counted(void **state)
+{
+	struct exec_counts c;
+	struct err e = { 0 };
+	struct exec *x = exec_open("tail -f /dev/null", 3600 * NSEC_PER_SEC, &e);
+	struct wake w = { .epoll = eventfd(1, EFD_CLOEXEC) };
+	u32 i;
+
+	(void)state;
+	assert_non_null(x);
+	assert_true(w.epoll >= 0);
+	/* One runs, so many wait, and three have no place. */
+	for (i = 0; i < 1 + EXEC_QUEUE + 3; i++)
+		exec_run(x, "{}\n", 3);
+	exec_counts(x, &c);
+	assert_int_equal(exec_left(x), 1 + EXEC_QUEUE);
+	assert_int_equal(c.runs, 0);
+	assert_int_equal(c.dropped, 3);
+	/* The end does not wait for them. */
+	assert_int_equal(exec_wait(x, &w), -EINTR);
+	exec_counts(x, &c);
+	assert_int_equal(exec_left(x), 0);
+	assert_int_equal(c.runs, 1);
+	assert_int_equal(c.failed, 1);
+	assert_int_equal(c.killed, 1);
+	assert_int_equal(c.dropped, 3 + EXEC_QUEUE);
+	close(w.epoll);
+	exec_free(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_that_was_left_out_is_told),
+		cmocka_unit_test(where_nothing_was_left_out_nothing_is_told),
+		cmocka_unit_test(an_alert_too_soon_for_a_dump_is_counted),
+		cmocka_unit_test(an_alert_without_a_run_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
