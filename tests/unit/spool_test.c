@@ -3,7 +3,7 @@
 #include "base/gzip.h"
 #include "base/out.h"
 #include "base/proto.h"
-#include "base/spool.h"
+#include "base/spool.c"
 #include "temp.h"
 
 #include <errno.h>
@@ -142,6 +142,54 @@ static void errors_come_back(void **state)
 	spool_free(s);
 }
 
+static int touch(void *ctx, const void *record, size_t size)
+{
+	const u8 *p = record;
+
+	(void)ctx;
+	while (size--)
+		assert_int_equal(*p++, 7);
+	return 0;
+}
+
+/* The file has no name, but a disk may fail, and what it gives back is not believed. */
+static void a_block_that_is_not_whole_is_an_error(void **state)
+{
+	struct spool *s = spool_new(temp_folder());
+	struct block_head h;
+	u8 record[200];
+	u32 way;
+	u64 i;
+
+	(void)state;
+	memset(record, 7, sizeof(record));
+	spool_stream(s);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(spool_put(s, 0, record, sizeof(record)), 0);
+	assert_int_equal(spool_read(s, 0, false, touch, NULL), 0);
+	/* Of the first block more is in use than a block can hold. */
+	assert_int_equal(pread(s->fd, &h, sizeof(h), 0), sizeof(h));
+	assert_true(h.used <= BLOCK_ROOM && h.used > BLOCK_ROOM - 300);
+	for (way = 0; way < 2; way++) {
+		struct block_head bad = h;
+
+		bad.used = way ? BLOCK_ROOM + 1 : UINT64_MAX;
+		assert_int_equal(pwrite(s->fd, &bad, sizeof(bad), 0), sizeof(bad));
+		assert_int_equal(spool_read(s, 0, false, touch, NULL), -EIO);
+		assert_int_equal(spool_read(s, 0, true, touch, NULL), -EIO);
+	}
+	assert_int_equal(pwrite(s->fd, &h, sizeof(h), 0), sizeof(h));
+	assert_int_equal(spool_read(s, 0, true, touch, NULL), 0);
+	/* It ends a byte before its data does, within its head, and before it. */
+	for (way = 0; way < 3; way++) {
+		off_t ends[] = { (off_t)(sizeof(h) + h.used - 1), sizeof(h) - 1, 0 };
+
+		assert_int_equal(ftruncate(s->fd, ends[way]), 0);
+		assert_int_equal(spool_read(s, 0, false, touch, NULL), -EIO);
+	}
+	spool_free(s);
+}
+
 static void gzip_gives_back_what_was_written(void **state)
 {
 	char path[TEMP_PATH], line[64], got[64];
@@ -228,6 +276,7 @@ int main(void)
 		cmocka_unit_test(streams_are_read_both_ways),
 		cmocka_unit_test(cleared_space_is_used_again),
 		cmocka_unit_test(errors_come_back),
+		cmocka_unit_test(a_block_that_is_not_whole_is_an_error),
 		cmocka_unit_test(gzip_gives_back_what_was_written),
 		cmocka_unit_test(an_error_of_the_function_sticks),
 		cmocka_unit_test(protobuf_is_as_specified),
