@@ -76,6 +76,7 @@ check_status "replayed" 0 "$VMSPAN" watch "$T"/d/*.vmspan --threshold 100ms --js
 eq "replayed: the same" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out")" \
 	"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/all.out")"
 finish host TERM
+eq "the host ends well" $? 0
 
 # A pure burn of 300 ms: not before it is watched, then all of it, none of it waiting.
 start_ready churn "${ONE_CPU[@]}" "$B/vm/churn" 1 300
@@ -88,7 +89,9 @@ send churn
 need_line churn '^done 2'
 need_line burn '"addon:churn"'
 finish churn
+eq "a burn: the target ends well" $? 0
 finish burn
+eq "a burn: stat ends well with its target" $? 0
 tail -n 1 "$T/burn.out" >"$T/burn.json"
 json_eq "the burn is charged, to the group and to the process" "$T/burn.json" \
 	'[.groups[] | select(.name == "addon:churn" or .kind == "top") | .cpu_ns >= 290000000] | [length > 1, all]' '[true,true]'

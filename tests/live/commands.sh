@@ -21,6 +21,14 @@ start_host --busy 20000
 check_status "top --batch ends after -n" 0 "$VMSPAN" top -p "$host_pid" -n 3 -d 0.1 --batch
 eq "top --batch: a table a refresh" "$(grep -c '^GROUP ' "$T/out")" 3
 eq "top --batch: names the target" "$(grep -c "^demohost ($host_pid), last " "$T/out")" 3
+# Rows of the table: a group, a share, times and counts.
+start batch "$VMSPAN" top -p "$host_pid" -d 0.1 --batch
+for group in top:demohost page: addon:tracker; do
+	check "top --batch: a row of $group" wait_line batch \
+		"^${group}[^ ]* +[0-9.]+( +[1-9][0-9.]* [num]?s){2} +[1-9][0-9]*( +[1-9][0-9.]* [num]?s){2} +[0-9]+\$"
+done
+finish batch INT
+eq "top --batch: ^C ends it well" $? 0
 eq "top --batch: no escapes" "$(grep -c "$(printf '\033')" "$T/out")" 0
 check_status "top: batch when piped" 0 "$VMSPAN" top -p "$host_pid" -n 1 -d 0.1
 eq "top: batch when piped: a table" "$(grep -c '^GROUP ' "$T/out")" 1
@@ -62,6 +70,16 @@ check "top on an unknown terminal: says what to do" grep -q -- "--batch" "$T/scr
 
 check_status "stat" 0 "$VMSPAN" stat -p "$host_pid" -n 3 -i 0.1
 eq "stat: a head and a line an interval" "$(wc -l <"$T/out")" 4
+eq "stat: the head" "$(head -n 1 "$T/out" | xargs)" \
+	'TIME EVENTS SPANS MEAN >1ms >16ms >64ms >256ms BUSY% LOST TOP GROUP'
+eq "stat: the lines" "$(tail -n +2 "$T/out" |
+	grep -cE '^ *[0-9.]+ m?s( +[0-9]+){2} +[0-9.]+( [num]?s)?( +[0-9]+){4} +[0-9.]+ +0  [^ ]')" 3
+# An interval that has an event has its group.
+start lines "$VMSPAN" stat -p "$host_pid" -i 0.1
+check "stat: a line with an event" wait_line lines \
+	'^ *[0-9.]+ m?s +[1-9][0-9]* +[1-9][0-9]* +[0-9.]+ [num]?s( +[0-9]+){4} +[0-9.]+ +0  (page|addon|top):[^ ]* [0-9.]+ %$'
+finish lines INT
+eq "stat: ^C ends it well" $? 0
 check_status "stat --json" 0 "$VMSPAN" stat -p "$host_pid" -n 2 -i 0.1 --json
 eq "stat --json: a line an interval" "$(wc -l <"$T/out")" 2
 start stat "$VMSPAN" stat -p "$host_pid" -i 0.1 --json
@@ -89,7 +107,10 @@ eq "record: one line says that it records" "$(grep -c '^recording ' "$T/rec.err"
 check "record: a summary" grep -Eq '^[^ ]*a\.vmspan: .* events, [0-9]+ spans, ' "$T/rec.err"
 check_status "record: the file is whole" 0 "$VMSPAN" report "$T/a.vmspan" --json
 json_eq "record: no note" "$T/out" '.source.note' null
-check_status "record --duration, over a recording" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 0.2
+check_status "record --duration, over a recording" 0 "$VMSPAN" record -p "$host_pid" -o "$T/a.vmspan" --duration 1
+# From before it is attached until after it has let go.
+check_status "record --duration: the file is whole" 0 "$VMSPAN" report "$T/a.vmspan" --json
+json_eq "record --duration: no shorter" "$T/out" '[.source.duration_ns >= 1000000000, .events.count > 0]' '[true,true]'
 check_status "record -q" 0 "$VMSPAN" record -q -p "$host_pid" -o "$T/a.vmspan" --duration 0.1
 empty "record -q: no words" "$T/err"
 

@@ -77,6 +77,7 @@ start_ready burn "$B/vm/burn" blocked 60
 start record "$VMSPAN" record --exact -p "$burn_pid" -o "$T/rec.vmspan"
 if wait_line record '^recording ' err >/dev/null && send burn && wait_line burn '^[{]' >/dev/null; then
 	finish record INT
+	eq "packets of others: the recording ends well" $? 0
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 	# Who loses the CPU on the way into a wait sleeps less, as tests/live/exact_caps.sh reckons.
 	json_eq "packets of others: it waited" "$T/report.json" \
@@ -88,6 +89,7 @@ else
 	not_ok "packets of others" "did not run"
 fi
 finish burn
+eq "packets of others: the target ends well" $? 0
 finish pair TERM
 
 # An alert says it in its sentence. Four fifths of each turn are that wait, so that it is
@@ -102,4 +104,6 @@ else
 	not_ok "an alert says for whom" "$(tail -n 3 "$T/watch.err" "$T/watch.out")"
 fi
 finish watch INT
+eq "an alert says for whom: the watch ends well" $? 0
 finish pair
+eq "an alert says for whom: the targets end well" $? 0

@@ -208,6 +208,10 @@ children_of() { # PID
 all_end() { # NAME PID...
 	local name=$1 p left=''
 	shift
+	if [ $# = 0 ]; then
+		not_ok "$name" "there was none"
+		return
+	fi
 	for p; do
 		until_true ended "$p" || left+=" $p"
 	done

@@ -190,8 +190,27 @@ finish record INT
 eq "record --comm of nobody: ends well" $? 0
 check_status "record --all and a command" 2 "$VMSPAN" record --all -- true
 check_status "record --cgroup without a path" 2 "$VMSPAN" record --cgroup relative
-check_status "stat --comm" 0 "$VMSPAN" stat --comm "vmn-a$$" -n 1 -i 10ms
-check_status "top --comm" 0 "$VMSPAN" top --comm "vmn-a$$" -n 1 -d 10ms -b
+# Also those that come later; until the last line has all, and no more than that.
+as_many() { # FILE SPANS
+	[ "$(tail -n 1 "$1" | jq '[.groups[] | select(.kind == "top") | .spans] | add')" = "$2" ]
+}
+for command in "stat -i 50ms" "top -d 50ms"; do
+	read -ra words <<<"$command"
+	start view "$VMSPAN" "${words[@]}" --comm "vmn-a$$" --json
+	check "${words[0]} --comm: it is attached to" wait_armed "$one_pid"
+	target x "$A"
+	check "${words[0]} --comm: so is one that is started later" wait_armed "$x_pid"
+	tell one "spans 509" "event 3"
+	tell two "spans 11"
+	tell x "spans 521"
+	dismiss x
+	check "${words[0]} --comm: exact counts" until_true as_many "$T/view.out" $((509 + 3 + 521))
+	finish view INT
+	eq "${words[0]} --comm: ends well" $? 0
+	eq "${words[0]} --comm: the processes" \
+		"$(tail -n 1 "$T/view.out" | jq -c '[.processes[].pid] | sort')" \
+		"$(jq -nc --argjson a "$one_pid" --argjson b "$x_pid" '[$a, $b] | sort')"
+done
 dismiss one
 dismiss two
 dismiss three

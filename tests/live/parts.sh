@@ -36,9 +36,11 @@ have=$(programs plain)
 base=${have/ armed_multi/}
 eq "batches: the carrier, and births and deaths" "${base/ tail_exec/}" "armed flush life_exec life_exit life_fork life_loaded"
 finish plain INT
+eq "batches: ^C ends the watch well" $? 0
 watching alone --no-children
 eq "without children nobody looks at forks" "$(programs alone)" "${have/life_fork /}"
 finish alone INT
+eq "without children: ^C ends the watch well" $? 0
 watching exact --exact
 for p in sched_switch sched_waking sched_born net_dev_queue netif_receive_skb; do
 	check "--exact: $p" grep -qw "$p" <(programs exact)
@@ -46,6 +48,7 @@ done
 none "--exact: nothing of stock VMs, no conventional probes" \
 	"$(programs exact | tr ' ' '\n' | grep -E '^(walk|loop|vm|watch)_')"
 finish exact INT
+eq "--exact: ^C ends the watch well" $? 0
 
 # How often: by the kernel's own count.
 if count_runs; then
@@ -57,8 +60,11 @@ if count_runs; then
 	# 256 records a batch: 1000 spans and an event.
 	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
 	finish counted INT
+	eq "counted: ^C ends the watch well" $? 0
 else
 	skip "how often they run" "this kernel does not count runs of BPF programs"
 fi
 
 send target quit
+finish target
+eq "the target ends well" $? 0

@@ -14,6 +14,12 @@ said() { # NAME WORDS [FILE]
 	fi
 }
 
+up_centiseconds() {
+	local up
+	read -r up _ </proc/uptime
+	echo "${up/./}"
+}
+
 watch() { # WATCH-ARGUMENTS...: in the background, until it is attached
 	start watch "$VMSPAN" watch "$@"
 	wait_line watch '^watching ' err >/dev/null || not_ok "watch $*" "it does not begin"
@@ -139,7 +145,11 @@ chmod +x "$T/loud"
 rc=0
 "$VMSPAN" watch "$dump" --threshold 100ms -n 1 --json --exec "$T/loud" >"$T/out" 2>/dev/null || rc=$?
 eq "--exec that writes 100 MB: done, and none of it in our output" "$rc $(cat "$T/ran") $(wc -l <"$T/out")" "0 ran 1"
-check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$dump" --threshold 100ms --exec true --json
+printf '#!/bin/sh\necho ran >>%s\n' "$T/read_nothing" >"$T/deaf"
+chmod +x "$T/deaf"
+check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$whole" --group 'addon:*' --threshold 100ms --exec "$T/deaf" --json
+eq "--exec that reads nothing: a run an alert" "$(wc -l <"$T/read_nothing")" "$(jq -s length "$T/out")"
+check "--exec that reads nothing: there were several" test "$(wc -l <"$T/read_nothing")" -gt 1
 
 # The first ^C ends the trace and waits for the runs, the second leaves them out.
 printf '#!/bin/sh\necho run\nexec tail -f /dev/null\n' >"$T/stuck"
@@ -238,9 +248,12 @@ finish host TERM
 # ---- An idle target costs nothing ----
 
 start_ready host "$HOST" --wait --turns 20 --expect "$T/expect.json"
+# In 1/100 s, of which the kernel tells whole ones.
+begun=$(up_centiseconds)
 watch -p "$host_pid" --dump "$T/idle" --duration 1
 finish watch
 eq "idle target: status" $? 0
+check "--duration: no shorter" test $(($(up_centiseconds) - begun)) -ge 99
 said "idle target: not a single wake-up" "; woken 0 times" "$T/watch.err"
 send host
 check "idle target: it works then" wait_line host '^done'

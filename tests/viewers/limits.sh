@@ -11,8 +11,18 @@ check "make a small one" "$B/golden/make_recording" some "$T/some.vmspan"
 
 # Kept in memory it would be 240 MB. Of the 96 MB some 25 are programs and libraries.
 for format in $formats; do
-	check "$format: 3 M spans in 96 MB" bash -c "ulimit -v 96000; exec \"\$@\"" export \
-		"$VMSPAN" export "$T/big.vmspan" -q -f "$format" -o /dev/null
+	rc=$(
+		set -o pipefail
+		bash -c "ulimit -v 96000; exec \"\$@\"" export \
+			"$VMSPAN" export "$T/big.vmspan" -q -f "$format" -o - 2>"$T/err" | cksum >"$T/limited"
+		echo $?
+	)
+	eq "$format: 3 M spans in 96 MB: $(head -n 1 "$T/err")" "$rc" 0
+	"$VMSPAN" export "$T/big.vmspan" -q -f "$format" -o - | cksum >"$T/unlimited"
+	# A checksum and a number of bytes.
+	same "$format: 3 M spans in 96 MB: all that it writes without a limit" "$T/limited" "$T/unlimited"
+	read -r _ bytes <"$T/limited"
+	check "$format: 3 M spans in 96 MB: there is something ($bytes bytes)" test "$bytes" -gt 1000
 done
 
 # A terminal is shown how far it is, in one line that goes away.
