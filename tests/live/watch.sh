@@ -149,7 +149,14 @@ printf '#!/bin/sh\necho ran >>%s\n' "$T/read_nothing" >"$T/deaf"
 chmod +x "$T/deaf"
 check_status "--exec that reads nothing" 0 "$VMSPAN" watch "$whole" --group 'addon:*' --threshold 100ms --exec "$T/deaf" --json
 eq "--exec that reads nothing: a run an alert" "$(wc -l <"$T/read_nothing")" "$(jq -s length "$T/out")"
-check "--exec that reads nothing: there were several" test "$(wc -l <"$T/read_nothing")" -gt 1
+check "--exec that reads nothing: there were several" test "$(wc -l <"$T/out")" -gt 1
+
+# An alert that cannot be handed over has no run: here no file may have anything in it.
+alerts=$(wc -l <"$T/out") rc=0
+words=$( (ulimit -f 0 && exec "$VMSPAN" watch "$whole" --group 'addon:*' --threshold 100ms --exec true) 2>&1 >/dev/null) || rc=$?
+eq "--exec, and no room for an alert: status" $rc 1
+check "--exec, and no room for an alert: words" grep -qx "vmspan: true: File too large; the alerts go on" <<<"$words"
+check "--exec, and no room for an alert: each is counted" grep -qx "$alerts alerts without a run of the command" <<<"$words"
 
 # The first ^C ends the trace and waits for the runs, the second leaves them out.
 printf '#!/bin/sh\necho run\nexec tail -f /dev/null\n' >"$T/stuck"
