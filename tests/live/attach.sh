@@ -170,6 +170,7 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	wait_line record '^recording ' err >/dev/null
 	tell probes "event 31" "skip 4" "event 7" "deep 134" "event 5"
 	finish record INT
+	eq "direct: the recording ends well" $? 0
 	"$VMSPAN" report "$T/direct.vmspan" --json >"$T/direct.json"
 	json_eq "direct: what is too deep is lost, and said to be" "$T/direct.json" \
 		'[.spans, .losses.truncated, .repairs.repaired]' "[$((31 + 4 + 7 + 128 + 5)),6,4]"

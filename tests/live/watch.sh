@@ -251,6 +251,7 @@ check_status "--verdicts" 0 "$VMSPAN" watch "$dump" --threshold 100ms --verdicts
 json_eq "--verdicts: one behind each alert" <(jq -s . "$T/out") \
 	'[.[] | select(.type == "verdict") | .alert] == [.[] | select(.type == "alert") | .id]' true
 finish host TERM
+eq "the host ends well" $? 0
 
 # ---- An idle target costs nothing ----
 
