@@ -240,6 +240,37 @@ static void json_is_one_object_that_holds_names_as_they_are(void **state)
 	out_close(&o);
 }
 
+/* A tree that lacks records looks like one of less. */
+static void what_an_alert_lacks_is_said(void **state)
+{
+	static struct tree none;
+	struct alert a = { .group = "addon:a", .process = "p", .event.label = "", .tree = &none };
+	struct alert_extra x = { 0 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct json j;
+		struct out o;
+
+		a.event.incomplete = i;
+		out_open_memory(&o);
+		alert_tree_text(&o, &a, 10);
+		out_write(&o, "", 1);
+		assert_string_equal((const char *)o.buf.data,
+				    i ? "    records of this event are missing: there may be more\n"
+				      : "");
+		out_close(&o);
+		out_open_memory(&o);
+		json_open(&j, &o);
+		alert_json(&j, &a, &x);
+		out_write(&o, "", 1);
+		assert_non_null(strstr((const char *)o.buf.data,
+				       i ? "\"complete\":false," : "\"complete\":true,"));
+		out_close(&o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_tree_is_bounded),
 		cmocka_unit_test(the_documents_example_is_true),
 		cmocka_unit_test(what_others_took_is_told_apart),
+		cmocka_unit_test(what_an_alert_lacks_is_said),
 		cmocka_unit_test(json_is_one_object_that_holds_names_as_they_are),
 	};
 

@@ -140,6 +140,51 @@ static void groups_on_one_side_only(void **state)
 	fixture_free(b);
 }
 
+/* Every figure below its own title, of its own side; a quantile is its bucket's edge. */
+static void the_table_has_both_sides(void **state)
+{
+	static const char want[] =
+		"old -> new: nothing is slower\n\n"
+		"GROUP          CHANGE       MEAN      AFTER        P50      AFTER        P99      "
+		"AFTER   >64ms   AFTER\n"
+		"addon:new      new             -    1.00 ms          -    1.00 ms          -    "
+		"1.00 ms       0       0\n"
+		"page:shop      same      2.00 ms    21.0 ms    2.00 ms    8.13 ms    2.00 ms    "
+		"70.0 ms       0       1\n"
+		"addon:tracker  gone       200 ms          -     200 ms          -     200 ms      "
+		"    "
+		"-       3       0\n"
+		"\ntime by event; \"same\" is also what may be chance\n";
+	struct fixture *a = fixture_demo(), *b = fixture_new(2);
+	struct snapshot_group *g;
+	struct view v = { 0 };
+	struct compare_row *rows;
+	struct out o;
+	char *text;
+	u32 n;
+
+	(void)state;
+	a->source.file = "old";
+	b->source.file = "new";
+	fixture_group(b, "addon:new", "addon", 3, MS);
+	g = fixture_group(b, "page:shop", "page", 4, 8 * MS);
+	assert_int_equal(hist_add(&g->stats.hist, 70 * MS), 0);
+	g->stats.events = 5;
+	g->stats.wall_ns = 105 * MS;
+	g->stats.max_ns = 70 * MS;
+	g->stats.durations[6] = 1;
+	rows = compare_rows(&a->s, &b->s, &v, &n);
+	assert_int_equal(n, 3);
+	out_open_memory(&o);
+	compare_text(&o, rows, n, &a->source, &b->source);
+	text = fixture_text(&o);
+	assert_string_equal(text, want);
+	free(text);
+	free(rows);
+	fixture_free(a);
+	fixture_free(b);
+}
+
 static void ranks_know_order_and_ties(void **state)
 {
 	struct hist a = { 0 }, b = { 0 };
@@ -229,6 +274,7 @@ int main(void)
 		cmocka_unit_test(more_long_events_are_told),
 		cmocka_unit_test(what_took_less_in_all_is_not_slower),
 		cmocka_unit_test(groups_on_one_side_only),
+		cmocka_unit_test(the_table_has_both_sides),
 		cmocka_unit_test(ranks_know_order_and_ties),
 		cmocka_unit_test(conditions_hold_for_the_groups_that_match),
 		cmocka_unit_test(conditions_that_make_no_sense_are_refused),

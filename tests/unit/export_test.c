@@ -7,6 +7,7 @@
 #include "sim.h"
 #include "sink/export.h"
 #include "sink/nesting.h"
+#include "sink/perfetto_names.h"
 #include "sink/select.h"
 
 #include <setjmp.h>
@@ -431,6 +432,70 @@ static void perfetto_tells_of_arrows_left_out(void **state)
 	}
 }
 
+/* ---- What is missing ---- */
+
+/* Two events of two spans each; of the second the record of a span never came. */
+static void export_lacking(struct export *e, const char *format)
+{
+	static const struct report_source source = { .kind = "recording",
+						     .method = "exact",
+						     .nested = "drop" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	u64 t;
+
+	export_begin(e, format, &(struct export_config){ .start_ns = 1 }, m);
+	for (t = 1000; t <= 2000; t += 1000) {
+		sim_event(s, t);
+		sim_enter(s, t + 100, 1, VMSPAN_SPAN);
+		sim_leave(s, t + 200);
+		sim_enter(s, t + 300, 2, VMSPAN_SPAN);
+		sim_leave(s, t + 400);
+		sim_event_end(s, t + 500);
+	}
+	assert_int_equal(sim_batch(s, m, SIM_PID, 0, 4), 0);
+	assert_int_equal(sim_batch(s, m, SIM_PID, 5, 6), 0);
+	export_end(e, m, &source);
+	model_free(m);
+	free(s);
+}
+
+/* The one is marked, the other is not: who looks at a single event sees which it is. */
+static void an_event_that_lacks_records_says_so_in_every_format(void **state)
+{
+	/* An annotation of Perfetto's is a number for its name, and "true". */
+	static const char perfetto[] = { 1 << 3, ARG_INCOMPLETE, 2 << 3, 1 };
+	static const struct {
+		const char *format, *mark;
+	} formats[] = {
+		{ "chrome", "\"incomplete\":true" },
+		{ "firefox", "\"incomplete\":\"records are missing\"" },
+		{ "ndjson", "\"incomplete\":true" },
+	};
+	const char *at, *end;
+	struct export e;
+	unsigned int n = 0;
+	char *text;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(formats); i++) {
+		export_lacking(&e, formats[i].format);
+		text = fixture_text(&e.o);
+		assert_int_equal(count_of(text, formats[i].mark), 1);
+		free(text);
+	}
+	export_lacking(&e, "perfetto");
+	at = (const char *)e.o.buf.data;
+	end = at + e.o.buf.len;
+	while ((at = memmem(at, (size_t)(end - at), perfetto, sizeof(perfetto)))) {
+		at++;
+		n++;
+	}
+	assert_int_equal(n, 1);
+	out_close(&e.o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +510,7 @@ int main(void)
 		cmocka_unit_test(speedscope_keeps_groups_apart),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
+		cmocka_unit_test(an_event_that_lacks_records_says_so_in_every_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,85 @@ static void figures_are_those_of_the_snapshot(void **state)
 	metrics_free(m);
 }
 
+/* Each by its own name: as different as they can be. */
+static void totals_are_those_of_the_snapshot(void **state)
+{
+	static const char *const want[] = {
+		"events_total 200",
+		"incomplete_events_total 9",
+		"event_wall_seconds_total 1.200000000",
+		"event_cpu_seconds_total 0.600000000",
+		"collections_total 4",
+		"collection_seconds_total 0.100000001",
+		"spans_total 16",
+		"ledger_seconds_total{part=\"self\"} 1.000000000",
+		"ledger_seconds_total{part=\"gc\"} 2.000000000",
+		"ledger_seconds_total{part=\"blocked\"} 3.000000000",
+		"ledger_seconds_total{part=\"native\"} 4.000000000",
+		"ledger_seconds_total{part=\"moved\"} 5.000000000",
+		"ledger_seconds_total{part=\"stale\"} 6.000000000",
+		"ledger_seconds_total{part=\"lost\"} 7.000000000",
+		"lost_records_total{cause=\"ring_full\"} 11",
+		"lost_records_total{cause=\"read_fault\"} 12",
+		"lost_records_total{cause=\"sequence_gap\"} 13",
+		"lost_records_total{cause=\"unmatched\"} 14",
+		"lost_records_total{cause=\"truncated\"} 15",
+		"lost_records_total{cause=\"sched\"} 16",
+		"group_wall_seconds_total{group=\"page:shop\",kind=\"page\"} 21.000000000",
+		"group_self_seconds_total{group=\"page:shop\",kind=\"page\"} 22.000000000",
+		"group_cpu_seconds_total{group=\"page:shop\",kind=\"page\"} 23.000000000",
+		"group_blocked_seconds_total{group=\"page:shop\",kind=\"page\"} 24.000000000",
+		"group_gc_seconds_total{group=\"page:shop\",kind=\"page\"} 25.000000000",
+		"group_ticks_total{group=\"page:shop\",kind=\"page\"} 26",
+		"group_events_total{group=\"page:shop\",kind=\"page\"} 27",
+		"group_spans_total{group=\"page:shop\",kind=\"page\"} 28",
+		"group_incomplete_events_total{group=\"page:shop\",kind=\"page\"} 29",
+		"group_max_seconds{group=\"page:shop\",kind=\"page\"} 30.000000000",
+	};
+	struct metrics *m = metrics_new(0);
+	struct fixture *f = fixture_demo();
+	struct group_stats *g = &f->s.groups[0].stats;
+	char *text, line[128];
+	size_t i;
+
+	(void)state;
+	f->s.events.incomplete = 9;
+	f->s.gc.total_ns = 100 * MS + 1;
+	f->s.ledger = (struct ledger){ .self_ns = 1 * NSEC_PER_SEC,
+				       .gc_ns = 2 * NSEC_PER_SEC,
+				       .blocked_ns = 3 * NSEC_PER_SEC,
+				       .native_ns = 4 * NSEC_PER_SEC,
+				       .moved_ns = 5 * NSEC_PER_SEC,
+				       .stale_ns = 6 * NSEC_PER_SEC,
+				       .lost_ns = 7 * NSEC_PER_SEC };
+	f->s.losses = (struct loss_stats){ .records = { [LOSS_RING_FULL] = 11,
+							[LOSS_READ_FAULT] = 12,
+							[LOSS_SEQUENCE_GAP] = 13,
+							[LOSS_UNMATCHED] = 14,
+							[LOSS_TRUNCATED] = 15,
+							[LOSS_SCHED] = 16 } };
+	g->wall_ns = 21 * NSEC_PER_SEC;
+	g->self_ns = 22 * NSEC_PER_SEC;
+	g->cpu_ns = 23 * NSEC_PER_SEC;
+	g->blocked_ns = 24 * NSEC_PER_SEC;
+	g->gc_ns = 25 * NSEC_PER_SEC;
+	g->ticks = 26;
+	g->events = 27;
+	g->spans = 28;
+	g->incomplete = 29;
+	g->max_ns = 30 * NSEC_PER_SEC;
+	text = page(m, f);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		snprintf(line, sizeof(line), "\nvmspan_%s\n", want[i]);
+		if (count(text, line) != 1)
+			print_error("%s\n", want[i]);
+		assert_int_equal(count(text, line), 1);
+	}
+	free(text);
+	fixture_free(f);
+	metrics_free(m);
+}
+
 /* le is "not longer", durations are "strictly longer": exactly 2 ms is in 2 ms. */
 static void buckets_are_cumulative_and_inclusive(void **state)
 {
@@ -234,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_are_those_of_the_snapshot),
+		cmocka_unit_test(totals_are_those_of_the_snapshot),
 		cmocka_unit_test(buckets_are_cumulative_and_inclusive),
 		cmocka_unit_test(names_beyond_the_limit_are_one_and_none_is_taken_away),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),

@@ -201,6 +201,122 @@ static void a_stay_that_has_not_ended_is_shown(void **state)
 	fixture_free(f);
 }
 
+/* The first line that begins so; as many as there are lines: none does. */
+static unsigned int find_line(const char *begin)
+{
+	unsigned int i, n = top_page_count(&page);
+
+	for (i = 0; i < n && strncmp(line_text(i), begin, strlen(begin)); i++)
+		;
+	return i;
+}
+
+static unsigned int line_of(const char *begin)
+{
+	unsigned int i = find_line(begin);
+
+	if (i == top_page_count(&page))
+		fail_msg("no line begins with: %s", begin);
+	return i;
+}
+
+/* Beside the interval's figures stands what was lost since the start. */
+static void what_is_missing_is_above_the_table(void **state)
+{
+	struct fixture *f = fixture_demo(), *total = fixture_demo();
+	struct top_figures figures = { .total = &total->s,
+				       .delta = &f->s,
+				       .elapsed_ns = 1000 * MS };
+	struct top_state st = { 0 };
+
+	(void)state;
+	top_page_init(&page);
+	compose(&st, &figures, 200);
+	assert_int_equal(
+		top_page_line(&page, line_of("complete; longest turn so far 214 ms"))->class,
+		LINE_PLAIN);
+	assert_int_equal(find_line("INCOMPLETE"), top_page_count(&page));
+	total->s.events.incomplete = 2;
+	compose(&st, &figures, 200);
+	assert_int_equal(top_page_line(&page, line_of("INCOMPLETE: 2 of 200 events lack data; "
+						      "longest turn so far 214 ms"))
+				 ->class,
+			 LINE_WARN);
+	total->s.events.incomplete = 0;
+	total->s.losses.records[LOSS_SCHED] = 3;
+	compose(&st, &figures, 200);
+	assert_int_equal(
+		top_page_line(&page, line_of("INCOMPLETE: 3 records lost; longest turn"))->class,
+		LINE_WARN);
+	assert_int_equal(top_page_line(&page, line_of("3 records lost because the record of the "
+						      "scheduler was full [sched]"))
+				 ->class,
+			 LINE_WARN);
+	top_page_release(&page);
+	fixture_free(f);
+	fixture_free(total);
+}
+
+static void rates_are_those_of_the_interval(void **state)
+{
+	struct fixture *f = fixture_demo(), *total = fixture_demo();
+	struct top_figures figures = { .total = &total->s,
+				       .delta = &f->s,
+				       .elapsed_ns = 2000 * MS };
+	struct top_state st = { 0 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < JANK_BUCKETS; i++)
+		f->s.events.durations[i] = 100 - i;
+	total->s.events.count = 9000;
+	top_page_init(&page);
+	compose(&st, &figures, 200);
+	assert_string_equal(line_text(1), "100 events/s  8 spans/s  mean 6.00 ms  >16ms 96  "
+					  ">64ms 94  busy 60.0 %");
+	top_page_release(&page);
+	fixture_free(f);
+	fixture_free(total);
+}
+
+static void a_group_that_lacks_data_says_so(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+	unsigned int width;
+
+	(void)state;
+	top_page_init(&page);
+	for (width = 40; width <= 200; width += 10) {
+		f->s.groups[1].stats.incomplete = 0;
+		compose(&st, &figures, width);
+		assert_null(strstr(line_text(page.title_line), "LACKS"));
+		f->s.groups[1].stats.incomplete = 2;
+		compose(&st, &figures, width);
+		assert_non_null(strstr(line_text(page.title_line), "LACKS"));
+	}
+	/* Alone: the tracker does, the shop does not; of what was lost nobody knows whose it was. */
+	top_key(&st, TOP_KEY_HOME);
+	compose(&st, &figures, 200);
+	top_key(&st, '\n');
+	compose(&st, &figures, 200);
+	assert_string_equal(st.detail, "addon:tracker");
+	assert_non_null(strstr(line_text(line_of("a turn: p50 ")), "6 spans  INCOMPLETE"));
+	top_key(&st, 27);
+	top_key(&st, TOP_KEY_DOWN);
+	compose(&st, &figures, 200);
+	top_key(&st, '\n');
+	compose(&st, &figures, 200);
+	assert_string_equal(st.detail, "page:shop");
+	assert_null(strstr(line_text(line_of("a turn: p50 ")), "INCOMPLETE"));
+	f->s.losses.records[LOSS_RING_FULL] = 1;
+	compose(&st, &figures, 200);
+	assert_non_null(strstr(line_text(line_of("a turn: p50 ")), "10 spans  INCOMPLETE"));
+	top_page_release(&page);
+	fixture_free(f);
+}
+
 static void sparklines_are_of_each_interval(void **state)
 {
 	struct fixture *f = fixture_demo();
@@ -386,6 +502,9 @@ int main(void)
 		cmocka_unit_test(the_selection_follows_its_row),
 		cmocka_unit_test(columns_are_chosen_moved_and_named),
 		cmocka_unit_test(a_stay_that_has_not_ended_is_shown),
+		cmocka_unit_test(what_is_missing_is_above_the_table),
+		cmocka_unit_test(rates_are_those_of_the_interval),
+		cmocka_unit_test(a_group_that_lacks_data_says_so),
 		cmocka_unit_test(sparklines_are_of_each_interval),
 		cmocka_unit_test(calls_are_between_a_span_and_those_right_inside),
 		cmocka_unit_test(the_worst_events_of_late_are_kept),
