@@ -103,6 +103,15 @@ none() { # NAME ACTUAL: what must not be there, and is not
 # Of nothing everything is true: all() with a condition asks for something that has it.
 LIB_JQ='def all(g; f): [g | f] | if . == [] then error("all of nothing") else all end;
 def all(f): all(.[]; f);'
+# For commands in pipes and substitutions, and whose output goes to a file: nobody sees their
+# status. One that fails is a failure of the script at its end.
+ends_well() { # COMMAND...
+	local rc=0
+	"$@" || rc=$?
+	[ $rc = 0 ] || echo "exit $rc from: $*" >>"$T/unwell"
+	return $rc
+}
+
 json_eq() { # NAME FILE FILTER EXPECTED: as jq -c prints it
 	local got
 	got=$(jq -c "$LIB_JQ $3" "$2" 2>&1) || got="(jq: $got)"
@@ -318,6 +327,7 @@ lib_end() { # STATUS LAST-COMMAND
 		done
 		wait
 	} 2>/dev/null
+	[ ! -s "$T/unwell" ] || not_ok "what nobody asked for its status ends well" "$(head -n 5 "$T/unwell" | paste -sd';')"
 	lib_unmount
 	rm -rf "$T"
 	[ "$rc" = 0 ] && [ "$lib_failed" -gt 0 ] && rc=1

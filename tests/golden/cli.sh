@@ -31,15 +31,15 @@ said "no arguments" "usage: vmspan COMMAND"
 check_status "--version" 0 "$VMSPAN" --version
 eq "--version prints the version" "$(cat "$T/out")" "vmspan $(cat VERSION)"
 check_status "--help" 0 "$VMSPAN" --help
-eq "help: the same" "$("$VMSPAN" help)" "$("$VMSPAN" --help)"
-commands=$("$VMSPAN" --generate commands)
+eq "help: the same" "$(ends_well "$VMSPAN" help)" "$(ends_well "$VMSPAN" --help)"
+commands=$(ends_well "$VMSPAN" --generate commands)
 eq "the commands" "$(tr '\n' ' ' <<<"$commands")" "top record report export stat watch export-metrics serve list doctor "
 for command in $commands; do
 	check_status "$command --help" 0 "$VMSPAN" "$command" --help
 	eq "$command --help: on stdout alone" "$(head -n 1 "$T/out" | cut -d ' ' -f 1-3) $(wc -c <"$T/err")" \
 		"usage: vmspan $command 0"
 	none "$command --help: at most 80 columns" "$(awk 'length > 80' "$T/out")"
-	eq "help $command: the same" "$("$VMSPAN" help "$command")" "$(cat "$T/out")"
+	eq "help $command: the same" "$(ends_well "$VMSPAN" help "$command")" "$(cat "$T/out")"
 done
 check_status "help of nothing known" 2 "$VMSPAN" help recrod
 

@@ -20,7 +20,7 @@ check_status "the same as JSON" 0 "$VMSPAN" report "$T/a.vmspan" "$T/a.vmspan" -
 json_eq "the same as JSON: one object" "$T/out" \
 	'[.type, .slower, (.groups | length > 0), (.groups | map(.change) | unique), all(.groups[]; .before == .after)]' \
 	'["comparison",0,true,["same"],true]'
-"$VMSPAN" report "$T/a.vmspan" --json >"$T/report.json"
+ends_well "$VMSPAN" report "$T/a.vmspan" --json >"$T/report.json"
 json_eq "the figures are the report's" "$T/out" '[.groups[] | {(.name): .after.p99_ns}] | add' \
 	"$(jq -c '[.groups[] | {(.name): .p99_ns}] | add' "$T/report.json" |
 		jq -c --argjson order "$(jq -c '[.groups[].name]' "$T/out")" '. as $v | [$order[] | {(.): $v[.]}] | add')"
@@ -41,7 +41,7 @@ check_status "a second one that is not there" 1 "$VMSPAN" report "$T/a.vmspan" "
 
 # The form of a snapshot is that of a report, with histograms: made here of one.
 snapshot() { # RECORDING FACTOR: every event that many times as long
-	"$VMSPAN" report "$1" --json | jq -c --argjson f "$2" '.groups |= map(
+	ends_well "$VMSPAN" report "$1" --json | jq -c --argjson f "$2" '.groups |= map(
 		.wall_ns *= $f | .max_ns *= $f | .histogram = (if .events == 0 then [] else
 			[[(.p50_ns * $f), .events]] end))'
 }

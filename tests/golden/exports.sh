@@ -11,7 +11,7 @@ version=$(cat VERSION)
 export_of() { # SCENARIO OPTION...: to standard output
 	local scenario=$1
 	shift
-	(cd "$T" && "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
+	(cd "$T" && ends_well "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
 }
 
 for scenario in basic hostile empty one peers long some sampled; do
@@ -69,18 +69,18 @@ eq "sampled: looks stand where they were" "$(export_of sampled -f speedscope | j
 	select(.type == "sampled") | .endValue, (.weights | add)]')" '[257000000,257000000]'
 
 # The ns of all stacks, and of all events, are those of the report.
-"$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
+ends_well "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
 check "make gap" "$B/golden/make_recording" gap "$T/gap.vmspan"
 for scenario in basic peers gap; do
 	eq "collapsed: all time of all events: $scenario" \
 		"$(export_of $scenario -f collapsed | awk '{ s += $NF } END { print s }')" \
-		"$("$VMSPAN" report "$T/$scenario.vmspan" --json | jq .events.wall_ns)"
+		"$(ends_well "$VMSPAN" report "$T/$scenario.vmspan" --json | jq .events.wall_ns)"
 	eq "collapsed: what was lost is nobody's: $scenario" \
 		"$(export_of $scenario -f collapsed | awk '/;\(lost\) [0-9]+$/ { s += $NF } END { print s + 0 }')" \
-		"$("$VMSPAN" report "$T/$scenario.vmspan" --json | jq .ledger.lost_ns)"
+		"$(ends_well "$VMSPAN" report "$T/$scenario.vmspan" --json | jq .ledger.lost_ns)"
 done
 export_of basic -f ndjson >"$T/lines"
-eq "gap: something was lost" "$("$VMSPAN" report "$T/gap.vmspan" --json | jq '.ledger.lost_ns > 1000000')" true
+eq "gap: something was lost" "$(ends_well "$VMSPAN" report "$T/gap.vmspan" --json | jq '.ledger.lost_ns > 1000000')" true
 eq "ndjson: self time by group" "$(jq -sc '[.[] | select(.type == "event") | .groups[]] | group_by(.group)
 	| map({(.[0].group): (map(.self_ns) | add)}) | add' "$T/lines")" \
 	"$(jq -c '[.groups[] | {(.name): .self_ns}] | sort_by(keys[0]) | add' "$T/basic.json")"
@@ -101,6 +101,13 @@ complete() { # SCENARIO: what each format that says it, says
 eq "a recording that lacks nothing is complete" "$(complete basic | paste -sd' ')" "yes true true true true"
 eq "one that lacks something is not" "$(complete lossy | paste -sd' ')" "no false false false false"
 
+# Which event it is that lacks something, the page says too: of each its number and whether.
+eq "the page marks the event that lacks records" "$(export_of gap -f html |
+	sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' |
+	jq -c '[.events[] | [.[2], .[14] % 2]] | sort')" \
+	"$(export_of gap -f ndjson | jq -sc '[.[] | select(.type == "event") | [.duration_ns, if .incomplete then 1 else 0 end]] | sort')"
+eq "there it is two of three" "$(export_of gap -f ndjson | jq -sc '[.[] | select(.type == "event") | .incomplete] | [length, (map(select(.)) | length)]')" "[3,2]"
+
 # Selection; what is left is counted in NDJSON, as every format gets the same.
 left() { # SCENARIO OPTION...
 	export_of "$@" -f ndjson | jq -sc '[.[] | select(.pid) | .type] | group_by(.) | map({(.[0]): length}) | add'
@@ -117,6 +124,9 @@ eq "--group: other groups are not in the events" "$(export_of peers -f ndjson --
 eq "--slowest 1" "$(left peers --slowest 1)" '{"block":1,"event":1,"span":1}'
 eq "--slowest 2" "$(left peers --slowest 2)" '{"block":1,"event":2,"span":2}'
 eq "--slowest: the longest" "$(export_of some -f ndjson --slowest 7 | jq -s '[.[] | select(.type == "event")] | length')" 7
+# Of turns of one length: those that were first.
+eq "--slowest: the first of equals" "$(export_of some -f ndjson --slowest 7 |
+	jq -sc '[.[] | select(.type == "event") | [.tid, .iteration]]')" "$(jq -nc '[range(1; 8) | [1000, .]]')"
 eq "--slowest of a process" "$(left peers --slowest 1 --pid 1001)" '{"event":1,"span":1}'
 eq "--from, --to" "$(left peers --from 1ms --to 3ms)" '{"event":3,"span":3}'
 
@@ -126,7 +136,7 @@ for scenario in basic peers some; do
 		read -ra list <<<"$range"
 		eq "$scenario: $range is that of a report" "$(export_of $scenario -f ndjson "${list[@]}" |
 			jq -sc 'def n(t): map(select(.type == t)) | length; [n("event"), n("span"), n("gc")]')" \
-			"$("$VMSPAN" report "$T/$scenario.vmspan" --json "${list[@]}" |
+			"$(ends_well "$VMSPAN" report "$T/$scenario.vmspan" --json "${list[@]}" |
 			jq -c '[.events.count, ([.groups[] | select(.kind != "top") | .spans] | add), .gc.count]')"
 	done
 done
@@ -178,7 +188,7 @@ done
 check_status "--slowest wants a number" 2 "$VMSPAN" export "$T/peers.vmspan" --slowest 0
 
 # Files.
-(cd "$T" && "$TOP/$VMSPAN" export one.vmspan -q)
+(cd "$T" && ends_well "$TOP/$VMSPAN" export one.vmspan -q)
 eq "the default is the Firefox Profiler's" "$(jq -r .meta.importedFrom "$T/one.profile.json")" vmspan
 check "a name that ends in .gz" "$VMSPAN" export "$T/some.vmspan" -q -f chrome -o "$T/some.json.gz"
 eq ".gz holds the same" "$(gunzip <"$T/some.json.gz" | cksum)" "$(export_of some -f chrome | cksum)"

@@ -39,7 +39,7 @@ json_eq "schema" "$T/json" '[.schema, .tool]' '[1,"vmspan"]'
 json_eq "top-level keys" "$T/json" 'keys_unsorted | map(select(. as $k |
 	["schema","tool","source","processes","events","groups","gc","ledger","losses"] | index($k)))' \
 	'["schema","tool","source","processes","events","groups","gc","ledger","losses"]'
-"$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
+ends_well "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
 json_eq "group keys" "$T/basic.json" '.groups[0] | keys_unsorted | map(select(. as $k |
 	["name","kind","pids","ticks","events","spans","wall_ns","self_ns","cpu_ns","blocked_ns","gc_ns",
 	"max_ns","p50_ns","p99_ns","durations","stayed","moved","stale","complete","processes"] | index($k))) | length' 20

@@ -31,7 +31,7 @@ base=${url%/*/} port=${url#http://127.0.0.1:}
 port=${port%%/*} token=${url#"$base"/}
 token=${token%/}
 eq "the page" "$(status "$url")" 200
-"$VMSPAN" report "$T/basic.vmspan" --html "$T/written.html" 2>"$T/err"
+ends_well "$VMSPAN" report "$T/basic.vmspan" --html "$T/written.html" 2>"$T/err"
 check "it is the page that report --html writes" cmp "$T/body" "$T/written.html"
 eq "no token" "$(status "$base/")" 403
 cut=$token

@@ -69,6 +69,12 @@ static void lists_of_pids_repeat_and_hold_each_once(void **state)
 	wrong("record -p 1,", "is not a list of process ids\n  1,\n    ^ here");
 	wrong("record -p 1,22,x3", "\n  1,22,x3\n       ^ here");
 	wrong("record -p 99999999999", "is not a list");
+	assert_int_equal(parse("record -p 2147483647"), OPTIONS_RUN);
+	assert_int_equal(opts.target.pids[0], 2147483647);
+	/* As a number of 32 bits these would be others: 1 and 12. */
+	wrong("record -p 2147483648", "is not a list");
+	wrong("record -p 4294967297", "is not a list");
+	wrong("record -p 7,4294967308", "\n  7,4294967308\n    ^ here");
 	wrong("record -p -5", "is not a list");
 	wrong("record -p", "option -p needs a value");
 }

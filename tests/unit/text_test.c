@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,6 +183,71 @@ static void arrays_double_and_fail_whole(void **state)
 	free(list);
 }
 
+/* Each unit there is, and what is none. */
+static void what_is_typed_has_units(void **state)
+{
+	static const struct {
+		const char *text;
+		u64 ns;
+	} times[] = { { "7", 7000000000 },
+		      { "7s", 7000000000 },
+		      { "7ms", 7000000 },
+		      { "7us", 7000 },
+		      { "7ns", 7 },
+		      { "7m", 420000000000 },
+		      { "7h", 25200000000000 },
+		      { "1.5s", 1500000000 },
+		      { ".5us", 500 },
+		      { "0", 0 },
+		      { "1.4ns", 1 },
+		      { "1.6ns", 2 } };
+	static const struct {
+		const char *text;
+		u64 bytes;
+	} sizes[] = { { "7", 7 },         { "7B", 7 },          { "7k", 7168 },
+		      { "7K", 7168 },     { "7KB", 7168 },      { "7M", 7340032 },
+		      { "7MB", 7340032 }, { "7G", 7516192768 }, { "7GB", 7516192768 },
+		      { "1.5k", 1536 } };
+	static const char *const bad[] = { "",     "s",   "-1s", "+1s", " 1s", "1 s", "1S",   "1d",
+					   "0x10", "1p3", "inf", "nan", "1,5", "1ss", "1e300" };
+	u64 v;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(times); i++) {
+		assert_int_equal(text_parse_ns(times[i].text, &v), 0);
+		assert_int_equal(v, times[i].ns);
+	}
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_int_equal(text_parse_bytes(sizes[i].text, &v), 0);
+		assert_int_equal(v, sizes[i].bytes);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(text_parse_ns(bad[i], &v), -EINVAL);
+		assert_int_equal(text_parse_bytes(bad[i], &v), -EINVAL);
+	}
+	assert_int_equal(text_parse_bytes("1T", &v), -EINVAL);
+}
+
+static void whole_numbers_have_a_most(void **state)
+{
+	static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "1.0", "1k", "0x1" };
+	u64 v;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(text_parse_u64("255", 255, &v), 0);
+	assert_int_equal(v, 255);
+	assert_int_equal(text_parse_u64("256", 255, &v), -EINVAL);
+	assert_int_equal(text_parse_u64("010", 255, &v), 0);
+	assert_int_equal(v, 10);
+	assert_int_equal(text_parse_u64("18446744073709551615", UINT64_MAX, &v), 0);
+	assert_true(v == UINT64_MAX);
+	assert_int_equal(text_parse_u64("18446744073709551616", UINT64_MAX, &v), -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(text_parse_u64(bad[i], UINT64_MAX, &v), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +256,8 @@ int main(void)
 		cmocka_unit_test(text_is_cut_at_a_character),
 		cmocka_unit_test(json_holds_any_byte),
 		cmocka_unit_test(times_have_three_digits),
+		cmocka_unit_test(what_is_typed_has_units),
+		cmocka_unit_test(whole_numbers_have_a_most),
 		cmocka_unit_test(arrays_double_and_fail_whole),
 	};
 

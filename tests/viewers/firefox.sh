@@ -89,7 +89,7 @@ for name in cut big; do
 	export_to $name firefox "$T/$name.profile.json"
 	if load "$T/$name.profile.json"; then
 		eq "$name: markers" "$(pq thread list --session "$session" --json | jq '[.threads[].markerCount] | add')" \
-			"$("$VMSPAN" report "$T/$name.vmspan" --json 2>/dev/null |
+			"$(ends_well "$VMSPAN" report "$T/$name.vmspan" --json 2>/dev/null |
 				jq '([.groups[] | select(.kind == "top") | .spans] | add) + .events.count')"
 		pq stop "$session" >/dev/null
 	else

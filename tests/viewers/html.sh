@@ -25,21 +25,21 @@ pages() {
 	for scenario in basic lossy hostile long empty sampled; do
 		check "$scenario: made" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan" || return
 		check "$scenario: export" "$VMSPAN" export "$T/$scenario.vmspan" -q -f html --docs "$T/docs" -o "$T/$scenario.html"
-		"$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
+		ends_well "$VMSPAN" report "$T/$scenario.vmspan" --json >"$T/$scenario.json"
 	done
 	"$B/golden/make_large" 1 "$T/one.vmspan" >/dev/null
 	check "one: report --html" "$VMSPAN" report "$T/one.vmspan" --html "$T/one.html"
-	"$VMSPAN" report "$T/one.vmspan" --json >"$T/one.json"
+	ends_well "$VMSPAN" report "$T/one.vmspan" --json >"$T/one.json"
 	"$B/golden/make_large" 3000000 "$T/large.vmspan" >"$T/large.counts"
 	check "large: export" "$VMSPAN" export "$T/large.vmspan" -q -f html -o "$T/large.html"
-	"$VMSPAN" report "$T/large.vmspan" --json >"$T/large.json"
+	ends_well "$VMSPAN" report "$T/large.vmspan" --json >"$T/large.json"
 	json_eq "large: spans" "$T/large.json" .spans "$(cut -d' ' -f1 "$T/large.counts")"
 	size=$(stat -c %s "$T/large.html")
 	echo "# the page of 3 M spans has $size bytes"
 	check "large: the page stays below 10 MB" test "$size" -lt 10000000
 	head -c 2000000 "$T/large.vmspan" >"$T/cut.vmspan"
 	check "cut: export" "$VMSPAN" export "$T/cut.vmspan" -q -f html -o "$T/cut.html"
-	"$VMSPAN" report "$T/cut.vmspan" --json >"$T/cut.json" 2>"$T/cut.err"
+	ends_well "$VMSPAN" report "$T/cut.vmspan" --json >"$T/cut.json" 2>"$T/cut.err"
 	json_eq "cut: it is known to be" "$T/cut.json" '.source.note != null' true
 	check "no name stands in the markup" eval "! sed 's/<script type=\"application.json\".*//' '$T/hostile.html' | grep -q quoted"
 }
@@ -51,7 +51,7 @@ looks() {
 		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null; then
 		name=demo
 		check "real work: export" "$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
-		"$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
+		ends_well "$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
 		browse figures "$T/demo.html" "$T/demo.json"
 	fi
 	browse looks "$T/$name.html" "$T/$name.json"
@@ -91,7 +91,7 @@ serve_range() {
 	start range "$VMSPAN" serve "$T/turns.vmspan" --from 100ms --to 300ms
 	address range || return
 	eq "serve --from --to: the page" "$(status "$url")" 200
-	"$VMSPAN" report "$T/turns.vmspan" --from 100ms --to 300ms --html "$T/turns.html"
+	ends_well "$VMSPAN" report "$T/turns.vmspan" --from 100ms --to 300ms --html "$T/turns.html"
 	check "serve --from --to: as report --html has it" cmp "$T/body" "$T/turns.html"
 	check_status "serve --from --to: SIGINT ends it well" 0 finish range INT
 }
@@ -140,8 +140,8 @@ if [ -n "$chromium" ]; then
 		browse figures "$T/$scenario.html" "$T/$scenario.json"
 	done
 	browse hostile "$T/hostile.html" "$T/hostile.json"
-	"$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
-	"$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
+	ends_well "$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
+	ends_well "$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
 	browse chosen "$T/chosen.html" "$T/chosen.json"
 	browse load "$T/large.html" "$T/large.json"
 	browse use "$T/basic.html" "$T/basic.json"
