@@ -417,6 +417,16 @@ for body in 'ok one' 'ok one; (exit 0); false || true' 'skip_rest one "it is not
 	run 0 golden/early.sh
 done
 
+# In a pipe, in a substitution and in a subshell.
+for body in 'eq one "$(ends_well sh -c "echo x; exit 3" | cat)" x' 'eq one "$(cat <(ends_well sh -c "echo x; exit 3"))" x' \
+	'(ends_well sh -c "exit 3") || ok one'; do
+	printf '. tests/lib.sh\n%s\n' "$body" >"$tree/tests/golden/early.sh"
+	run 1 golden/early.sh
+	said "what is to end well does not: $body" '^not ok golden/early.sh: what nobody asked for its status ends well - exit 3 from: sh '
+done
+printf '. tests/lib.sh\neq one "$(ends_well echo x | cat)" x\n' >"$tree/tests/golden/early.sh"
+run 0 golden/early.sh
+
 # What a unit test has planned.
 mkdir -p "$tree/tests/unit" "$tree/build/tests"
 : >"$tree/tests/unit/planned_test.c"

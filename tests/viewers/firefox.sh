@@ -99,7 +99,7 @@ for name in cut big; do
 done
 
 # Sampled stacks: time by function, itself and with what it called.
-"$B/golden/make_recording" sampled "$T/sampled.vmspan"
+ends_well "$B/golden/make_recording" sampled "$T/sampled.vmspan"
 export_to sampled firefox "$T/sampled.profile.json"
 export_to sampled collapsed "$T/sampled.txt"
 if load "$T/sampled.profile.json"; then

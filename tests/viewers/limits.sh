@@ -27,9 +27,9 @@ done
 
 # A terminal is shown how far it is, in one line that goes away.
 if command -v script >/dev/null; then
-	script -qec "$VMSPAN export $T/big.vmspan -f ndjson -o $T/shown" /dev/null >"$T/terminal" 2>&1
-	eq "progress on a terminal" "$(grep -c 'records read' "$T/terminal")" 1
-	eq "it is wiped" "$(tr -d '\r' <"$T/terminal" | tail -n 1 | sed 's/.*\x1b\[K//')" "wrote $T/shown"
+	check_status "progress: ends well" 0 script -qec "$VMSPAN export $T/big.vmspan -f ndjson -o $T/shown" /dev/null
+	eq "progress on a terminal" "$(grep -c 'records read' "$T/out")" 1
+	eq "it is wiped" "$(tr -d '\r' <"$T/out" | tail -n 1 | sed 's/.*\x1b\[K//')" "wrote $T/shown"
 	rm "$T/shown"
 else
 	skip "progress" "no script(1) here"

@@ -90,7 +90,7 @@ for format in chrome perfetto; do
 done
 
 # Sampled stacks: every look that found the thread running, as other exports have it.
-"$B/golden/make_recording" sampled "$T/sampled.vmspan"
+ends_well "$B/golden/make_recording" sampled "$T/sampled.vmspan"
 export_to sampled perfetto "$T/sampled.perfetto"
 export_to sampled firefox "$T/sampled.firefox"
 query "$T/sampled.perfetto" "$bad" "select f.name, ltrim(m.name, '/') as mapping, min(c.depth) as depth,

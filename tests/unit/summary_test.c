@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lines and sentences that every view has: of an interval, of notes, of who is to blame. */
+#include "sink_fixture.h"
+#include "sink/notes.h"
+#include "sink/stat.h"
+#include "sink/summary.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void stat_is_a_line_of_the_interval(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct out o;
+	char *text;
+
+	(void)state;
+	out_open_memory(&o);
+	stat_head(&o);
+	stat_line(&o, &f->s, &f->s, 4 * NSEC_PER_SEC, 2 * NSEC_PER_SEC);
+	text = fixture_text(&o);
+	assert_string_equal(
+		text,
+		"    TIME   EVENTS    SPANS     MEAN   >1ms  >16ms  >64ms >256ms  BUSY%    LOST  "
+		"TOP GROUP\n"
+		"  4.00 s      200       16  6.00 ms    200      0      3      0   60.0       0  "
+		"addon:tracker 50.0 %\n");
+	free(text);
+	fixture_free(f);
+}
+
+/* Figures are those of the interval; what was lost once makes all that follows doubtful. */
+static void stat_never_says_complete_again(void **state)
+{
+	static const char *const want[] = {
+		"  4.00 s      100       16  12.0 ms    100      4      3      1   60.0       0  "
+		"addon:tracker 50.0 %\n",
+		"  4.00 s      100       16  12.0 ms    100      4      3      1   60.0       0  "
+		"addon:tracker 50.0 %  INCOMPLETE\n",
+		"  4.00 s      100       16  12.0 ms    100      4      3      1   60.0       2  "
+		"addon:tracker 50.0 %  INCOMPLETE\n",
+		"  4.00 s      100       16  12.0 ms    100      4      3      1   60.0       0  "
+		"addon:tracker 50.0 %  INCOMPLETE\n",
+	};
+	struct fixture *delta = fixture_demo(), *total = fixture_demo();
+	unsigned int i;
+
+	(void)state;
+	delta->s.events.count = delta->s.events.durations[0] = 100;
+	delta->s.events.durations[4] = 4;
+	delta->s.events.durations[8] = 1;
+	total->s.events.count = 500;
+	total->s.spans = 1600;
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		struct out o;
+		char *text;
+
+		total->s.losses.records[LOSS_RING_FULL] = i == 1 || i == 2 ? 7 : 0;
+		delta->s.losses.records[LOSS_RING_FULL] = i == 2 ? 2 : 0;
+		total->s.events.incomplete = i == 3;
+		out_open_memory(&o);
+		stat_line(&o, &delta->s, &total->s, 4 * NSEC_PER_SEC, 2 * NSEC_PER_SEC);
+		text = fixture_text(&o);
+		assert_string_equal(text, want[i]);
+		free(text);
+	}
+	fixture_free(delta);
+	fixture_free(total);
+}
+
+/* ---- Sentences ---- */
+
+static char *note_of(const struct snapshot *s, const struct note_line *l)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	note_text(&o, s, l);
+	return fixture_text(&o);
+}
+
+static void a_note_counts_the_other_processes(void **state)
+{
+	static const char alike[] = "has no symbols", other[] = "is old";
+	struct snapshot_process p[] = { { .pid = 42, .name = "host" },
+					{ .pid = 43, .name = "kid" },
+					{ .pid = 44, .name = "kid" } };
+	struct snapshot_note notes[] = {
+		{ 1, other, "" }, { 0, alike, "" }, { 1, alike, "" }, { 2, alike, "" }
+	};
+	struct snapshot s = { .processes = p, .process_count = 3, .notes = notes };
+	struct note_line lines[NOTE_LINES];
+	char *text;
+
+	(void)state;
+	assert_int_equal(note_lines(&s, lines), 0);
+	s.note_count = 3;
+	assert_int_equal(note_lines(&s, lines), 2);
+	text = note_of(&s, &lines[1]);
+	assert_string_equal(text, "note: host (42) and 1 more process: has no symbols");
+	free(text);
+	s.note_count = 4;
+	assert_int_equal(note_lines(&s, lines), 2);
+	text = note_of(&s, &lines[0]);
+	assert_string_equal(text, "note: kid (43): is old");
+	free(text);
+	text = note_of(&s, &lines[1]);
+	assert_string_equal(text, "note: host (42) and 2 more processes: has no symbols");
+	free(text);
+}
+
+/* Of more notes than are said, those that are said still count all their processes. */
+static void as_many_notes_are_said_as_there_is_room_for(void **state)
+{
+	static const char texts[NOTE_LINES + 1][2] = { "a", "b", "c", "d", "e", "f", "g", "h", "i",
+						       "j", "k", "l", "m", "n", "o", "p", "q" };
+	struct snapshot_process p[] = { { .pid = 42, .name = "host" } };
+	struct snapshot_note notes[NOTE_LINES + 2];
+	struct snapshot s = { .processes = p, .process_count = 1, .notes = notes };
+	struct note_line lines[NOTE_LINES + 1];
+	u32 i;
+
+	(void)state;
+	for (i = 0; i <= NOTE_LINES; i++)
+		notes[i] = (struct snapshot_note){ 0, texts[i], "" };
+	notes[NOTE_LINES + 1] = notes[NOTE_LINES - 1];
+	s.note_count = NOTE_LINES + 2;
+	assert_int_equal(note_lines(&s, lines), NOTE_LINES);
+	for (i = 0; i < NOTE_LINES; i++) {
+		assert_string_equal(lines[i].note->text, texts[i]);
+		assert_int_equal(lines[i].more, i == NOTE_LINES - 1);
+	}
+}
+
+static char *nobody_of(const struct ledger *l)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	summary_nobody(&o, l, "; ");
+	return fixture_text(&o);
+}
+
+/* More than a tenth that moved, or more than three around nested loops. */
+static void what_nobody_is_charged_with_is_told(void **state)
+{
+	static const struct {
+		u64 moved, stale;
+		const char *want;
+	} cases[] = {
+		{ 100, 300, "" },
+		{ 101, 301,
+		  "; 10 % of event time changed CPU and is charged to nobody: --exact charges it" },
+		{ 100, 310,
+		  "; 31 % of event time was spent around nested loops and is charged to nobody: "
+		  "--nested=suspend charges it" },
+		{ 0, 301,
+		  "; 30 % of event time was spent around nested loops and is charged to nobody: "
+		  "--nested=suspend charges it" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct ledger l = { .moved_ns = cases[i].moved * MS,
+					  .stale_ns = cases[i].stale * MS,
+					  .event_wall_ns = 1000 * MS };
+		char *text = nobody_of(&l);
+
+		assert_string_equal(text, cases[i].want);
+		free(text);
+	}
+}
+
+static void the_worst_group_is_no_container(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct out o;
+	char *text;
+
+	(void)state;
+	f->s.groups[1].name = "top:host";
+	f->s.groups[1].kind = "top";
+	assert_string_equal(worst_group(&f->s)->name, "page:shop");
+	out_open_memory(&o);
+	summary_worst(&o, &f->s, false);
+	text = fixture_text(&o);
+	assert_string_equal(text, "page:shop held 5 of 200 turns longer than 1 ms, 2.00 ms at "
+				  "worst; 50 % of its time in code it called");
+	free(text);
+	/* A caller is charged for what it calls, but is not to blame for it. */
+	f->s.groups[1].name = "page:caller";
+	f->s.groups[1].kind = "page";
+	f->s.groups[1].stats.self_ns = f->s.groups[1].stats.gc_ns = 1000;
+	f->s.groups[0].stats.durations[6] = 1;
+	assert_string_equal(worst_group(&f->s)->name, "page:shop");
+	f->s.group_count = 0;
+	assert_null(worst_group(&f->s));
+	f->s.group_count = 2;
+	fixture_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stat_is_a_line_of_the_interval),
+		cmocka_unit_test(stat_never_says_complete_again),
+		cmocka_unit_test(a_note_counts_the_other_processes),
+		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
+		cmocka_unit_test(what_nobody_is_charged_with_is_told),
+		cmocka_unit_test(the_worst_group_is_no_container),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
