@@ -38,6 +38,10 @@ ends_well "$VMSPAN" report "$T/basic.vmspan" --event 1 >"$T/text.out"
 json_eq "gc: in the tree with what it freed" \
 	<(ends_well "$VMSPAN" report "$T/basic.vmspan" --event 1 --json) \
 	'[.explained[0].tree | .. | objects | select(.type == "gc") | .freed_bytes]' '[3145728]'
+for s in basic gap; do
+	ends_well "$VMSPAN" report "$T/$s.vmspan" --slowest 1000 >"$T/all.txt"
+	golden "$s.explained.txt" "$T/all.txt"
+done
 eq "text: an event of each process" "$(grep -c '^event 1 ' "$T/text.out")" 2
 
 # A lost batch leaves gaps between events; a lost record, one in an event.

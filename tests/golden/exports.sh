@@ -14,7 +14,7 @@ export_of() { # SCENARIO OPTION...: to standard output
 	(cd "$T" && ends_well "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
 }
 
-for scenario in basic hostile empty one peers long some sampled; do
+for scenario in basic hostile empty one peers long some sampled gap; do
 	check "make $scenario" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan"
 done
 
@@ -32,8 +32,10 @@ for scenario in basic hostile empty peers sampled; do
 		fi
 	done
 done
-export_of one -f perfetto | od -An -v -tx1 >"$T/out"
-golden one.perfetto.hex "$T/out"
+for scenario in one basic peers sampled gap; do
+	export_of $scenario -f perfetto | od -An -v -tx1 >"$T/out"
+	golden $scenario.perfetto.hex "$T/out"
+done
 
 # A number below zero is one in every format: in Perfetto's, field 30 of ten bytes.
 eq "perfetto: a value below zero" "$(export_of peers -f perfetto | od -An -v -tx1 | tr -d ' \n' |
@@ -70,7 +72,6 @@ eq "sampled: looks stand where they were" "$(export_of sampled -f speedscope | j
 
 # The ns of all stacks, and of all events, are those of the report.
 ends_well "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
-check "make gap" "$B/golden/make_recording" gap "$T/gap.vmspan"
 for scenario in basic peers gap; do
 	eq "collapsed: all time of all events: $scenario" \
 		"$(export_of $scenario -f collapsed | awk '{ s += $NF } END { print s }')" \
@@ -100,6 +101,17 @@ complete() { # SCENARIO: what each format that says it, says
 }
 eq "a recording that lacks nothing is complete" "$(complete basic | paste -sd' ')" "yes true true true true"
 eq "one that lacks something is not" "$(complete lossy | paste -sd' ')" "no false false false false"
+
+# Why, and how much of it.
+eq "firefox: what was lost, by cause" "$(for s in lossy gap; do export_of $s -f firefox; done |
+	jq -c '[.meta.extra[].entries[] | [.label, .value]] | map(select(.[0] | test("_|incomplete")))' | paste -sd' ')" \
+	'[["events incomplete",0],["ring_full",2]] [["events incomplete",2],["sequence_gap",2]]'
+for format in chrome ndjson; do
+	for s in lossy gap; do
+		eq "$s: $format has the report's losses" "$(export_of $s -f $format | jq -sc 'last | (.otherData // .).losses')" \
+			"$(ends_well "$VMSPAN" report "$T/$s.vmspan" --json | jq -c .losses)"
+	done
+done
 
 # Which event it is that lacks something, the page says too: of each its number and whether.
 eq "the page marks the event that lacks records" "$(export_of gap -f html |

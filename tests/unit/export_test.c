@@ -466,11 +466,13 @@ static void an_event_that_lacks_records_says_so_in_every_format(void **state)
 	/* An annotation of Perfetto's is a number for its name, and "true". */
 	static const char perfetto[] = { 1 << 3, ARG_INCOMPLETE, 2 << 3, 1 };
 	static const struct {
-		const char *format, *mark;
+		const char *format, *mark, *count;
+		unsigned int counts;
 	} formats[] = {
-		{ "chrome", "\"incomplete\":true" },
-		{ "firefox", "\"incomplete\":\"records are missing\"" },
-		{ "ndjson", "\"incomplete\":true" },
+		{ "chrome", "\"incomplete\":true", "\"events_incomplete\":1,", 2 },
+		{ "firefox", "\"incomplete\":\"records are missing\"",
+		  "\"label\":\"events incomplete\",\"format\":\"integer\",\"value\":1}", 1 },
+		{ "ndjson", "\"incomplete\":true", "\"events_incomplete\":1,", 1 },
 	};
 	const char *at, *end;
 	struct export e;
@@ -483,6 +485,7 @@ static void an_event_that_lacks_records_says_so_in_every_format(void **state)
 		export_lacking(&e, formats[i].format);
 		text = fixture_text(&e.o);
 		assert_int_equal(count_of(text, formats[i].mark), 1);
+		assert_int_equal(count_of(text, formats[i].count), formats[i].counts);
 		free(text);
 	}
 	export_lacking(&e, "perfetto");

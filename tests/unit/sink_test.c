@@ -282,6 +282,28 @@ static struct fixture *many_groups(u32 n)
 	return f;
 }
 
+static void a_limit_keeps_the_first_of_the_order_asked_for(void **state)
+{
+	struct fixture *f = many_groups(10);
+	struct view v = { .sort = "name", .limit = 2 };
+	const struct snapshot_group **rows;
+	u32 n;
+
+	(void)state;
+	rows = view_rows(&f->s, &v, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(rows[0]->name, "tenant:0");
+	assert_string_equal(rows[1]->name, "tenant:1");
+	free(rows);
+	v.reverse = true;
+	rows = view_rows(&f->s, &v, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(rows[0]->name, "tenant:9");
+	assert_string_equal(rows[1]->name, "tenant:8");
+	free(rows);
+	fixture_free(f);
+}
+
 static void ten_thousand_groups_are_sorted_and_printed(void **state)
 {
 	const struct view by_wall = { .sort = "wall" }, ten = { .limit = 10 };
@@ -587,6 +609,7 @@ int main(void)
 		cmocka_unit_test(every_cause_of_loss_has_words),
 		cmocka_unit_test(every_key_sorts_and_reverses),
 		cmocka_unit_test(a_filter_takes_whole_names_or_names_without_kind),
+		cmocka_unit_test(a_limit_keeps_the_first_of_the_order_asked_for),
 		cmocka_unit_test(ten_thousand_groups_are_sorted_and_printed),
 		cmocka_unit_test(what_lacks_data_has_a_column_at_any_width),
 		cmocka_unit_test(the_report_reads_like_this),

@@ -4,6 +4,7 @@
 #include "sink/notes.h"
 #include "sink/stat.h"
 #include "sink/summary.h"
+#include "sink/waits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,6 +174,92 @@ static void what_nobody_is_charged_with_is_told(void **state)
 	}
 }
 
+/* What to do about it depends on which it was. */
+static void each_cause_has_its_own_words(void **state)
+{
+	static const struct loss_stats l = {
+		.records = { [LOSS_RING_FULL] = 1,
+			     [LOSS_READ_FAULT] = 2,
+			     [LOSS_SEQUENCE_GAP] = 3,
+			     [LOSS_UNMATCHED] = 4,
+			     [LOSS_TRUNCATED] = 5 },
+		.batches = { [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2, [LOSS_SCHED] = 6 },
+	};
+	struct out o;
+	char *text;
+
+	(void)state;
+	out_open_memory(&o);
+	summary_losses(&o, &l);
+	text = fixture_text(&o);
+	assert_string_equal(
+		text,
+		"1 record lost because the ring buffer was full (--buffer makes it larger) "
+		"[ring_full]; 2 records in 1 batch lost because the target's memory could not be "
+		"read [read_fault]; 3 records in 2 batches lost because they never arrived, for no "
+		"cause known [sequence_gap]; 4 records lost because they left what was never "
+		"entered [unmatched]; 5 records lost because they were cut: too deep, malformed, "
+		"or a cut recording [truncated]; 0 records in 6 batches lost because the record of "
+		"the scheduler was full [sched]");
+	free(text);
+}
+
+static void the_longest_waits_are_told(void **state)
+{
+	static const struct model_wait waits[] = {
+		{ .pid = 1,
+		  .group = "a",
+		  .peer_process = "",
+		  .peer_group = "",
+		  .ns = MS,
+		  .count = 1 },
+		{ .pid = 1, .group = "none", .peer_process = "", .peer_group = "" },
+		{ .pid = 1,
+		  .group = "b",
+		  .peer_pid = 7,
+		  .peer_process = "db",
+		  .peer_group = "page:x",
+		  .ns = 3 * MS,
+		  .count = 2 },
+		{ .pid = 1,
+		  .group = "c",
+		  .peer_pid = 8,
+		  .peer_process = "",
+		  .peer_group = "",
+		  .ns = 2 * MS,
+		  .count = 1 },
+	};
+	struct json j;
+	struct out o;
+	char *text;
+
+	(void)state;
+	out_open_memory(&o);
+	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), 2, 80), 0);
+	text = fixture_text(&o);
+	assert_string_equal(text, "  b waited 3.00 ms (2 times) for page:x of db (7)\n"
+				  "  c waited 2.00 ms for process 8\n"
+				  "  and for 1 more\n");
+	free(text);
+	out_open_memory(&o);
+	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), 3, 80), 0);
+	text = fixture_text(&o);
+	assert_string_equal(text, "  b waited 3.00 ms (2 times) for page:x of db (7)\n"
+				  "  c waited 2.00 ms for process 8\n"
+				  "  a waited 1.00 ms for others\n");
+	free(text);
+	out_open_memory(&o);
+	json_open(&j, &o);
+	json_object(&j);
+	waits_json(&j, waits + 2, 1);
+	json_end_object(&j);
+	text = fixture_text(&o);
+	assert_string_equal(text, "{\"waits\":[{\"pid\":1,\"group\":\"b\",\"peer_pid\":7,"
+				  "\"peer_process\":\"db\",\"peer_group\":\"page:x\","
+				  "\"ns\":3000000,\"count\":2}]}");
+	free(text);
+}
+
 static void the_worst_group_is_no_container(void **state)
 {
 	struct fixture *f = fixture_demo();
@@ -209,6 +296,8 @@ int main(void)
 		cmocka_unit_test(a_note_counts_the_other_processes),
 		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
 		cmocka_unit_test(what_nobody_is_charged_with_is_told),
+		cmocka_unit_test(each_cause_has_its_own_words),
+		cmocka_unit_test(the_longest_waits_are_told),
 		cmocka_unit_test(the_worst_group_is_no_container),
 	};
 
