@@ -317,6 +317,136 @@ static void a_group_that_lacks_data_says_so(void **state)
 	fixture_free(f);
 }
 
+/* Each figure of a group is another; a quantile is the edge of its bucket. */
+static void tell_apart(struct group_stats *s)
+{
+	unsigned int i;
+
+	hist_free(&s->hist);
+	assert_int_equal(hist_add_many(&s->hist, 10 * MS, 98), 0);
+	assert_int_equal(hist_add_many(&s->hist, 300 * MS, 2), 0);
+	s->self_ns = 240 * MS;
+	s->wall_ns = 610 * MS;
+	s->cpu_ns = 500 * MS;
+	s->gc_ns = 30 * MS;
+	s->blocked_ns = 20 * MS;
+	s->max_ns = 400 * MS;
+	s->events = 100;
+	s->ticks = 101;
+	s->spans = 102;
+	s->moved = 103;
+	s->stale = 104;
+	s->incomplete = 7;
+	for (i = 0; i < JANK_BUCKETS; i++)
+		s->durations[i] = 60 - i;
+}
+
+static void each_column_has_its_own_figure(void **state)
+{
+	static const struct {
+		const char *name, *title, *cell;
+	} columns[] = {
+		{ "self%", "SELF%", "20.0" },
+		{ "self", "SELF", "240 ms" },
+		{ "wall", "WALL", "610 ms" },
+		{ "cpu%", "CPU%", "25.0" },
+		{ "cpu", "CPU", "500 ms" },
+		{ "gc", "GC", "30.0 ms" },
+		{ "blocked", "BLOCKED", "20.0 ms" },
+		{ "events", "EVENTS", "100" },
+		{ "ticks", "TICKS", "101" },
+		{ "spans", "SPANS", "102" },
+		{ "moved", "MOVED", "103" },
+		{ "stale", "STALE", "104" },
+		{ "p50", "P50", "10.5 ms" },
+		{ "p99", "P99", "302 ms" },
+		{ "max", "MAX", "400 ms" },
+		{ "1ms", ">1ms", "60" },
+		{ "2ms", ">2ms", "59" },
+		{ "4ms", ">4ms", "58" },
+		{ "8ms", ">8ms", "57" },
+		{ "16ms", ">16ms", "56" },
+		{ "32ms", ">32ms", "55" },
+		{ "64ms", ">64ms", "54" },
+		{ "128ms", ">128ms", "53" },
+		{ "256ms", ">256ms", "52" },
+		{ "512ms", ">512ms", "51" },
+		{ "lacks", "LACKS", "7" },
+	};
+	struct fixture *f = fixture_demo();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+	size_t i;
+
+	(void)state;
+	tell_apart(&f->s.groups[1].stats);
+	top_page_init(&page);
+	for (i = 0; i < ARRAY_SIZE(columns); i++) {
+		const char *bad, *line;
+		size_t len;
+
+		assert_int_equal(table_choice_parse(&st.columns, columns[i].name, &bad, &len), 0);
+		compose(&st, &figures, 100);
+		line = line_text(page.title_line);
+		assert_string_equal(strrchr(line, ' ') + 1, columns[i].title);
+		line = line_text(page.title_line + 1);
+		assert_memory_equal(line, "addon:tracker ", 14);
+		line += strlen("addon:tracker");
+		assert_string_equal(line + strspn(line, " "), columns[i].cell);
+	}
+	top_page_release(&page);
+	fixture_free(f);
+}
+
+static void each_key_is_its_own_figure(void **state)
+{
+	static const struct {
+		const char *key;
+		u64 value;
+	} keys[] = {
+		{ "self", 240 * MS }, { "wall", 610 * MS },   { "cpu", 500 * MS },
+		{ "gc", 30 * MS },    { "blocked", 20 * MS }, { "max", 400 * MS },
+		{ "ticks", 101 },     { "events", 100 },      { "spans", 102 },
+		{ "moved", 103 },     { "stale", 104 },
+	};
+	struct group_stats s = { 0 };
+	size_t i;
+
+	(void)state;
+	tell_apart(&s);
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		assert_int_equal(sort_key_of(keys[i].key, &s), keys[i].value);
+	assert_int_equal(sort_key_of("p50", &s), group_quantile(&s, 500));
+	assert_int_equal(sort_key_of("p99", &s), group_quantile(&s, 990));
+	assert_true(group_quantile(&s, 500) < 11 * MS && group_quantile(&s, 990) >= 300 * MS);
+	assert_int_equal(sort_key_of(NULL, &s), 240 * MS);
+	hist_free(&s.hist);
+}
+
+static void a_group_alone_has_all_its_figures(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+
+	(void)state;
+	tell_apart(&f->s.groups[1].stats);
+	top_page_init(&page);
+	compose(&st, &figures, 200);
+	top_key(&st, TOP_KEY_HOME);
+	compose(&st, &figures, 200);
+	top_key(&st, '\n');
+	compose(&st, &figures, 200);
+	assert_string_equal(line_text(line_of("self ")),
+			    "self 240 ms (20.0 % of all turns)  wall 610 ms  cpu 500 ms (25.0 % of "
+			    "a CPU)  gc 30.0 ms  blocked 20.0 ms");
+	assert_string_equal(line_text(line_of("a turn: ")),
+			    "a turn: p50 10.5 ms  p99 302 ms  max 400 ms  100 turns  101 entries  "
+			    "102 spans  103 moved  104 stale  INCOMPLETE");
+	top_page_release(&page);
+	fixture_free(f);
+}
+
 static void sparklines_are_of_each_interval(void **state)
 {
 	struct fixture *f = fixture_demo();
@@ -505,6 +635,9 @@ int main(void)
 		cmocka_unit_test(what_is_missing_is_above_the_table),
 		cmocka_unit_test(rates_are_those_of_the_interval),
 		cmocka_unit_test(a_group_that_lacks_data_says_so),
+		cmocka_unit_test(each_column_has_its_own_figure),
+		cmocka_unit_test(each_key_is_its_own_figure),
+		cmocka_unit_test(a_group_alone_has_all_its_figures),
 		cmocka_unit_test(sparklines_are_of_each_interval),
 		cmocka_unit_test(calls_are_between_a_span_and_those_right_inside),
 		cmocka_unit_test(the_worst_events_of_late_are_kept),
