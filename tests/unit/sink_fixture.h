@@ -134,7 +134,7 @@ static inline char *fixture_text(struct out *o)
 	char *text;
 
 	assert(!o->error);
-	text = strndup((const char *)o->buf.data, o->buf.len);
+	text = o->buf.len ? strndup((const char *)o->buf.data, o->buf.len) : strdup("");
 	assert(text);
 	out_close(o);
 	return text;
