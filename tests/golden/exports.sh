@@ -47,6 +47,7 @@ eq "ndjson: a value below zero" "$(export_of peers -f ndjson | jq 'select(.type 
 for scenario in hostile long; do
 	for format in firefox chrome speedscope ndjson collapsed; do
 		export_of $scenario -f $format >"$T/out"
+		check "$scenario: $format has something" test -s "$T/out"
 		check "$scenario: $format is UTF-8" iconv -f UTF-8 -t UTF-8 "$T/out"
 		eq "$scenario: $format has no control bytes" "$(LC_ALL=C tr -d '\n\40-\176\200-\377' <"$T/out" | wc -c)" 0
 		[ $format = collapsed ] ||

@@ -38,6 +38,17 @@ told() { # the summary, without lengths of time
 	sed -n '/:$/,$p' "$T/out" | sed 's/[0-9]* s\b/N s/'
 }
 
+nightly 1 --summary
+check "a summary of nothing says so" grep -qx 'nothing has been run' "$T/out"
+mkdir -p "$tree/build/nightly/results"
+nightly 1 vms
+eq "where results cannot be kept it ends" "$ran" "stock/one.sh "
+check "and says so" grep -qx "what became of vms stock/one.sh cannot be kept" "$T/err"
+rmdir "$tree/build/nightly/results"
+echo "another	vms stock/one.sh	passed	1	" >"$tree/build/nightly/results"
+nightly 1 --summary
+check "another commit's results are not this one's" eval "! grep -q passed '$T/out'"
+
 mkdir "$tree/fails"
 touch "$tree/fails/two.sh"
 nightly 1 vms

@@ -167,7 +167,7 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	eq "batches are preferred where there are both" "$(counts a '[.spans, .batches]')" '[1009,4]'
 	# What is left out is counted, and only what lacks something is incomplete: by the report.
 	start record "$VMSPAN" record --method direct -p "$probes_pid" -o "$T/direct.vmspan"
-	wait_line record '^recording ' err >/dev/null
+	need_line record '^recording ' err
 	tell probes "event 31" "skip 4" "event 7" "deep 134" "event 5"
 	finish record INT
 	eq "direct: the recording ends well" $? 0

@@ -26,7 +26,7 @@ start batch "$VMSPAN" top -p "$host_pid" -d 0.1 --batch
 row=' +[0-9.]+( +[1-9][0-9.]* [num]?s){2} +[1-9][0-9]*( +[1-9][0-9.]* [num]?s){2} +[0-9]+$'
 check "top --batch: a row of an add-on" wait_line batch "^addon:tracker$row"
 for group in top:demohost page:; do
-	check "top --batch: a row of $group" grep -qE "^${group}[^ ]*$row" "$T/batch.out"
+	check "top --batch: a row of $group" wait_line batch "^${group}[^ ]*$row"
 done
 finish batch INT
 eq "top --batch: ^C ends it well" $? 0
@@ -139,7 +139,7 @@ check_status "record -- CMD that does not exist" 1 "$VMSPAN" record -o "$T/no.vm
 check "record -- CMD that does not exist: no file" test ! -e "$T/no.vmspan"
 
 start stat "$VMSPAN" stat -p "$host_pid" -i 0.1
-wait_line stat "(page|addon):" >/dev/null
+need_line stat "(page|addon):"
 kill -INT "$host_pid"
 finish stat
 eq "stat ends with its target" $? 0
