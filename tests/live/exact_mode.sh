@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Exact mode on the real kernel, against a target that measures from inside what
 # each of its groups used: CPU time within 1 % of the event, whatever the
-# scheduler does; nothing discarded; the ledger sums.
+# scheduler does; nothing discarded; the ledger sums. Beyond that percent only what a switch
+# itself takes may be missing: the kernel charges it to the thread, and vmspan sees the thread
+# without a CPU.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/steal_lib.sh
@@ -24,10 +26,10 @@ disperse() {
 	done
 }
 
-run() { # NAME CASE EVENTS RECORD-ARGUMENTS...
-	local case=$2 events=$3
+run() { # CASE EVENTS TIMES RECORD-ARGUMENTS...: stays are TIMES as long
+	local what=("$1" "$2" "$3")
 	shift 3
-	start_ready burn "$BURN" "$case" "$events" || return 1
+	start_ready burn "$BURN" "${what[@]}" || return 1
 	start record "$VMSPAN" record -p "$burn_pid" -o "$T/rec.vmspan" "$@"
 	wait_line record '^recording ' err >/dev/null || return 1
 	# Of the work alone: the attach takes ten times as long.
@@ -39,12 +41,15 @@ run() { # NAME CASE EVENTS RECORD-ARGUMENTS...
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 }
 
-# The largest error of a group's CPU time, in thousandths of all events'.
-error_permille() {
-	jq -n --slurpfile r "$T/report.json" --slurpfile t "$T/truth.json" '
+# The largest error of a group's CPU time in thousandths of all events', and what it may be. A
+# switch takes 1 to 8 us, more where others have had the caches.
+SWITCH_NS=20000
+errors_permille() {
+	jq -rn --slurpfile r "$T/report.json" --slurpfile t "$T/truth.json" --argjson switch $SWITCH_NS '
 		($r[0].groups | map({(.name): .cpu_ns}) | add) as $have |
-		[$t[0].groups | to_entries[] | select(.value > 0) |
-			((($have[.key] // 0) - .value) | fabs) * 1000 / $t[0].cpu_ns] | max | ceil'
+		[([$t[0].groups | to_entries[] | select(.value > 0) |
+			((($have[.key] // 0) - .value) | fabs) * 1000 / $t[0].cpu_ns] | max | ceil),
+		(10 + $t[0].switches * $switch * 1000 / $t[0].cpu_ns | floor)] | @tsv'
 }
 
 # Time of the events in which the thread neither had a CPU by its own clock nor was off it
@@ -56,22 +61,25 @@ unexplained_permille() {
 }
 
 TRIES=40 # of runs that are short enough to fall between two thefts
-SHORT=10 # events of those
+SHORT=2 TIMES=10 # events of those, and how long their stays are, so that switches are few
 
-# What no thief touches is asked of the first run. CPU time is asked of the first run from
-# which nothing was stolen, neither by the kernel's count nor by the clocks.
+# What no thief touches is asked of a run of its own. CPU time is asked of the first short run
+# from which nothing was stolen, neither by the kernel's count nor by the clocks.
 exact() { # NAME CASE EVENTS
-	local name=$1 case=$2 events=$3 try e said=0 free=''
+	local name=$1 case=$2 events=$3 times=1 try e may said=0 free=''
 	steal_begin
 	for ((try = 0; try <= TRIES; try++)); do
-		[ $try = 0 ] || events=$SHORT
-		if ! run "$name" "$case" "$events" --exact; then
+		[ $try = 0 ] || events=$SHORT times=$TIMES
+		if ! run "$case" "$events" $times --exact; then
 			not_ok "$name" "did not run"
 			tail -n 5 "$T"/*.err
 			return
 		fi
 		said=$((said + $(jq .repairs.stolen_ns "$T/report.json")))
-		[ $try != 0 ] || untouched "$name" "$events"
+		if [ $try = 0 ]; then
+			untouched "$name" "$events"
+			continue
+		fi
 		if [ "$stolen_before" = "$stolen_after" ] && [ "$(jq .repairs.stolen_ns "$T/report.json")" = 0 ] &&
 			[ "$(unexplained_permille)" -le 5 ]; then
 			free=1
@@ -85,15 +93,16 @@ exact() { # NAME CASE EVENTS
 				"$(unexplained_permille) thousandths of it are not explained, and nothing was stolen"
 		else
 			skip "$name: CPU time within 1 % of the event" \
-				"a hypervisor took the CPU in each of $((TRIES + 1)) runs, $(steal_ns) ns in all"
+				"a hypervisor took the CPU in each of $TRIES runs, $(steal_ns) ns in all"
 		fi
 		return
 	fi
-	e=$(error_permille)
-	if [ "$e" -le 10 ]; then
+	read -r e may <<<"$(errors_permille)"
+	echo "# $name: $e of $may permille, try $try"
+	if [ "$e" -le "$may" ]; then
 		ok "$name: CPU time within 1 % of the event"
 	else
-		not_ok "$name: CPU time within 1 % of the event" "off by $e permille"
+		not_ok "$name: CPU time within 1 % of the event" "off by $e permille, may be by $may"
 		jq -c '.groups[] | [.name, .wall_ns, .self_ns, .cpu_ns, .blocked_ns, .preempted_ns]' "$T/report.json"
 		cat "$T/truth.json"
 	fi
@@ -138,7 +147,7 @@ disperse
 # Default mode: moved spans are discarded and counted.
 if [ "$(nproc)" = 1 ]; then
 	skip "default" "there is one CPU, and nothing moves"
-elif run "default" migrate 60; then
+elif run migrate 60 1; then
 	json_eq "default: moved spans are discarded and counted" "$T/report.json" \
 		'.ledger.moved_ns > 0 and ([.groups[].moved] | max) > 0' true
 	json_eq "default: says so" "$T/report.json" '.source.migrated' '"discard"'

@@ -5,7 +5,10 @@
  * stays is native work, which is nobody's. Prints `ready PID`, waits for a line,
  * works, prints the truth as JSON, waits for the end of its input.
  *
- *   burn CASE EVENTS
+ *   burn CASE EVENTS [TIMES]
+ *
+ * Stays are TIMES as long, bursts are not. It also counts how often its thread was switched
+ * in events: the kernel charges that to the thread.
  *
  * Cases: plain; migrate (stays change CPU in the middle); blocked (group b
  * waits unannounced in every stay); bursts (stays of 2 us); nested (a nested loop
@@ -19,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
 	GROUP_A,
@@ -32,6 +36,8 @@ static vmspan_u32 comp[GROUPS];
 static unsigned long long truth[GROUPS], truth_wall[GROUPS], event_cpu, event_wall, waited;
 static unsigned long long cpu_reading; /* ns from one reading of the thread's clock to the next */
 static unsigned int burst_rounds; /* of work: 2 us */
+static unsigned int times = 1; /* as long */
+static long switches;
 static const char *how;
 
 static unsigned long long clock_ns(clockid_t clock)
@@ -55,6 +61,14 @@ static inline void work(unsigned int rounds)
 
 	for (i = 0; i < rounds; i++)
 		sink = sink * 1664525u + 1013904223u;
+}
+
+/* How often this thread gave up its CPU, or lost it. */
+static long switched(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_THREAD, &u) ? 0 : u.ru_nvcsw + u.ru_nivcsw;
 }
 
 /* Uses about this much CPU time. */
@@ -195,8 +209,11 @@ static void bursts_count(void)
 
 static void one_event(unsigned int n)
 {
-	unsigned long long begin_wall = clock_ns(CLOCK_MONOTONIC), begin = cpu_ns();
+	unsigned long long begin_wall, begin;
 
+	switches -= switched();
+	begin_wall = clock_ns(CLOCK_MONOTONIC);
+	begin = cpu_ns();
 	vmspan_event_begin(0);
 	burn_us(50);
 	if (!strcmp(how, "bursts")) {
@@ -205,19 +222,20 @@ static void one_event(unsigned int n)
 		burst(GROUP_B);
 		burst(GROUP_B);
 	} else {
-		stay(GROUP_A, 300 + n % 7 * 50);
+		stay(GROUP_A, (300 + n % 7 * 50) * times);
 		burn_us(50);
-		stay(GROUP_B, 700);
+		stay(GROUP_B, 700 * times);
 		if (!strcmp(how, "nested")) {
 			vmspan_event_begin(0);
-			stay(GROUP_C, 200);
+			stay(GROUP_C, 200 * times);
 			vmspan_event_end();
 		}
-		stay(GROUP_C, 150);
+		stay(GROUP_C, 150 * times);
 	}
 	vmspan_event_end();
 	event_cpu += cpu_ns() - begin;
 	event_wall += clock_ns(CLOCK_MONOTONIC) - begin_wall;
+	switches += switched();
 }
 
 static void *thread_main(void *arg)
@@ -242,6 +260,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	how = argc > 1 ? argv[1] : "plain";
+	if (argc > 3)
+		times = (unsigned int)atoi(argv[3]);
 	for (i = 0; i < GROUPS; i++) {
 		vmspan_u32 g = vmspan_group(VMSPAN_ADDON, names[i]);
 
@@ -262,8 +282,9 @@ int main(int argc, char **argv)
 		pthread_join(thread, NULL);
 	}
 	bursts_count();
-	printf("{\"case\":\"%s\",\"events\":%u,\"cpu_ns\":%llu,\"wall_ns\":%llu,\"waits\":%llu",
-	       how, events, event_cpu, event_wall, waited);
+	printf("{\"case\":\"%s\",\"events\":%u,\"cpu_ns\":%llu,\"wall_ns\":%llu,\"waits\":%llu,"
+	       "\"switches\":%ld",
+	       how, events, event_cpu, event_wall, waited, switches);
 	print_groups("groups", truth);
 	print_groups("groups_wall", truth_wall);
 	printf("}\n");
