@@ -99,6 +99,41 @@ static void trees_put_groups_below_what_they_belong_to(void **state)
 	fixture_free(f);
 }
 
+static void a_selected_group_needs_no_row(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct top_figures figures = { .total = &f->s, .elapsed_ns = 2000 * MS };
+	struct top_state st = { .window_ns = TOP_SINCE_START };
+
+	(void)state;
+	top_page_init(&page);
+	top_key(&st, 'o');
+	compose(&st, &figures, 100);
+	assert_string_equal(st.own_of, "");
+	assert_string_equal(st.notice, "select a group first, with the arrow keys");
+	top_key(&st, TOP_KEY_DOWN);
+	compose(&st, &figures, 100);
+	/* As in an interval in which it did nothing. */
+	st.view.glob = "page:*";
+	top_key(&st, 'o');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "page:shop");
+	assert_string_equal(st.own_of, "addon:tracker");
+	top_key(&st, '\n');
+	compose(&st, &figures, 100);
+	assert_string_equal(st.detail, "addon:tracker");
+	top_key(&st, 27);
+	/* A row that was never there is of no group. */
+	st.own_of[0] = 0;
+	st.selected++;
+	top_key(&st, 'o');
+	compose(&st, &figures, 100);
+	assert_string_equal(st.own_of, "");
+	assert_string_equal(st.notice, "select a group first, with the arrow keys");
+	top_page_release(&page);
+	fixture_free(f);
+}
+
 static void the_selection_follows_its_row(void **state)
 {
 	struct fixture *f = fixture_demo();
@@ -629,6 +664,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_put_groups_below_what_they_belong_to),
+		cmocka_unit_test(a_selected_group_needs_no_row),
 		cmocka_unit_test(the_selection_follows_its_row),
 		cmocka_unit_test(columns_are_chosen_moved_and_named),
 		cmocka_unit_test(a_stay_that_has_not_ended_is_shown),

@@ -126,10 +126,25 @@ static bool matches(const char *name, const char *search)
 	return !fnmatch(glob, name, FNM_CASEFOLD);
 }
 
+/* The group of the selected row, or NULL. A group that did nothing in an interval has no row
+ * there, and is the selected one all the same. */
+static const char *selected_group(struct top_state *st, const struct top_rows *r)
+{
+	u32 at = find_row(r, st->selected);
+
+	if (at != UINT32_MAX) {
+		st->named = st->selected;
+		snprintf(st->name, sizeof(st->name), "%s",
+			 r->list[at].group ? r->list[at].group : "");
+	}
+	return st->selected && st->selected == st->named && st->name[0] ? st->name : NULL;
+}
+
 /* Keys that need to know the rows: what they ask for is done here. */
 static void resolve(struct top_state *st, const struct top_rows *r)
 {
 	u32 at = find_row(r, st->selected), i;
+	const char *group;
 
 	if (st->move && r->count) {
 		s64 to = at == UINT32_MAX ? (st->move > 0 ? st->move - 1 : 0) : at + st->move;
@@ -150,18 +165,19 @@ static void resolve(struct top_state *st, const struct top_rows *r)
 		if (i > r->count)
 			snprintf(st->notice, sizeof(st->notice), "no row matches %s", st->search);
 	}
-	at = find_row(r, st->selected);
-	if (st->open && at != UINT32_MAX && r->list[at].group) {
-		snprintf(st->detail, sizeof(st->detail), "%s", r->list[at].group);
+	group = selected_group(st, r);
+	if (st->open && group) {
+		snprintf(st->detail, sizeof(st->detail), "%s", group);
 		st->pane = TOP_DETAIL;
 		st->scroll = 0;
 	} else if (st->open) {
 		snprintf(st->notice, sizeof(st->notice), "%s",
-			 at == UINT32_MAX ? "select a group first, with the arrow keys"
-					  : "only a group has details");
+			 find_row(r, st->selected) == UINT32_MAX
+				 ? "select a group first, with the arrow keys"
+				 : "only a group has details");
 	}
-	if (st->own && at != UINT32_MAX && r->list[at].group)
-		snprintf(st->own_of, sizeof(st->own_of), "%s", r->list[at].group);
+	if (st->own && group)
+		snprintf(st->own_of, sizeof(st->own_of), "%s", group);
 	else if (st->own)
 		snprintf(st->notice, sizeof(st->notice),
 			 "select a group first, with the arrow keys");

@@ -55,6 +55,8 @@ struct top_state {
 	char filter[128], search[128]; /* as typed, UTF-8 */
 	char glob[136];
 	u64 selected; /* a row's id; 0: none */
+	u64 named; /* the row that was last selected and there */
+	char name[512]; /* its group, "kind:name"; empty: it is of none */
 	s64 move; /* rows to move the selection by */
 	int find; /* 1, -1: the next row that matches `search` */
 	bool open; /* the detail of the selected row is wanted */
