@@ -100,9 +100,6 @@ none() { # NAME ACTUAL: what must not be there, and is not
 	fi
 }
 
-# Of nothing everything is true: all() with a condition asks for something that has it.
-LIB_JQ='def all(g; f): [g | f] | if . == [] then error("all of nothing") else all end;
-def all(f): all(.[]; f);'
 # For commands in pipes and substitutions, and whose output goes to a file: nobody sees their
 # status. One that fails is a failure of the script at its end.
 ends_well() { # COMMAND...
@@ -112,6 +109,9 @@ ends_well() { # COMMAND...
 	return $rc
 }
 
+# Of nothing everything is true: all() with a condition asks for something that has it.
+LIB_JQ='def all(g; f): [g | f] | if . == [] then error("all of nothing") else all end;
+def all(f): all(.[]; f);'
 json_eq() { # NAME FILE FILTER EXPECTED: as jq -c prints it
 	local got
 	got=$(jq -c "$LIB_JQ $3" "$2" 2>&1) || got="(jq: $got)"
