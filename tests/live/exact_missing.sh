@@ -38,8 +38,12 @@ falls_back() { # NAME REASON
 }
 
 if [ "$(uname -m)" = x86_64 ]; then
+	# What the kernel says of its counters, and was told at its start.
 	echo hpet acpi_pm >"$T/sources"
-	if run "mount --bind '$T/sources' /sys/devices/system/clocksource/clocksource0/available_clocksource" --exact; then
+	echo "root=/dev/vda xtsc=unstable tsc=unstablex tsc=reliable ro" >"$T/found"
+	echo "root=/dev/vda tsc=reliable tsc=unstable" >"$T/told"
+	no_tsc="mount --bind '$T/sources' /sys/devices/system/clocksource/clocksource0/available_clocksource"
+	if run "$no_tsc && mount --bind '$T/found' /proc/cmdline" --exact; then
 		falls_back "an unstable counter" "found the time-stamp counter unstable"
 	else
 		not_ok "an unstable counter" "did not run"
@@ -67,6 +71,22 @@ all_there() { # NAME
 	json_eq "$1: the ledger sums" "$T/report.json" \
 		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
 }
+
+if [ "$(uname -m)" = x86_64 ]; then
+	if run "$no_tsc && mount --bind '$T/told' /proc/cmdline" --exact; then
+		all_there "a counter that the kernel was told not to try"
+	else
+		not_ok "a counter that the kernel was told not to try" "did not run"
+		cat "$T/record.err"
+	fi
+	doctor_says() { # TOLD
+		unshare -m sh -c "$no_tsc && mount --bind '$T/$1' /proc/cmdline"' && exec "$@"' sh "$VMSPAN" doctor --json |
+			jq -c '.checks[] | select(.id == "tsc") | [.result, (.detail | split(", ")[2] | split(";")[0])]'
+	}
+	eq "doctor: an unstable counter" "$(doctor_says found)" '["warn","not trusted by the kernel: CPUs may disagree"]'
+	eq "doctor: one that was not tried" "$(doctor_says told)" \
+		"[\"$(grep -q '^flags.* constant_tsc' /proc/cpuinfo && echo ok || echo warn)\",\"not used by the kernel\"]"
+fi
 
 mkdir "$T/devices"
 if run "mount --bind '$T/devices' /sys/bus/event_source/devices/msr" --exact; then

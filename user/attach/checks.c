@@ -214,8 +214,14 @@ static void check_msr(struct check *c)
 #if defined(__x86_64__)
 static void check_tsc(struct check *c)
 {
-	char source[32], line[4096], available[128], *p;
-	bool constant = false, nonstop = false, trusted;
+	static const char *const words[] = {
+		[COUNTER_TRUSTED] = "synchronised",
+		[COUNTER_UNTRIED] = "not used by the kernel, which was told so (tsc=unstable)",
+		[COUNTER_UNSTABLE] = "not trusted by the kernel: CPUs may disagree",
+	};
+	enum kernel_counter word = kernel_counter();
+	bool constant = false, nonstop = false;
+	char source[32], line[4096], *p;
 	FILE *f = fopen("/proc/cpuinfo", "re");
 
 	while (f && fgets(line, sizeof(line), f))
@@ -227,17 +233,11 @@ static void check_tsc(struct check *c)
 		}
 	if (f)
 		fclose(f);
-	kernel_read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-			 sizeof(source));
-	/* The kernel takes it off this list when CPUs disagree. */
-	kernel_read_line("/sys/devices/system/clocksource/clocksource0/available_clocksource",
-			 available, sizeof(available));
-	trusted = strstr(available, "tsc") != NULL;
-	set(c, constant && trusted ? CHECK_OK : CHECK_WARN,
+	kernel_read_line(KERNEL_CLOCKSOURCES "/current_clocksource", source, sizeof(source));
+	set(c, constant && word != COUNTER_UNSTABLE ? CHECK_OK : CHECK_WARN,
 	    "%s rate, %s in sleep, %s; clocksource %s", constant ? "constant" : "varying",
-	    nonstop ? "runs on" : "may stop",
-	    trusted ? "synchronised" : "not trusted by the kernel: CPUs may disagree", source);
-	if (!trusted)
+	    nonstop ? "runs on" : "may stop", words[word], source);
+	if (word == COUNTER_UNSTABLE)
 		advise(c, "Spans that change CPU are discarded and counted, as always; collections "
 			  "and blocking calls that do may have wrong times.");
 	else if (!constant)

@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define CLOCKSOURCES "/sys/devices/system/clocksource/clocksource0/available_clocksource"
-
 static const char without[] = "Without --exact, spans that change CPU are discarded and counted.";
 
 static bool has_storage(struct err *why)
@@ -43,39 +41,51 @@ static bool has_tracepoints(struct err *why)
 	return true;
 }
 
-/* The kernel takes the counter off its list when it has found it out. */
-static bool kernel_trusts_counter(struct err *why)
-{
-#if defined(__x86_64__)
-	char available[128];
+/* Without the kernel's word it is done again until all CPUs have been free for it at some time:
+ * two seconds at most. */
+#define MEASUREMENTS 40
 
-	if (kernel_read_line(CLOCKSOURCES, available, sizeof(available)) ||
-	    strstr(available, "tsc"))
+/* What cannot be measured, on busy CPUs, is left to the kernel's own word, if it has one. */
+static bool counters_agree(bool word, struct err *why)
+{
+	u64 hz = clock_hz(CLOCK_TSC);
+	struct tsc_sync s;
+	int i, r;
+
+	for (i = 0; i < (word ? 1 : MEASUREMENTS); i++) {
+		r = tsc_sync_measure(&s, NULL, hz);
+		if (!r && tsc_sync_refuses(&s, why))
+			return false;
+		if (!r && !s.unmeasured && s.error_ns <= TSC_APART_NS)
+			return true;
+	}
+	if (word)
 		return true;
 	err_set(why, -ERANGE,
-		"the kernel has found the time-stamp counter unstable (%s has no tsc), so a span "
-		"that "
-		"changes CPU may have a wrong time",
-		CLOCKSOURCES);
-	err_hint(why, "%s", without);
+		"the kernel was told not to trust the time-stamp counter (tsc=unstable), and the "
+		"CPUs are too busy to compare theirs, so a span that changes CPU may have a wrong "
+		"time");
+	err_hint(why, "Try again when less runs here. %s", without);
 	return false;
-#else
-	return true;
-#endif
 }
 
-/* What cannot be measured, on busy CPUs, is left to the kernel's own word. */
-static bool counters_agree(struct err *why)
+static bool counter_is_sound(struct err *why)
 {
-	struct tsc_sync s;
+	enum kernel_counter word = kernel_counter();
 
-	return tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) || !tsc_sync_refuses(&s, why);
+	if (word != COUNTER_UNSTABLE)
+		return counters_agree(word == COUNTER_TRUSTED, why);
+	err_set(why, -ERANGE,
+		"the kernel has found the time-stamp counter unstable (%s has no tsc), so a span "
+		"that changes CPU may have a wrong time",
+		KERNEL_CLOCKSOURCES "/available_clocksource");
+	err_hint(why, "%s", without);
+	return false;
 }
 
 bool exact_possible(struct err *why)
 {
-	return has_storage(why) && has_tracepoints(why) && kernel_trusts_counter(why) &&
-	       counters_agree(why);
+	return has_storage(why) && has_tracepoints(why) && counter_is_sound(why);
 }
 
 bool exact_has_peers(void)

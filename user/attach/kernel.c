@@ -113,6 +113,25 @@ bool kernel_has_uprobe_multi(void)
 	return link == -EBADF;
 }
 
+enum kernel_counter kernel_counter(void)
+{
+#if defined(__x86_64__)
+	char available[128], line[4096], *rest = line, *word;
+
+	if (kernel_read_line(KERNEL_CLOCKSOURCES "/available_clocksource", available,
+			     sizeof(available)) ||
+	    strstr(available, "tsc"))
+		return COUNTER_TRUSTED;
+	kernel_read_line("/proc/cmdline", line, sizeof(line));
+	while ((word = strsep(&rest, " ")))
+		if (!strcmp(word, "tsc=unstable"))
+			return COUNTER_UNTRIED;
+	return COUNTER_UNSTABLE;
+#else
+	return COUNTER_TRUSTED;
+#endif
+}
+
 s64 kernel_read_number(const char *path, s64 otherwise)
 {
 	char line[64], *end;

@@ -32,6 +32,17 @@ int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore
 /* Can this kernel and this user make them? */
 bool kernel_has_uprobe_multi(void);
 
+/* What the kernel says of the counters of the CPUs. It has them on a list of clock sources, and
+ * takes them off when it has found them to disagree; or it never tried, having been told so
+ * at its start (tsc=unstable on its command line), as some hosts of virtual machines do. */
+#define KERNEL_CLOCKSOURCES "/sys/devices/system/clocksource/clocksource0"
+enum kernel_counter {
+	COUNTER_TRUSTED, /* also where it says nothing, and off x86-64 */
+	COUNTER_UNTRIED,
+	COUNTER_UNSTABLE,
+};
+enum kernel_counter kernel_counter(void);
+
 /* The first line of a small file, without its end. -errno. */
 int kernel_read_line(const char *path, char *to, size_t cap);
 /* A number in a small file, or `otherwise`. */
