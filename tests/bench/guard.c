@@ -325,15 +325,19 @@ static void set_up_decode(void)
 static void set_up_mark(void)
 {
 	static u32 cpu;
-	u32 group = vmspan_group(VMSPAN_ADDON, "guard");
+	u32 group = vmspan_group(VMSPAN_ADDON, "guard"), room;
+	struct vmspan_thread *t;
 
 	comp = vmspan_compartment("guard", &group, 1);
 	VMSPAN__REGISTRY.semaphore = 1;
-	vmspan_enter(comp);
-	vmspan_leave(comp);
-	/* Under an emulator there may be no rseq, nor a clock worth its name. */
-	vmspan_self_1->cpu = (u64)(uintptr_t)&cpu;
-	vmspan_self_1->flush_at = UINT64_MAX;
+	t = vmspan__take(&room);
+	if (!t)
+		fail("mark");
+	/* Under an emulator there may be no rseq, nor what is used without it, nor a clock worth
+	 * its name: so before the first mark. */
+	t->cpu = (u64)(uintptr_t)&cpu;
+	t->flush_at = UINT64_MAX;
+	vmspan__done(t, room);
 }
 
 struct piece {

@@ -22,9 +22,11 @@ static u64 read_counter(u32 cpu)
 {
 	(void)cpu;
 #if defined(__x86_64__)
-	unsigned int aux;
-	u64 v = __builtin_ia32_rdtscp(&aux);
+	u64 v;
 
+	/* Not every CPU offers rdtscp, which would wait by itself. */
+	__builtin_ia32_lfence();
+	v = __builtin_ia32_rdtsc();
 	__builtin_ia32_lfence();
 	return v;
 #else

@@ -313,7 +313,7 @@ struct vmspan_thread {
 	vmspan_u32 room; /* slots still free in the batch, >= 1 between marks */
 	vmspan_u32 depth; /* open[1 ... depth] are open; open[0] is a guard */
 	vmspan_u32 base; /* of the innermost open event: marks do not reach below */
-	vmspan_u64 cpu; /* address of rseq's cpu_id, or 0: use rdtscp */
+	vmspan_u64 cpu; /* address of rseq's cpu_id, or 0: use rdtscp or getcpu() */
 	vmspan_u64 flush_at; /* cycles: a leave after this flushes */
 	vmspan_u64 session; /* the registry's, when this state began to be true */
 	vmspan_u32 iteration; /* of the innermost open event, or 0 */
@@ -583,20 +583,40 @@ static inline VMSPAN__UNUSED vmspan_u64 vmspan__cycles(void)
 #endif
 }
 
+#if defined(__x86_64__)
+/* Does the CPU offer rdtscp (CPUID 80000001h, EDX bit 27)? Where it does not, the instruction
+ * may be illegal, or may give the number of one of the hypervisor's CPUs. Asking is
+ * slow on a virtual machine, hence once; threads that ask at once get the same answer. */
+static VMSPAN__UNUSED int vmspan__has_rdtscp(void)
+{
+	static vmspan_u8 answer; /* 1: no; 2: yes */
+	vmspan_u8 known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+
+	if (!known) {
+		vmspan_u32 a = 0x80000001u, b, c, d;
+		__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
+		known = (vmspan_u8)(1 + (d >> 27 & 1));
+		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+	}
+	return known == 2;
+}
+#endif
+
 static VMSPAN__SLOW vmspan_u64 vmspan__cycles_cpu_slow(vmspan_u16 *cpu)
 {
-#if defined(__x86_64__)
-	/* Linux keeps the CPU number in the low 12 bits of TSC_AUX. */
-	vmspan_u32 lo, hi, aux;
-	__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux));
-	*cpu = (vmspan_u16)(aux & 0xfff);
-	return ((vmspan_u64)hi << 32) | lo;
-#else
 	unsigned int c = 0;
+#if defined(__x86_64__)
+	if (vmspan__has_rdtscp()) {
+		/* Linux keeps the CPU number in the low 12 bits of TSC_AUX. */
+		vmspan_u32 lo, hi, aux;
+		__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux));
+		*cpu = (vmspan_u16)(aux & 0xfff);
+		return ((vmspan_u64)hi << 32) | lo;
+	}
+#endif
 	syscall(SYS_getcpu, &c, NULL, NULL);
 	*cpu = (vmspan_u16)c;
 	return vmspan__cycles();
-#endif
 }
 
 /* Both reads take 50 ns; where they took this long something came between. */
