@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The live source without a kernel: what was lost there is told, and of a thread's batch all
- * that it counts is handed out. */
+/* The live source without a kernel: what was lost there is told, of a thread's batch all that
+ * it counts is handed out, the ring is read to its end, and what a batch names is defined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -26,6 +27,51 @@ static int made_counters(const struct tracer *t, u64 to[COUNT_MAX])
 #include "source/live_batch.c"
 #undef tracer_counters
 
+/* A ring of so many records, all of them `each`. */
+static u32 in_ring;
+static struct wire_life each;
+
+static int made_consume(struct ring_buffer *rb);
+static u64 made_bytes(const struct tracer *t);
+static void no_vary(struct tracer *t, u64 now);
+
+#define ring_buffer__consume made_consume
+#include "source/live_ring.c"
+#undef ring_buffer__consume
+#define tracer_ring_bytes made_bytes
+#define vm_vary no_vary
+#include "source/live.c"
+#undef tracer_ring_bytes
+#undef vm_vary
+
+/* As libbpf has it: a record counts as consumed whatever is returned for it. The ring is the
+ * source itself, as what is handed to its callback. */
+static int made_consume(struct ring_buffer *rb)
+{
+	int n = 0, r;
+
+	while (in_ring) {
+		in_ring--;
+		r = sample(rb, &each, sizeof(each));
+		if (r < 0)
+			return r;
+		n++;
+	}
+	return n;
+}
+
+static u64 made_bytes(const struct tracer *t)
+{
+	(void)t;
+	return LIVE_RING_BYTES;
+}
+
+static void no_vary(struct tracer *t, u64 now)
+{
+	(void)t;
+	(void)now;
+}
+
 #define TID 4711
 #define THREAD 3
 
@@ -35,7 +81,8 @@ struct rig {
 	struct process p;
 	struct registry *r; /* of the target */
 	u64 records[LOSS_CAUSES], batches[LOSS_CAUSES];
-	u32 losses, items;
+	u32 losses, items, defs, defs_bytes;
+	u32 defs_before; /* those that came before `batch` */
 	struct item_batch batch; /* the last; its data is gone */
 };
 
@@ -49,8 +96,14 @@ static int take(void *ctx, const struct item *it)
 		g->records[it->loss.cause] += it->loss.records;
 		g->batches[it->loss.cause] += it->loss.batches;
 	}
-	if (it->type == ITEM_BATCH)
+	if (it->type == ITEM_DEFS) {
+		g->defs++;
+		g->defs_bytes += it->defs.bytes;
+	}
+	if (it->type == ITEM_BATCH) {
 		g->batch = it->batch;
+		g->defs_before = g->defs;
+	}
 	return 0;
 }
 
@@ -236,6 +289,72 @@ static void what_is_left_of_a_batch_at_the_end_says_so_too(void **state)
 	rig_close(&g);
 }
 
+/* ---- Records that cannot be ---- */
+
+/* Whatever a target says: what is lost is no more than what can have been there. */
+static void a_batch_that_lies_has_lost_what_it_has_room_for(void **state)
+{
+	static const struct {
+		u32 records, slots, lost;
+	} lies[] = {
+		{ UINT32_MAX, 2, 2 },
+		{ 3, 2, 2 },
+		{ 1, 2, 1 },
+		{ UINT32_MAX, 0, 0 },
+	};
+	struct {
+		struct wire_head h;
+		struct vmspan_batch b;
+		struct vmspan_span s[2];
+	} liar;
+	struct rig g;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(lies); i++) {
+		rig_open(&g, 0x1000);
+		liar.b = batch_of(0x1000, lies[i].slots);
+		liar.b.records = lies[i].records;
+		liar.b.magic++;
+		two_spans(liar.s);
+		liar.h = (struct wire_head){
+			.kind = WIRE_BATCH, .pid = g.p.pid, .tid = TID, .bytes = liar.b.bytes
+		};
+		assert_int_equal(live_record(&g.l, &liar, sizeof(liar)), 0);
+		assert_int_equal(g.items, 1);
+		assert_int_equal(g.records[LOSS_TRUNCATED], lies[i].lost);
+		assert_int_equal(g.batches[LOSS_TRUNCATED], 1);
+		rig_close(&g);
+	}
+}
+
+/* ---- A ring that holds more than is read at once ---- */
+
+static void the_ring_is_read_to_its_end(void **state)
+{
+	static const u32 sizes[] = { 1, RING_DRAIN - 1, RING_DRAIN, RING_DRAIN + 1,
+				     5 * RING_DRAIN + 7 };
+	struct err e = { 0 };
+	struct rig g;
+	size_t i;
+
+	(void)state;
+	/* Too short for what it is: each is a loss, by which it is counted. */
+	each.h = (struct wire_head){ .kind = WIRE_BATCH };
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rig_open(&g, 0);
+		g.l.detached = true; /* nothing but what the ring holds */
+		g.l.ring.rb = (struct ring_buffer *)(void *)&g.l;
+		in_ring = sizes[i];
+		assert_int_equal(live_drain(&g.l, &e), 0);
+		assert_int_equal(in_ring, 0);
+		assert_false(g.l.more);
+		assert_int_equal(g.losses, sizes[i]);
+		assert_int_equal(g.batches[LOSS_TRUNCATED], sizes[i]);
+		rig_close(&g);
+	}
+}
+
 /* ---- Names that are not known yet ---- */
 
 static bool knows(struct registry *r, const void *data, u32 bytes)
@@ -293,6 +412,130 @@ static void each_mark_that_names_something_wants_it_defined(void **state)
 	}
 }
 
+/* A target with a log in which `id` is defined. */
+static struct {
+	struct vmspan_registry registry;
+	union {
+		struct vmspan_log head;
+		u8 all[sizeof(struct vmspan_log) + 4 * VMSPAN_SLOT];
+	} log;
+} target;
+
+static u64 target_open(u32 id)
+{
+	struct vmspan_def *d = (struct vmspan_def *)target.log.head.data;
+
+	memset(&target, 0, sizeof(target));
+	target.registry.magic = VMSPAN_MAGIC;
+	target.registry.abi = VMSPAN_ABI;
+	target.registry.log = (u64)(uintptr_t)&target.log;
+	target.log.head.size = 4 * VMSPAN_SLOT;
+	target.log.head.used = VMSPAN_SLOT;
+	*d = (struct vmspan_def){ .h = { VMSPAN_DEF_COMPARTMENT, 1, 0, id },
+				  .kind = VMSPAN_ADDON,
+				  .name_len = 1 };
+	*(u8 *)(d + 1) = 'a';
+	return (u64)(uintptr_t)&target;
+}
+
+/* A thread of the process hands over a stay in the compartment. */
+static void hand_over(struct rig *g, u32 pid, u32 compartment)
+{
+	struct {
+		struct wire_head h;
+		struct vmspan_batch b;
+		struct vmspan_span s;
+	} r = { .h = { .kind = WIRE_BATCH, .pid = pid, .tid = TID },
+		.b = batch_of((u64)(uintptr_t)&target, 1),
+		.s = { .h = { VMSPAN_SPAN, 1, 1, compartment }, .begin = 5, .end = 6 } };
+
+	r.h.bytes = r.b.bytes;
+	assert_int_equal(live_record(&g->l, &r, sizeof(r)), 0);
+	assert_int_equal(g->losses, 0);
+	assert_int_equal(g->batch.pid, pid);
+	assert_int_equal(g->batch.records, 1);
+}
+
+/* The batch that had the definition found no room in the ring. */
+static void definitions_that_were_lost_are_read_from_the_target(void **state)
+{
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, target_open(2));
+	define_id(g.r, VMSPAN_DEF_COMPARTMENT, 1);
+	hand_over(&g, g.p.pid, 1);
+	assert_int_equal(g.defs, 0);
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs_before, 1);
+	assert_int_equal(g.defs_bytes, VMSPAN_SLOT);
+	/* And is known from then on. */
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs, 1);
+	assert_int_equal(g.r->rereads, 1);
+	rig_close(&g);
+}
+
+/* It runs another program, in whose log the same ids may be others. */
+static void an_exec_forgets_what_the_old_program_has_defined(void **state)
+{
+	struct wire_life w = { .h.kind = WIRE_EXEC, .mono_ns = 1, .comm = "other" };
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, target_open(2));
+	g.r->read_ns = 0;
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs_before, 1);
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs, 1);
+	w.h.pid = g.p.pid;
+	assert_int_equal(live_record(&g.l, &w, sizeof(w)), 0);
+	assert_string_equal(g.p.name, "other");
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs_before, 2);
+	assert_int_equal(g.defs_bytes, 2 * VMSPAN_SLOT);
+	rig_close(&g);
+}
+
+/* What its parent had defined is the child's too, which may have ended before anybody looks
+ * at its memory: that is not looked for there, batch by batch. */
+static void a_child_knows_what_its_parent_had_defined(void **state)
+{
+	struct wire_life w = { .h.kind = WIRE_FORK, .mono_ns = 1, .comm = "child" };
+	struct process *p;
+	struct rig g;
+	pid_t child;
+
+	(void)state;
+	rig_open(&g, target_open(2));
+	g.r->read_ns = 0;
+	hand_over(&g, g.p.pid, 2);
+	assert_int_equal(g.defs, 1);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	w.h.pid = g.p.pid;
+	w.other = (u32)child;
+	assert_int_equal(live_record(&g.l, &w, sizeof(w)), 0);
+	p = process_find(&g.l, (u32)child);
+	assert_non_null(p);
+	hand_over(&g, p->pid, 2);
+	assert_int_equal(p->registry_count, 1);
+	assert_true(p->registries[0].read_ns != 0);
+	hand_over(&g, p->pid, 2);
+	assert_int_equal(p->registries[0].rereads, 0);
+	/* Its own are looked for. */
+	hand_over(&g, p->pid, 3);
+	assert_int_equal(p->registries[0].rereads, 1);
+	assert_int_equal(g.defs, 1);
+	map_del(&g.l.processes, p->pid);
+	process_free(&g.l, p);
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,7 +543,12 @@ int main(void)
 		cmocka_unit_test(what_was_told_is_not_told_again),
 		cmocka_unit_test(a_batch_says_what_its_thread_has_left_out),
 		cmocka_unit_test(what_is_left_of_a_batch_at_the_end_says_so_too),
+		cmocka_unit_test(a_batch_that_lies_has_lost_what_it_has_room_for),
+		cmocka_unit_test(the_ring_is_read_to_its_end),
 		cmocka_unit_test(each_mark_that_names_something_wants_it_defined),
+		cmocka_unit_test(definitions_that_were_lost_are_read_from_the_target),
+		cmocka_unit_test(an_exec_forgets_what_the_old_program_has_defined),
+		cmocka_unit_test(a_child_knows_what_its_parent_had_defined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
