@@ -43,6 +43,16 @@ for command in $commands; do
 done
 check_status "help of nothing known" 2 "$VMSPAN" help recrod
 
+# ---- Nothing to list ----
+
+# A program of the system; a process that runs one, and one that is not there.
+fails 4 "nothing to trace" list /bin/true
+fails 4 "nothing to trace" list --json /bin/true
+check_status "list of this process" 4 "$VMSPAN" list -p $$
+said "list of this process" "nothing to trace"
+fails 1 "does not exist" list -p 4194304
+fails 1 "cannot be read" list "$T/none"
+
 # ---- Bad usage ----
 
 fails 2 "did you mean 'report'?" repotr
