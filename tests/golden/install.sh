@@ -133,6 +133,13 @@ fi
 check "make-deb" tools/make-deb "$T"
 deb=$(echo "$T"/vmspan_*.deb)
 eq "the package's version" "$(dpkg-deb -f "$deb" Version)" "$version"
+# dpkg passes over sums that it does not understand.
+dpkg-deb -R "$deb" "$T/unpacked"
+check "the package's sums are those of its files" \
+	env -C "$T/unpacked" md5sum --check --strict --quiet DEBIAN/md5sums
+(cd "$T/unpacked" && find . -type f -not -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort) >"$T/files"
+sed 's/^[0-9a-f]*  //' "$T/unpacked/DEBIAN/md5sums" >"$T/summed"
+same "each of its files has one" "$T/summed" "$T/files"
 check "the package needs libbpf" grep -q libbpf <(dpkg-deb -f "$deb" Depends)
 eq "the package's files are root's" "$(dpkg-deb -c "$deb" | grep -vc ' root/root ')" 0
 # A system of its own: nothing of this machine is touched.
