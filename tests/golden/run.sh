@@ -443,6 +443,13 @@ said "fewer results than planned" '^not ok unit/planned_test: 2 results of 3 tha
 planned 1 'ok 1 - one'
 said "no plan" '^not ok unit/planned_test: has no plan$'
 
+# Skips that do not say why.
+for why in '' ' -' ' - '; do
+	script unexplained <<<"echo 'ok one'; echo 'skip two$why'"
+	run 1 golden/unexplained.sh
+	said "a skip without a reason: two$why" "^not ok golden/unexplained.sh: two$why skipped without a reason\$"
+done
+
 # Skips that are not listed.
 printf '# what may be\ngolden/sound.sh two - it is not*\n' >"$tree/tests/skips"
 with=(VMSPAN_TEST_SKIPS=listed)
