@@ -28,8 +28,9 @@ static void rules_set_thresholds_and_ignore(void **state)
 		{ .glob = "addon:tracker", .threshold_ns = 10 * MS },
 		{ .glob = "addon:*", .threshold_ns = 1 * MS },
 		{ .glob = "top:*", .ignore = true },
+		{ .glob = "*", .threshold_ns = 20 * MS },
 	};
-	struct alert_config c = { .rules = rules, .rule_count = 3 };
+	struct alert_config c = { .rules = rules, .rule_count = 4 };
 	struct heard all = { 0 };
 	struct rig r;
 
@@ -37,9 +38,15 @@ static void rules_set_thresholds_and_ignore(void **state)
 	rig_open(&r, &c);
 	listen(&r, &all, "*", NULL);
 	assert_int_equal(alerts_lowest(r.a), 1 * MS);
-	turn(&r, 10 * MS, IN_TRACKER, 9 * MS); /* the first rule decides */
+	/* The first rule that matches decides. */
+	turn(&r, 10 * MS, IN_TRACKER, 9 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(r.order, "");
 	turn(&r, 20 * MS, IN_TRACKER, 10 * MS);
-	turn(&r, 40 * MS, IN_SHOP, 65 * MS);
+	turn(&r, 40 * MS, IN_SHOP, 20 * MS - 1);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_string_equal(r.order, "*:addon:tracker ");
+	turn(&r, 100 * MS, IN_SHOP, 20 * MS);
 	assert_int_equal(alerts_flush(r.a), 0);
 	assert_string_equal(r.order, "*:addon:tracker *:page:shop ");
 	rig_close(&r);
