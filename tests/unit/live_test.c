@@ -112,6 +112,7 @@ static void rig_open(struct rig *g, u64 registry)
 	*g = (struct rig){ .p = { .pid = (u32)getpid(), .pidfd = -1, .told = true } };
 	g->l.fn = take;
 	g->l.ctx = g;
+	g->l.ring.epfd = -1;
 	memset(counted, 0, sizeof(counted));
 	assert_int_equal(map_put(&g->l.processes, g->p.pid, (u64)(uintptr_t)&g->p), 0);
 	/* Its name is known already. */
@@ -130,6 +131,7 @@ static void rig_close(struct rig *g)
 	free(g->p.registries);
 	map_free(&g->p.threads);
 	map_free(&g->l.processes);
+	plan_cache_free(&g->l.cache);
 }
 
 /* ---- What the kernel side has counted ---- */
