@@ -59,6 +59,20 @@ eq "two tracers: nothing lost" "$(counts a "$clean")$(counts b "$clean")" "$none
 eq "two tracers: what the second got from before its time can be told apart" \
 	"$(counts b '.before_start > 0')" true
 eq "both gone: the target is as it was" "$(state "$vm_pid")" "$untouched"
+# The second one's target runs into the first one's breakpoint too. All of the first one's
+# small ring would be full of it.
+target child "$T/steady"
+attach a -s -r 65536 -p "$vm_pid"
+attach b -p "$child_pid"
+tell child "spans 100000"
+tell vm "spans 1009"
+detach a
+detach b
+eq "two tracers of two processes that have one file: the first has nothing of the second's" \
+	"$(counts a '[.spans, .ring_full, .pids]')" "[1009,0,{\"$vm_pid\":1009}]"
+eq "two tracers of two processes that have one file: the second" "$(counts b '[.spans, .pids]')" \
+	"[100000,{\"$child_pid\":100000}]"
+dismiss child
 
 # ---- A tracer that dies ----
 
@@ -186,6 +200,38 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	check_status "direct: a target without such probes" 4 "$PROBE" -m direct -p "$vm_pid"
 else
 	skip "the direct method" "this kernel has no BPF task storage"
+fi
+
+# ---- The scheduler's record ----
+
+if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .result == "ok")' >/dev/null; then
+	# Here no time is looked at: so also where the kernel does not trust its counter.
+	sources=/sys/devices/system/clocksource/clocksource0/available_clocksource
+	echo tsc >"$T/sources"
+	# shellcheck disable=SC2016 # expanded by the shell that is started
+	printf '#!/bin/sh\nexec unshare -m sh -c '\''mount --bind "$0" %s && exec "$@"'\'' %q %q "$@"\n' \
+		"$sources" "$T/sources" "$PROBE" >"$T/exact_probe"
+	chmod 755 "$T/exact_probe"
+	any=$PROBE PROBE=$T/exact_probe
+	# The one that waits while it is attached to comes back once, and 4 begin meanwhile.
+	attach a -e -p "$vm_pid"
+	tell vm "event 3" "threads 4 211"
+	detach a
+	eq "exact: a thread's record has one start, and no wait from before it" \
+		"$(counts a '[.spans, .off_starts]')" "[$((3 + 4 * 211)),5]"
+	# Each task switches it, and so many records fill a batch.
+	target child "$T/steady"
+	attach a -e -n -p "$child_pid"
+	tell child "event 5"
+	echo "keep 7" >&"$child_in"
+	answer child >/dev/null && answer child >/dev/null
+	for _ in $(seq 30); do tell child "spans 1"; done
+	detach a
+	eq "exact: a child that is left alone has no record" "$(counts a '[.spans, .off_starts]')" '[5,1]'
+	PROBE=$any
+	dismiss child
+else
+	skip "exact mode" "this kernel has no BPF task storage"
 fi
 
 # ---- A ring that is too small ----

@@ -34,6 +34,7 @@ struct counts {
 	u64 lost[LOSS_CAUSES], lost_batches[LOSS_CAUSES];
 	u64 changes[5], threads, thread_ends, clocks, defs;
 	u64 undefined, before_start, backwards;
+	u64 off_starts; /* exact mode: threads from whose record on nothing is missing */
 	struct map next; /* stream -> seq */
 	struct map defined; /* compartment of (pid, registry) */
 	struct map per_pid; /* pid -> spans */
@@ -82,6 +83,8 @@ static void records(struct counts *c, u32 pid, u64 registry, const u8 *data, u32
 			c->undefined += !is_defined(c, pid, registry, h->id);
 			c->backwards += s->end < s->begin;
 		}
+		c->off_starts +=
+			h->type == VMSPAN_OFF && (h->depth & VMSPAN_DEPTH_MASK) == VMSPAN_OFF_START;
 		at += h->slots * 32u;
 	}
 }
@@ -179,6 +182,7 @@ static void print(const struct counts *c, int status, u64 wakeups)
 	json_key_u64(&j, "undefined", c->undefined);
 	json_key_u64(&j, "before_start", c->before_start);
 	json_key_u64(&j, "backwards", c->backwards);
+	json_key_u64(&j, "off_starts", c->off_starts);
 	json_key_string(&j, "names", c->names);
 	json_key_i64(&j, "status",
 		     status < 0          ? -1
