@@ -138,6 +138,21 @@ check "names that are no text: nothing of them reaches the terminal" \
 check "names that are no text: nor are they cut within a character" iconv -f UTF-8 -t UTF-16 -o "$T/utf16" "$T/x.txt"
 json_eq "names that are no text: nothing is lost" "$T/x.json" '[.losses[]] | add' 0
 
+# ---- A reader that is stopped ----
+
+# Some 3,000 looks into a ring that has room for 150. What a program without a loop is told of
+# besides are its stays on the CPU, ten a second.
+app $PYTHON "$APPS/odd.py" threads 0
+start_record "$T/q" "$app_pid" --hz 999 --buffer 64K
+kill -s STOP "$rec_pid"
+works "$app_pid" 3
+kill -s CONT "$rec_pid"
+finish rec INT
+report "$T/q"
+json_eq "a reader that is stopped: each look that found no room is counted" "$T/q.json" \
+	'[(.losses.ring_full > 1500), (.groups[] | select(.name == "package:heavy") | .samples > 3)]' '[true,true]'
+check_ledger "a reader that is stopped" "$T/q.json"
+
 # ---- From one VM to another ----
 
 app $PYTHON "$APPS/odd.py" exec $PHP -r \

@@ -6,9 +6,10 @@
 # shellcheck source=tests/stock/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# Records one command; $T/a.json has a row for each function.
+# Records one command; $T/a.json has a row for each function. There is room for all of it, even
+# if its reader does not get to run meanwhile.
 calls() { # NAME COMMAND
-	start_record "$T/a" "$app_pid" --exact-calls --yes
+	start_record "$T/a" "$app_pid" --exact-calls --yes --buffer 64M
 	# shellcheck disable=SC2086 # a command and its number
 	ask $2 >"$T/answer"
 	finish rec INT
@@ -23,9 +24,20 @@ calls() { # NAME COMMAND
 	same "$1: calls of each function" "$T/ours" "$T/theirs"
 }
 
-price() { # NAME: the price is told, and it is too high; the app is in "run"
-	check_status "$1: a high price is refused" 5 "$VMSPAN" record -p "$app_pid" -o "$T/b" --exact-calls --duration 1s
-	check "$1: the price was told" grep -qE '^exact calls: about [0-9.]+x a call here: .* a call, .* without; [0-9,]+ calls a second' "$T/err"
+# The price is told, and it is too high; the app is in "run". A machine that was slower in one
+# part of the trial than in the others makes it a bound, or a low one by far: a trial that found
+# none above 2x is made again. What it makes of known figures is for unit/trial_test.
+price() { # NAME
+	local rc times=''
+	for _ in 1 2 3 4 5; do
+		rm -f "$T/b"
+		rc=0
+		"$VMSPAN" record -p "$app_pid" -o "$T/b" --exact-calls --duration 1s >"$T/out" 2>"$T/err" || rc=$?
+		times=$(sed -nE 's/^exact calls: (about ([0-9.]+)x a call here: .* a call,|more than ([0-9.]+)x a call here: .* a call, less than) [0-9.]+ [mun]?s without; [0-9,]+ calls a second in the trial$/\2\3/p' "$T/err")
+		awk -v times="${times:-0}" 'BEGIN { exit times <= 2 }' && break
+	done
+	check "$1: the price was told: $(sed -n 's/^exact calls: //p' "$T/err" | tail -n 1)" test -n "$times"
+	eq "$1: a high price is refused" "$rc" 5
 	check "$1: and what to do" grep -q -- '--yes' "$T/err"
 	check "$1: nothing was recorded" test ! -e "$T/b"
 }
@@ -44,8 +56,8 @@ if [ -x /usr/bin/python3.11 ]; then
 while True: pass"
 	start_record "$T/a" "$app_pid" --exact-calls --yes
 	works "$app_pid" 5
-	used=$(cpu_ticks "$app_pid")
 	finish rec INT
+	used=$(cpu_ticks "$app_pid")
 	report "$T/a"
 	json_eq "CPython, without a call: it is said, once it has used two seconds and no later" "$T/a.json" \
 		'[.processes[].notes[]?] | tostring | capture("function__entry is armed, and not hit once in (?<s>[0-9]+) s .*one long call").s |
@@ -61,7 +73,10 @@ while True: pass"
 	around=$(ask truth)
 	start_record "$T/a" "$app_pid" --exact-calls --yes
 	before=$(ask truth)
-	ask run 1 >"$T/line"
+	# However fast the machine is.
+	until ask run 1 >"$T/line" && [ $(($(jq .turns "$T/line") - $(jq .turns <<<"$before"))) -gt 100 ]; do
+		[ -s "$T/line" ] || break
+	done
 	ask gc 5 >"$T/gc"
 	finish rec INT
 	jq -sc . <<<"$around$before$(cat "$T/gc")$(ask truth)" >"$T/answers"

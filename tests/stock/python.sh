@@ -55,3 +55,26 @@ json_eq "20 naps of 50 ms are blocked, and the package's" "$T/n.json" \
 json_eq "another thread's package does not wait with it" "$T/n.json" \
 	'[.groups[] | select(.name == "package:heavy")][0] | .self_ns > 0 and .blocked_ns < 5e8' true
 check_ledger "naps" "$T/n.json"
+
+# Who is preempted does not wait, however long others have its CPU. In one turn, which is no
+# wait either; held until somebody has taken the CPU.
+preemptions() {
+	sed -n 's/^nonvoluntary_ctxt_switches:[[:space:]]*//p' "/proc/$app_pid/status"
+}
+cp "$APPS/slow.py" "$T/app"
+app "${ONE_CPU[@]}" env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/slow.py"
+start crowd "${ONE_CPU[@]}" bash -c 'while :; do :; done'
+start_record "$T/p" "$app_pid"
+for _ in 1 2 3 4 5; do
+	before=$(preemptions)
+	ask hold 1 >"$T/line"
+	taken=$(($(preemptions) - before))
+	[ $taken -lt 10 ] || break
+done
+finish rec INT
+finish crowd KILL 2>"$T/finish"
+report "$T/p"
+check "preempted: somebody took the CPU: $taken times" test $taken -ge 10
+json_eq "preempted: it has not waited" "$T/p.json" \
+	'[.groups[] | select(.name == "package:heavy")][0] | .self_ns > 5e8 and .blocked_ns < .self_ns / 10' true
+check_ledger "preempted" "$T/p.json"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Calls functions in ways that are hard to pair: recursion, generators, coroutines,
-# exceptions. Commands on stdin: "work N" does N rounds, "run N" goes on with rounds of N
-# calls' worth of arithmetic between them until the next command; each is answered
-# with how many calls there were of each function, and the CPU time.
+# exceptions, waits. Commands on stdin: "work N" does N rounds and waits, "run N" goes on with
+# rounds of N calls' worth of arithmetic between them until the next command, such as "end 0",
+# which does nothing else; each other one is answered with how many calls there were of each
+# function, and the CPU time.
 import json, os, select, sys, time
 
 calls = {}
@@ -43,6 +44,12 @@ async def waits(n):
     return leaf(n)
 
 
+# Each wait ends the thread's stay on its CPU, which is its event: a call lies in four of them.
+def naps():
+    for _ in range(3):
+        time.sleep(0.001)
+
+
 def round_of(n):
     nested(n)
     for _ in numbers(3):
@@ -78,10 +85,15 @@ def main():
     print("ready", os.getpid(), flush=True)
     for line in sys.stdin:
         word, number = line.split()
+        if word == "end":
+            continue
         begin = time.thread_time_ns()
         calls.clear()
         if word == "work":
             rounds(int(number), 3)
+            for _ in range(7):
+                naps()
+            count("naps", 7)
         while word == "run" and not waiting():
             rounds(50, int(number))
         print("answer", json.dumps({"calls": calls, "ns": time.thread_time_ns() - begin}), flush=True)
