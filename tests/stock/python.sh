@@ -74,7 +74,7 @@ done
 finish rec INT
 finish crowd KILL 2>"$T/finish"
 report "$T/p"
-check "preempted: somebody took the CPU: $taken times" test $taken -ge 10
+check "preempted: somebody took the CPU: $taken times" test "$taken" -ge 10
 json_eq "preempted: it has not waited" "$T/p.json" \
 	'[.groups[] | select(.name == "package:heavy")][0] | .self_ns > 5e8 and .blocked_ns < .self_ns / 10' true
 check_ledger "preempted" "$T/p.json"
