@@ -641,54 +641,6 @@ static void a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time(void **s
 	assert_int_equal(COUNTED(repaired), 0);
 }
 
-static void the_cpu_number_comes_from_rseq_where_libc_has_it(void **state)
-{
-	(void)state;
-	tracer_on();
-	vmspan_enter(A);
-	vmspan_leave(A);
-	if (!&__rseq_size || !__rseq_size) {
-		print_message("skip: this libc does not register rseq\n");
-		skip();
-	}
-	assert_int_not_equal(vmspan_self_1->cpu, 0);
-}
-
-/* As with a libc that has no rseq, and under emulators. */
-static void without_rseq_the_cpu_number_is_this_machines_all_the_same(void **state)
-{
-	const struct vmspan_span *span;
-	cpu_set_t home, one;
-	vmspan_u16 cpus[16];
-	u32 spans = 0;
-
-	(void)state;
-	tracer_on();
-	vmspan_enter(A);
-	vmspan_leave(A);
-	vmspan_self_1->cpu = 0;
-	assert_int_equal(sched_getaffinity(0, sizeof(home), &home), 0);
-	for (vmspan_u16 cpu = 0; cpu < CPU_SETSIZE && spans < sizeof(cpus) / sizeof(cpus[0]);
-	     cpu++) {
-		if (!CPU_ISSET(cpu, &home))
-			continue;
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-		vmspan_enter(B);
-		vmspan_leave(B);
-		cpus[spans++] = cpu;
-	}
-	assert_int_equal(sched_setaffinity(0, sizeof(home), &home), 0);
-	collect();
-	assert_int_equal(seen_count, 1 + spans);
-	for (u32 i = 0; i < spans; i++) {
-		span = (const struct vmspan_span *)seen[1 + i];
-		assert_int_equal(span->cpu_begin, cpus[i]);
-		assert_int_equal(span->cpu_end, cpus[i]);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -716,8 +668,6 @@ int main(void)
 		cmocka_unit_test(ten_thousand_definitions_are_all_there),
 		cmocka_unit_test(a_leave_hands_over_a_batch_that_has_waited_too_long),
 		cmocka_unit_test(a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time),
-		cmocka_unit_test(the_cpu_number_comes_from_rseq_where_libc_has_it),
-		cmocka_unit_test(without_rseq_the_cpu_number_is_this_machines_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name("sdk", tests, tracer_setup, NULL);
