@@ -416,6 +416,12 @@ static void scenario_some(struct maker *m)
 	many_turns(m, 4000);
 }
 
+/* 600,000 spans. */
+static void scenario_large(struct maker *m)
+{
+	many_turns(m, 20000);
+}
+
 /* 3 million spans. */
 static void scenario_big(struct maker *m)
 {
@@ -478,8 +484,8 @@ int main(int argc, char **argv)
 		{ "hostile", scenario_hostile }, { "empty", scenario_empty },
 		{ "one", scenario_one },         { "peers", scenario_peers },
 		{ "long", scenario_long },       { "some", scenario_some },
-		{ "big", scenario_big },         { "sampled", scenario_sampled },
-		{ "gap", scenario_gap },
+		{ "large", scenario_large },     { "big", scenario_big },
+		{ "sampled", scenario_sampled }, { "gap", scenario_gap },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
 				    .sampled = argc > 1 && !strcmp(argv[1], "sampled"),
@@ -506,7 +512,8 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	fprintf(stderr, "usage: make_recording "
-			"basic|lossy|hostile|empty|one|peers|long|some|big|sampled|gap FILE\n");
+	fprintf(stderr,
+		"usage: make_recording "
+		"basic|lossy|hostile|empty|one|peers|long|some|large|big|sampled|gap FILE\n");
 	return 2;
 }
