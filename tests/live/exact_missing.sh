@@ -79,6 +79,15 @@ if [ "$(uname -m)" = x86_64 ]; then
 		not_ok "a counter that the kernel was told not to try" "did not run"
 		cat "$T/record.err"
 	fi
+	# What one CPU alone measures says nothing of where the target runs.
+	if [ "$(nproc)" = 1 ]; then
+		skip "such a counter, and a recorder on one CPU" "there is only one"
+	elif run "$no_tsc && mount --bind '$T/told' /proc/cmdline && taskset -p -c 0 \$\$ >/dev/null" --exact; then
+		falls_back "such a counter, and a recorder on one CPU" "this process may not use all of them"
+	else
+		not_ok "such a counter, and a recorder on one CPU" "did not run"
+		cat "$T/record.err"
+	fi
 	doctor_says() { # TOLD
 		unshare -m sh -c "$no_tsc && mount --bind '$T/$1' /proc/cmdline"' && exec "$@"' sh "$VMSPAN" doctor --json |
 			jq -c '.checks[] | select(.id == "tsc") | [.result, (.detail | split(", ")[2] | split(";")[0])]'

@@ -16,17 +16,29 @@ pq() {
 }
 
 # A session of its own for each: the server of the one before ends when it likes.
+# The loader's own "load" gives its server half a second to start, which a busy
+# machine does not keep to. So the server is started here, and asked until it has
+# loaded the file, or says that it cannot, or has ended. (Who asks before it
+# listens takes it for dead, and its socket away.)
 session=test0
 load() { # FILE
-	local rc=0 d
 	session=test$((${session#test} + 1))
-	pq load "$1" --session "$session" >/dev/null || rc=1
-	# Its server runs on by itself, after a failure too: it must end with this
-	# script. It is known by the file in its command line.
-	for d in /proc/[0-9]*; do
-		tr '\0' ' ' 2>/dev/null <"$d/cmdline" | grep -qF -- "--daemon $1 " && lib_owns "${d#/proc/}"
-	done
-	return $rc
+	start server "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js" --daemon "$1" --session "$session"
+	LIMIT=600 until_true loaded_or_not
+	[ "$loaded" = yes ]
+}
+
+loaded_or_not() {
+	local ended=''
+	pause
+	lib_is_ours "$server_pid" && [ "${lib_stat[0]}" != Z ] || ended=yes
+	loaded=no
+	if grep -qs "Daemon ready" "$PROFILER_CLI_SESSION_DIR/$session.log"; then
+		! pq status --session "$session" >/dev/null || loaded=yes
+		[ $loaded = yes ] || [ "$ended" ] || grep -q "Profile load failed" "$T/viewer.err"
+	else
+		[ "$ended" ]
+	fi
 }
 
 # Every line of the trace as the marker it must be.
@@ -123,3 +135,4 @@ check "a profile without a thread is made" jq '.threads = []' <(gunzip <"$T/one.
 mv "$T/check.out" "$T/none.json"
 load "$T/none.json"
 eq "without a thread it does not load" "$? $(grep -c 'Profile load failed' "$T/viewer.err")" "1 1"
+pq stop "$session" >/dev/null

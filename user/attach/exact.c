@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char without[] = "Without --exact, spans that change CPU are discarded and counted.";
 
@@ -41,31 +42,41 @@ static bool has_tracepoints(struct err *why)
 	return true;
 }
 
-/* Without the kernel's word it is done again until all CPUs have been free for it at some time:
- * two seconds at most. */
+/* The kernel's word is doubted once. What cannot be measured, on busy CPUs or those that this
+ * process may not use, is left to it. */
+static bool word_holds(struct err *why)
+{
+	struct tsc_sync s;
+
+	return tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) || !tsc_sync_refuses(&s, why);
+}
+
+/* It is done again until all CPUs have been free for it at some time: two seconds at most. */
 #define MEASUREMENTS 40
 
-/* What cannot be measured, on busy CPUs, is left to the kernel's own word, if it has one. */
-static bool counters_agree(bool word, struct err *why)
+static bool all_agree(struct err *why)
 {
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	u64 hz = clock_hz(CLOCK_TSC);
 	struct tsc_sync s;
+	bool all = true;
 	int i, r;
 
-	for (i = 0; i < (word ? 1 : MEASUREMENTS); i++) {
+	for (i = 0; all && i < MEASUREMENTS; i++) {
 		r = tsc_sync_measure(&s, NULL, hz);
 		if (!r && tsc_sync_refuses(&s, why))
 			return false;
-		if (!r && !s.unmeasured && s.error_ns <= TSC_APART_NS)
+		all = r || (long)s.cpus + s.unmeasured >= online;
+		if (!r && all && !s.unmeasured && s.error_ns <= TSC_APART_NS)
 			return true;
 	}
-	if (word)
-		return true;
 	err_set(why, -ERANGE,
 		"the kernel was told not to trust the time-stamp counter (tsc=unstable), and the "
-		"CPUs are too busy to compare theirs, so a span that changes CPU may have a wrong "
-		"time");
-	err_hint(why, "Try again when less runs here. %s", without);
+		"CPUs %s, so a span that changes CPU may have a wrong time",
+		all ? "are too busy to compare theirs" :
+		      "cannot be compared: this process may not use all of them");
+	err_hint(why, "%s %s", all ? "Try again when less runs here." :
+				     "Let vmspan use every CPU (taskset, cpuset).", without);
 	return false;
 }
 
@@ -73,8 +84,10 @@ static bool counter_is_sound(struct err *why)
 {
 	enum kernel_counter word = kernel_counter();
 
-	if (word != COUNTER_UNSTABLE)
-		return counters_agree(word == COUNTER_TRUSTED, why);
+	if (word == COUNTER_TRUSTED)
+		return word_holds(why);
+	if (word == COUNTER_UNTRIED)
+		return all_agree(why);
 	err_set(why, -ERANGE,
 		"the kernel has found the time-stamp counter unstable (%s has no tsc), so a span "
 		"that changes CPU may have a wrong time",
