@@ -8,6 +8,8 @@
 /* Cycles are the TSC, read through per-CPU perf events; else they are ns of
  * CLOCK_MONOTONIC. Defined in flush.bpf.c. */
 extern const volatile bool use_tsc;
+/* Cycles a second, close, not exact. Defined in flush.bpf.c. */
+extern const volatile __u64 cycles_hz;
 
 /* One msr/tsc event a CPU. */
 struct {
@@ -40,6 +42,14 @@ static __always_inline __u64 cycles_now(void)
 		return v.counter + *offset;
 	count(COUNT_MARK_LOST, 1);
 	return 0;
+}
+
+#define CLOCK_SECOND 1000000000ull /* ns */
+
+/* How many cycles so many nanoseconds are. Of a second at a time: the product would not fit. */
+static __always_inline __u64 cycles_of(__u64 ns)
+{
+	return ns / CLOCK_SECOND * cycles_hz + ns % CLOCK_SECOND * cycles_hz / CLOCK_SECOND;
 }
 
 #endif

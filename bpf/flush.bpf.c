@@ -19,10 +19,12 @@ const volatile __u64 wake_bytes = 2 << 20;
 const volatile __u32 ns_inum = 0;
 const volatile __u32 sweep_flags = 0;
 const volatile bool use_tsc = false;
+const volatile __u64 cycles_hz = 0;
 const volatile bool exact = false;
 const volatile __u64 alert_ns = 0;
 const volatile bool tail_calls = false;
 __u64 last_wake = 0;
+__u32 sched_watch = 0;
 
 /*
  * Does the batch end with an event that took as long as somebody waits for?

@@ -96,40 +96,29 @@ static __always_inline __u32 reason_of(struct task_struct *t, bool preempt, __u3
 	return state & STATE_INTERRUPTIBLE ? VMSPAN_OFF_SLEEPING : VMSPAN_OFF_UNINTERRUPTIBLE;
 }
 
-/* Room for one more record: where it goes. */
-static __always_inline struct vmspan_span *next(struct sched *s)
+/* Not sent while the thread hands the other one over: their numbers would cross. */
+static __always_inline void drop(struct sched *s, __u32 which)
 {
-	__u32 which = s->active & 1, at = s->used[which];
-
-	if (at >= SCHED_SLOTS) {
-		sched_send(s, which);
-		at = 0;
-	}
-	if (!at)
-		s->out[which].head.seq = s->seq;
-	s->used[which] = at + 1;
-	s->seq++;
-	return &s->out[which].records[at];
+	count(COUNT_SCHED_LOST, s->used[which & 1]);
+	__sync_fetch_and_add(&s->lost, 1);
+	s->used[which & 1] = 0;
 }
 
-static __always_inline void append(struct sched *s, __u64 begin, __u64 end, __u32 reason)
+/* The interval from s->off to `end`. */
+static __always_inline void append(struct sched *s, __u64 end)
 {
-	struct vmspan_span *r;
+	__u32 which = s->active & 1, at = s->used[which];
+	struct vmspan_span *records = s->out[which].records;
 
-	/* The one that wakes a thread does so before it comes back. */
-	if (s->waker)
-		*(struct vmspan_wake *)next(s) = s->wake;
-	r = next(s);
-	r->h.type = VMSPAN_OFF;
-	r->h.slots = 1;
-	r->h.depth = reason;
-	r->h.id = s->call;
-	r->begin = begin;
-	r->end = end;
-	r->cpu_begin = s->off_cpu;
-	r->cpu_end = bpf_get_smp_processor_id();
-	r->iteration = s->waker;
-	s->waker = 0;
+	/* It may take two. */
+	if (at > SCHED_SLOTS - SCHED_LATE - 2) {
+		if (s->handing)
+			drop(s, which);
+		else
+			sched_send(s, which);
+		at = 0;
+	}
+	s->used[which] = at + sched_fill(s, &records[at], &records[at + 1], end);
 }
 
 /* From here on nothing the scheduler does to the thread is missed. */
@@ -137,7 +126,6 @@ static __always_inline int begin(struct task_struct *t)
 {
 	struct ids ids = task_ids(t);
 	struct sched *s;
-	__u64 now;
 	int i;
 
 	s = bpf_task_storage_get(&scheds, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -153,10 +141,55 @@ static __always_inline int begin(struct task_struct *t)
 	s->ids = ids;
 	s->call = ~0u;
 	s->off_cpu = bpf_get_smp_processor_id();
-	now = cycles_now();
-	append(s, now, now, VMSPAN_OFF_START);
+	s->reason = VMSPAN_OFF_START;
+	s->off = cycles_now();
+	append(s, s->off);
+	s->off = 0;
 	s->started = 1;
 	return 0;
+}
+
+/* The thread loses its CPU. `now` is 0 on a CPU that came up later: of that no time is known. */
+static __always_inline void leaves(struct sched *s, struct task_struct *t, bool preempt, __u64 now)
+{
+	__u64 came;
+
+	if (sched_is_off(s)) {
+		came = now ? sched_came(s, t, now) : 0;
+		if (came)
+			append(s, came);
+		else
+			sched_lose(s);
+		s->repaired = s->off;
+	} else if (!sched_saw_all(s, t, 1)) {
+		sched_lose(s);
+	}
+	s->call = call_of(t);
+	s->reason = reason_of(t, preempt, s->call);
+	s->off_cpu = bpf_get_smp_processor_id();
+	s->waker = 0;
+	s->off = now;
+	if (!now)
+		__sync_fetch_and_add(&s->lost, 1);
+	s->off_ns = bpf_core_field_exists(t->se.cfs_rq) ? t->se.cfs_rq->rq->clock : 0;
+	s->given = sched_given(t);
+	s->maybe_uncounted = preempt && state_of(t);
+	s->watch = sched_watch;
+}
+
+/* It is given one. The kernel has not counted that yet. */
+static __always_inline void comes(struct sched *s, struct task_struct *t, __u64 now)
+{
+	if (sched_is_off(s)) {
+		if (!sched_saw_all(s, t, 0))
+			sched_lose(s);
+		else if (now)
+			append(s, now);
+		else
+			__sync_fetch_and_add(&s->lost, 1);
+		s->given = sched_given(t);
+	}
+	s->off = 0;
 }
 
 SEC("?tp_btf/sched_switch")
@@ -167,23 +200,13 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 
 	if (s && s->started) {
 		now = cycles_now();
-		s->call = call_of(prev);
-		s->reason = reason_of(prev, preempt, s->call);
-		s->off_cpu = bpf_get_smp_processor_id();
-		s->waker = 0;
-		s->off = now;
-		/* Of a CPU that came up later no time is known. */
-		s->lost += !now;
+		leaves(s, prev, preempt, now);
 	}
 	s = bpf_task_storage_get(&scheds, next, 0, 0);
 	if (s && s->started && s->off) {
 		if (!now)
 			now = cycles_now();
-		if (now)
-			append(s, s->off, now, s->reason);
-		else
-			s->lost++;
-		s->off = 0;
+		comes(s, next, now);
 	}
 	return 0;
 }

@@ -3,13 +3,17 @@
 #ifndef BPF_SCHED_H
 #define BPF_SCHED_H
 
-#include "bpf/emit.bpf.h"
+#include "bpf/clock.bpf.h"
 
 /* The scheduler record is wanted. Defined in flush.bpf.c. */
 extern const volatile bool exact;
+/* Which time it is that the programs below are attached, counted from 1; 0: they are not, or
+ * not all yet. Set by user space. Defined in flush.bpf.c. */
+extern __u32 sched_watch;
 
 enum {
-	SCHED_SLOTS = 14 /* a full batch is a WIRE_SMALL */
+	SCHED_SLOTS = 14, /* a full batch is a WIRE_SMALL */
+	SCHED_LATE = 2 /* of them: kept for an interval whose end was not seen */
 };
 
 struct sched_batch {
@@ -21,17 +25,35 @@ struct sched_batch {
  * One a thread, in task storage. sched_switch appends to out[active], with
  * the run queue locked. The thread itself hands over, preemptibly: it first
  * turns to the other batch, so that a switch in the middle of the copy does not
- * append to what is being copied.
+ * append to what is being copied. Meanwhile sched_switch sends nothing: batches are
+ * numbered when they are sent, by one party at a time.
+ *
+ * Not every switch is seen. Linux 6.18 has been observed not to trace those away from
+ * threads of process 1, so that whoever came next came unseen. The kernel's own account
+ * of the thread (task_struct.sched_info) shows it: it counts how often the thread was given
+ * a CPU, and has the time of the last. An interval of which only the end is missing is
+ * ended by that; whatever else went unseen is a loss.
  */
 struct sched {
 	struct sched_batch out[2];
+	struct vmspan_span late[SCHED_LATE]; /* of a hand-over, on their way */
 	__u32 used[2];
 	__u32 active;
 	__u32 started; /* 0: all else is void */
-	__u64 seq; /* of the next record */
-	__u32 lost; /* how often something was that seq may not show */
+	__u32 handing; /* the thread hands over */
+	__u32 watch; /* sched_watch when the thread was last looked at */
+	__u64 sent; /* number of the next batch's first record */
+	__u32 lost; /* how often something was that no number may show */
 	__u32 told; /* of them: a batch has said it */
-	__u64 off; /* cycles: off the CPU since then; 0: on it */
+	__u64 off; /* cycles: off the CPU since then, unless it came back unseen; 0: on it */
+	__u64 off_ns; /* the same by the clock of its run queue; 0: not known */
+	__u64 given; /* how often it had been given a CPU by then; 0: not known */
+	/* It was preempted on its way to sleep: whether the kernel counts the next time depends on
+	 * whether it moves the thread meanwhile (sched_info_depart() in its sources). */
+	__u32 maybe_uncounted;
+	/* Which `off` was ended without its end having been seen. See sched_take_late(). */
+	__u64 taken; /* by the thread */
+	__u64 repaired; /* by sched_switch */
 	__u32 off_cpu, reason, call;
 	__u32 waker; /* process that has woken it; 0: not known */
 	struct vmspan_wake wake; /* more of it */
@@ -47,6 +69,72 @@ struct {
 	__type(value, struct sched);
 } scheds SEC(".maps") __weak;
 
+/* How often the kernel has given the thread a CPU; 0: not known. */
+static __always_inline __u64 sched_given(struct task_struct *t)
+{
+	return bpf_core_field_exists(t->sched_info) ? t->sched_info.pcount : 0;
+}
+
+/* Is that `times` more often than by its last leave, so that nothing went unseen? */
+static __always_inline bool sched_saw_all(const struct sched *s, struct task_struct *t, __u32 times)
+{
+	__u64 given = sched_given(t);
+
+	return !given || !s->given || given == s->given + times ||
+	       (s->maybe_uncounted && given == s->given);
+}
+
+/* Off the CPU as far as was seen. */
+static __always_inline bool sched_is_off(const struct sched *s)
+{
+	return s->off && s->off != s->taken;
+}
+
+/* Something went unseen. While the programs are away that is nobody's loss. */
+static __always_inline void sched_lose(struct sched *s)
+{
+	if (!sched_watch || s->watch != sched_watch)
+		return;
+	count(COUNT_SCHED_LOST, 1);
+	__sync_fetch_and_add(&s->lost, 1);
+}
+
+/* When the thread, seen to leave at s->off and not to come back, was given its CPU.
+ * `now` is on it. 0: not known. */
+static __always_inline __u64 sched_came(const struct sched *s, struct task_struct *t, __u64 now)
+{
+	__u64 came, ns;
+
+	if (!bpf_core_field_exists(t->sched_info) || !sched_saw_all(s, t, 1))
+		return 0;
+	ns = t->sched_info.last_arrival;
+	if (!s->given || !s->off_ns || ns < s->off_ns)
+		return 0;
+	came = s->off + cycles_of(ns - s->off_ns);
+	return came < now ? came : now;
+}
+
+/* Fills an interval and who has ended it; how many slots that is. */
+static __always_inline __u32 sched_fill(const struct sched *s, struct vmspan_span *wake,
+					struct vmspan_span *r, __u64 end)
+{
+	/* The one that wakes a thread does so before it comes back. */
+	if (s->waker)
+		*(struct vmspan_wake *)wake = s->wake;
+	else
+		r = wake;
+	r->h.type = VMSPAN_OFF;
+	r->h.slots = 1;
+	r->h.depth = s->reason;
+	r->h.id = s->call;
+	r->begin = s->off;
+	r->end = end;
+	r->cpu_begin = s->off_cpu;
+	r->cpu_end = bpf_get_smp_processor_id();
+	r->iteration = s->waker;
+	return s->waker ? 2 : 1;
+}
+
 /*
  * Sends one of the batches and empties it. Its too_deep says how often something
  * was lost before its end that no number shows. False: it found no room.
@@ -57,14 +145,16 @@ static __always_inline bool sched_send(struct sched *s, __u32 which)
 	__u32 used = s->used[which & 1];
 	struct wire_head *h;
 
+	b->head.seq = s->sent;
 	b->head.records = used;
 	b->head.bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
 	b->head.too_deep = s->lost;
 	s->used[which & 1] = 0;
+	s->sent += used;
 	h = bpf_ringbuf_reserve(&ring, sizeof(*h) + sizeof(*b), 0);
 	if (!h) {
 		count(COUNT_SCHED_LOST, used);
-		s->lost++;
+		__sync_fetch_and_add(&s->lost, 1);
 		return false;
 	}
 	s->told = b->head.too_deep;
@@ -79,6 +169,54 @@ static __always_inline bool sched_send(struct sched *s, __u32 which)
 	return true;
 }
 
+/* The thread, which is on a CPU, has lost track of its switches. */
+static __always_inline void sched_resume(struct sched *s, struct task_struct *t)
+{
+	__u64 given = sched_given(t);
+
+	sched_lose(s);
+	s->given = given ? given - 1 : 0;
+}
+
+/*
+ * The thread itself looks whether it has come back unseen. How many slots of `late` the
+ * interval takes. It may lose its CPU at any point here, and sched_switch then finds the
+ * same. Both may have read the interval, but one of them records it: the thread says that it
+ * has taken it before it looks whether sched_switch already has.
+ */
+static __always_inline __u32 sched_take_late(struct sched *s, struct task_struct *t)
+{
+	__u64 off = s->off, came;
+	__u32 n;
+
+	if (!sched_is_off(s))
+		return 0;
+	came = sched_came(s, t, cycles_now());
+	n = sched_fill(s, &s->late[0], &s->late[1], came);
+	barrier();
+	s->taken = off;
+	barrier();
+	if (s->repaired == off)
+		return 0;
+	if (came)
+		return n;
+	sched_resume(s, t);
+	return 0;
+}
+
+/* Does the thread itself miss switches that nobody saw at all? */
+static __always_inline void sched_check(struct sched *s, struct task_struct *t)
+{
+	__u64 given = s->given;
+	bool saw_all = sched_saw_all(s, t, 1);
+
+	barrier();
+	/* Else it has just been seen to leave and to come. */
+	if (!saw_all && s->given == given)
+		sched_resume(s, t);
+	s->watch = sched_watch;
+}
+
 /*
  * Called by the thread itself, which hands over `batch`. False: what the
  * scheduler did to its spans has found no room, so they must not go out either,
@@ -88,24 +226,34 @@ static __always_inline bool sched_hand_over(struct task_struct *task,
 					    const struct vmspan_batch *batch)
 {
 	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
-	__u64 seq;
-	__u32 was;
+	__u32 was, used, late;
+	bool sent;
 
-	if (!s)
+	if (!s || !s->started)
 		return true;
 	if (s->batch != (__u64)batch &&
 	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), &batch->registry))
 		s->batch = (__u64)batch;
+	/* Before the turn: what is missed of these spans must not go out behind them. */
+	late = sched_take_late(s, task);
+	sched_check(s, task);
 	was = s->active & 1;
-	/* Before the turn: a switch behind it takes the same number. */
-	seq = s->seq;
-	if (!s->used[was] && s->told == s->lost)
+	if (!s->used[was] && !late && s->told == s->lost)
 		return true;
+	s->handing = 1;
+	barrier();
 	s->active = was ^ 1;
 	barrier();
-	if (!s->used[was])
-		s->out[was].head.seq = seq;
-	return sched_send(s, was);
+	used = s->used[was];
+	if (late && used <= SCHED_SLOTS - SCHED_LATE) {
+		s->out[was].records[used] = s->late[0];
+		s->out[was].records[used + 1] = s->late[1];
+		s->used[was] = used + late;
+	}
+	sent = sched_send(s, was);
+	barrier();
+	s->handing = 0;
+	return sent;
 }
 
 #endif

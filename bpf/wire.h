@@ -90,7 +90,7 @@ enum wire_counter {
 	COUNT_MARK_LOST, /* direct method: marks without state or clock */
 	COUNT_WALK_FAULTS, /* stacks of stock VMs that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */
-	COUNT_SCHED_LOST, /* scheduler records without room */
+	COUNT_SCHED_LOST, /* scheduler records without room, and switches found to be unseen */
 	COUNT_MAX,
 };
 

@@ -105,8 +105,22 @@ struct signal_struct {
 	struct pid *pids[4];
 };
 
+struct rq {
+	__u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long last_arrival;
 };
 
 struct mm_struct {
@@ -118,6 +132,7 @@ struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	pid_t pid;
 	pid_t tgid;
 	struct pid *thread_pid;

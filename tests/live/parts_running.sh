@@ -47,6 +47,7 @@ check "its programs run" test "$(runs 'sched_switch')" -gt "$before"
 eq "events behind it are whole, threads born meanwhile too" \
 	"$(look "[.spans, (.events.incomplete - $lacking) * 100000 <= .repairs.stolen_ns - $stolen, (.not_measured | map([.part, .now, .ns > 0]))]")" \
 	'[460,true,[["blocking",false,true]]]'
+eq "what happened to its threads meanwhile is no loss" "$(look '[.losses[]] | add')" 0
 eq "the ledger adds up again" "$(look "$sums")" true
 check "no more is said to be stolen than the kernel has counted" test "$(look .repairs.stolen_ns)" -le "$(steal_most)"
 dismiss probe

@@ -28,6 +28,8 @@ run() { # RECORD-ARGUMENTS...
 	most=$(steal_most)
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 	COLUMNS=500 "$VMSPAN" report "$T/rec.vmspan" >"$T/report.txt"
+	echo "# at most $most ns stolen by the kernel's count," \
+		"$(jq -c '{events: .events, repairs: .repairs, blocked_ns: .ledger.blocked_ns, preempted_ns: .ledger.preempted_ns}' "$T/report.json")"
 	"$VMSPAN" export -q -f ndjson -o - "$T/rec.vmspan" | grep '"type":"event"' >"$T/events"
 }
 

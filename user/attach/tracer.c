@@ -73,12 +73,15 @@ static const struct bpf_program *const *direct_programs(const struct vmspan_bpf 
 static int configure_clock(struct tracer *t)
 {
 	int r = tsc_open(&t->tsc), cpus = libbpf_num_possible_cpus();
+	u64 hz;
 
 	if (r == -ENOMEM)
 		return r;
 	t->has_tsc = !r;
 	t->skel->rodata->use_tsc = t->has_tsc;
-	t->skel->rodata->flush_cycles = clock_hz(t->has_tsc ? CLOCK_TSC : CLOCK_MONO) / 20;
+	hz = clock_hz(t->has_tsc ? CLOCK_TSC : CLOCK_MONO);
+	t->skel->rodata->flush_cycles = hz / 20;
+	t->skel->rodata->cycles_hz = hz;
 	if (cpus > 0 && (bpf_map__set_max_entries(t->skel->maps.tsc_events, (u32)cpus) ||
 			 bpf_map__set_max_entries(t->skel->maps.tsc_offsets, (u32)cpus)))
 		return -EINVAL;
@@ -367,6 +370,8 @@ bool tracer_leave_sched(struct tracer *t)
 {
 	bool had = t->sched_on;
 
+	/* First: what goes unseen from here on is no loss. */
+	t->skel->bss->sched_watch = 0;
 	SCHED_PROGRAMS(DETACH)
 	PEER_PROGRAMS(DETACH)
 	NET_PROGRAMS(DETACH)
@@ -400,6 +405,8 @@ void tracer_watch_sched(struct tracer *t)
 		if (r)
 			kernel_error(&t->no_exact, r, what);
 	}
+	if (!r && !t->skel->bss->sched_watch)
+		t->skel->bss->sched_watch = ++t->sched_times;
 	if (!r)
 		return;
 	tracer_leave_sched(t);

@@ -47,8 +47,9 @@ const struct err *tracer_no_exact(const struct tracer *t);
  * on without: tracer_no_exact().
  */
 void tracer_watch_sched(struct tracer *t);
-/* The same programs go, until they are wanted again; true: they were there. What
- * they know of a thread stays: an interval over the time between is one too long. */
+/* The same programs go, until they are wanted again; true: they were there. What happens
+ * to threads meanwhile is no loss; an interval that began before and ended meanwhile, with
+ * no other behind it, ends when it did. */
 bool tracer_leave_sched(struct tracer *t);
 /* Attaches the programs that watch forks, execs and exits. */
 int tracer_watch_life(struct tracer *t, struct err *err);

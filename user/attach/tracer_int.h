@@ -27,6 +27,7 @@ struct tracer {
 	struct vm_timers vm_timers;
 	bool vm_running, vm_loops, vm_walks; /* what vm_start() has started */
 	bool sched_on; /* the scheduler is being recorded */
+	u32 sched_times; /* how often that has begun */
 };
 
 #endif
