@@ -81,8 +81,7 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		[LOSS_SEQUENCE_GAP] = "they never arrived, for no cause known",
 		[LOSS_UNMATCHED] = "they left what was never entered",
 		[LOSS_TRUNCATED] = "they were cut: too deep, malformed, or a cut recording",
-		[LOSS_SCHED] = "the record of the scheduler was full, or the kernel did not "
-			       "tell of a switch",
+		[LOSS_SCHED] = "the scheduler's record was full, or a switch was not told of",
 	};
 	const char *separator = "";
 	char text[COUNT_MAX];
