@@ -50,10 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct codec_result result;
 	struct seen seen = { 0 };
 	struct buf out = { 0 };
-	struct codec *c = codec_new();
+	static struct codec *c; /* one for all: it is large, and made as one that reads on */
 	u32 at = 0, records, full = 0;
 	u8 *copy = aligned_alloc(8, (size + 15) & ~(size_t)7);
 
+	if (!c)
+		c = codec_new();
 	if (!c || !copy)
 		abort();
 	memcpy(copy, data, size);
@@ -77,7 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (full > 1)
 		reach(&several);
-	codec_free(c);
 	buf_free(&out);
 	free(copy);
 	return 0;
