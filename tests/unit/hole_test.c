@@ -60,7 +60,7 @@ static struct work work_make(u64 longest, u32 holes)
 static void answer(const struct work *w, u16 flags, struct group_stats *out)
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
-	struct sim *s = sim_new(1);
+	struct sim *s = sim_of(1, 4 * STAYS);
 	struct snapshot *snap;
 	u64 now = 2000;
 	u32 i;

@@ -13,6 +13,8 @@
 #include "random_tree.h"
 #include "seen_event.h"
 
+#define RECORDS 2048 /* more than any stream here has */
+
 /* Seeds 1 ... last, then one that once found something, then 0. */
 static unsigned int seed_after(unsigned int seed, unsigned int last, unsigned int found)
 {
@@ -54,7 +56,7 @@ static void random_streams(void **state)
 	for (seed = 1; seed <= 400; seed++) {
 		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND };
 		struct model *m = model_make(&config);
-		struct sim *s = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS);
 		struct tree *t = random_stream(s, seed);
 		struct snapshot *snap;
 		struct answer a;
@@ -83,7 +85,7 @@ static void random_switches(void **state)
 		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
 					       .exact = true };
 		struct model *m = model_make(&config);
-		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS);
 		struct tree *t = random_tree(s, sched, seed);
 		u32 step = 1 + seed % 40, i, done = 0;
 		struct snapshot *snap;
@@ -125,7 +127,7 @@ static void lost_switches(void **state)
 	(void)state;
 	for (seed = 1; seed <= 100; seed++) {
 		struct model *m = model_make(&(struct model_config){ .exact = true });
-		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS);
 		struct tree *t = random_tree(s, sched, seed);
 		struct snapshot *snap;
 		u32 lost = 1 + seed % (sched->records - 2);
@@ -153,7 +155,7 @@ static void lost_switches(void **state)
 static void no_switches_at_all(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ .exact = true });
-	struct sim *s = sim_new(1);
+	struct sim *s = sim_of(1, RECORDS);
 	struct tree *t = random_stream(s, 11);
 	unsigned int seed = 11;
 	struct snapshot *snap;
@@ -185,7 +187,7 @@ static void random_losses(void **state)
 	for (seed = 1; seed <= 300; seed++) {
 		struct model *m = model_make(&(struct model_config){ 0 });
 		struct model *all = model_make(&(struct model_config){ 0 });
-		struct sim *s = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS);
 		struct tree *t = random_stream(s, seed);
 		struct snapshot *snap;
 		struct answer a;
@@ -233,7 +235,7 @@ static void processes_merge(void **state)
 	for (seed = 1; seed <= 50; seed++) {
 		struct model *whole = model_make(&(struct model_config){ 0 });
 		struct item it = { .type = ITEM_PROCESS };
-		struct sim *s = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS);
 		struct tree *t = random_stream(s, seed);
 		struct snapshot *snap;
 		u32 i, p, k;
@@ -282,7 +284,7 @@ static void random_forgeries(void **state)
 	(void)state;
 	for (seed = 1; seed; seed = seed_after(seed, 200, 102311)) {
 		struct model *m = model_make(&(struct model_config){ 0 });
-		struct sim *s = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS);
 		struct tree *t = random_stream(s, seed);
 		struct snapshot *snap;
 		u32 i, k;
@@ -390,7 +392,7 @@ static void thinned_is_incomplete_not_wrong(void **state)
 					      seed % 5 ? 20 : 0 };
 		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
 					       .exact = true };
-		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS);
 		struct tree *t = random_tree(s, sched, seed);
 		struct model *a = model_make(&config), *b = model_make(&config);
 		u32 step = 1 + seed % 7, missing;
@@ -460,7 +462,7 @@ static void a_forger_is_alone(void **state)
 
 	(void)state;
 	for (seed = 1; seed <= 100; seed++) {
-		struct sim *s = sim_new(1), *sched = sim_new(1), *other = sim_new(2);
+		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS), *other = sim_of(2, RECORDS);
 		struct tree *t = random_tree(s, sched, seed),
 			    *u = random_stream(other, seed + 1000);
 		struct event_stats events[2];
@@ -516,7 +518,7 @@ static int earlier(const void *a, const void *b)
  * never else. */
 static struct sim *off_in_calls(const struct tree *t)
 {
-	struct sim *sched = sim_new(1);
+	struct sim *sched = sim_of(1, RECORDS);
 	int i, k;
 
 	sim_off(sched, 900, 900, VMSPAN_OFF_START);
@@ -550,7 +552,7 @@ static void modes_agree_when_quiet(void **state)
 	(void)state;
 	for (seed = 1; seed <= 200; seed++) {
 		enum nested_mode nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND;
-		struct sim *s = sim_new(1), *sched;
+		struct sim *s = sim_of(1, RECORDS), *sched;
 		struct tree *t = random_stream(s, seed);
 		struct model *a, *b;
 

@@ -15,7 +15,7 @@
 
 #define SIM_PID 100
 #define SIM_REGISTRY 0x1000
-#define SIM_RECORDS (1 << 16)
+#define SIM_RECORDS (1 << 16) /* what sim_new() has room for */
 
 struct sim_open {
 	u64 begin;
@@ -43,26 +43,37 @@ struct sim {
 	/* What the next batch says, as the SDK counts it for a thread. */
 	u64 seq_first; /* records the thread made before those here */
 	u32 too_deep, unmatched, in_mark;
-	/* Records, each at most 3 slots, and where each begins. */
-	_Alignas(struct vmspan_span) u8 data[SIM_RECORDS * 3][VMSPAN_SLOT];
-	u32 at[SIM_RECORDS], slots, records;
+	/* Records, each at most 3 slots, and where each begins: behind them, of the same block. */
+	u32 room, slots, records;
+	u32 *at;
+	_Alignas(struct vmspan_span) u8 data[][VMSPAN_SLOT];
 };
 
-static inline struct sim *sim_new(u32 tid)
+/* With room for so many records. For who makes thousands: a large one is mapped, and its pages
+ * cost more than what it is for. To be freed. */
+static inline struct sim *sim_of(u32 tid, u32 room)
 {
-	struct sim *s = calloc(1, sizeof(*s));
+	size_t data = (size_t)room * 3 * VMSPAN_SLOT;
+	struct sim *s = calloc(1, sizeof(*s) + data + room * sizeof(*s->at));
 
 	assert(s);
 	s->tid = tid;
 	s->cpu_scale = 100;
+	s->room = room;
+	s->at = (u32 *)((u8 *)s->data + data);
 	return s;
+}
+
+static inline struct sim *sim_new(u32 tid)
+{
+	return sim_of(tid, SIM_RECORDS);
 }
 
 static inline void *sim_record(struct sim *s, u8 type, u8 slots, u32 depth, u32 id)
 {
 	struct vmspan_head *h = (void *)s->data[s->slots];
 
-	assert(s->records < SIM_RECORDS);
+	assert(s->records < s->room);
 	s->at[s->records++] = s->slots;
 	s->slots += slots;
 	*h = (struct vmspan_head){ type, slots, (u16)depth, id };
