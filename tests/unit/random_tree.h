@@ -40,24 +40,25 @@ static bool in_group(u32 comp, u32 g)
 	return comp == g || (comp == 9 && g <= 2) || g == 0; /* 0: top */
 }
 
+/* Nodes are in the order in which they began, so those inside of one follow it at once. */
+static bool inside(const struct tree *t, int i, int of)
+{
+	for (; i >= 0 && i < t->len; i = t->n[i].parent)
+		if (i == of)
+			return true;
+	return false;
+}
+
 /* The innermost thing at every moment: each node's time without children. */
 static u64 node_self(const struct tree *t, int i)
 {
 	u64 self = t->n[i].end - t->n[i].begin;
 	int k;
 
-	for (k = 0; k < t->len; k++)
+	for (k = i + 1; inside(t, k, i); k++)
 		if (t->n[k].parent == i)
 			self -= t->n[k].end - t->n[k].begin;
 	return self;
-}
-
-static bool inside(const struct tree *t, int i, int of)
-{
-	for (; i >= 0; i = t->n[i].parent)
-		if (i == of)
-			return true;
-	return false;
 }
 
 /* Is node i an outermost (kept) stay of group g in its event? */
@@ -88,8 +89,8 @@ static u64 under(const struct tree *t, int i, u8 type)
 	u64 sum = 0;
 	int k, p;
 
-	for (k = 0; k < t->len; k++) {
-		if (k == i || t->n[k].type != type || !inside(t, k, i))
+	for (k = i + 1; inside(t, k, i); k++) {
+		if (t->n[k].type != type)
 			continue;
 		for (p = t->n[k].parent; p != i && t->n[p].type; p = t->n[p].parent)
 			;
@@ -107,9 +108,7 @@ static u64 off_under(const struct tree *t, int i, bool preempted)
 	u64 sum = 0;
 	int k, p;
 
-	for (k = 0; k < t->len; k++) {
-		if (!inside(t, k, i))
-			continue;
+	for (k = i; inside(t, k, i); k++) {
 		for (p = k; p != i && t->n[p].type; p = t->n[p].parent)
 			;
 		if (p == i)
