@@ -44,7 +44,17 @@ wake() {
 
 # The cases: the target's steps, and what is done meanwhile. It spins (s) where it is to stay on
 # its CPU until the recorder is blind, or sees again.
-declare -A steps=([come_end]=ws [come_leave]=wsw [leave]=wsws [both]=wsws)
+declare -A steps=([come_end]=ws [come_leave]=wsw [come_end_elsewhere]=ws [come_leave_elsewhere]=wsw
+	[leave]=wsws [both]=wsws)
+
+# Two CPUs that the target may use.
+cpus=()
+for ((cpu = 0; ${#cpus[@]} < 2 && cpu < $(getconf _NPROCESSORS_CONF); cpu++)); do
+	! taskset -c $cpu true 2>/dev/null || cpus+=($cpu)
+done
+on_cpu() { # 0 or 1
+	taskset -pc "${cpus[$1]}" "$target_pid" >/dev/null
+}
 
 # It comes back unseen, and is on its CPU until it hands over.
 come_end() {
@@ -54,6 +64,14 @@ come_end() {
 # It comes back unseen, and leaves again.
 come_leave() {
 	come_end && wake
+}
+
+# The same on another CPU than it had left, by whose clock the kernel's time of it is.
+come_end_elsewhere() {
+	until_true sleeps "$target_pid" && recorder blind && on_cpu 1 && wake && recorder see && touch "$T/flag.1"
+}
+come_leave_elsewhere() {
+	come_end_elsewhere && wake
 }
 
 # It leaves unseen.
@@ -74,6 +92,7 @@ run() { # CASE
 	for ((try = 0; try < TRIES; try++)); do
 		rm -f "$T"/flag.*
 		start_ready target ${first+"${first[@]}"} "$TARGET" "${steps[$1]}" "$T/flag" || return 1
+		[[ $1 != *elsewhere ]] || on_cpu 0 || return 1
 		make_input record
 		start record "$BLIND" record -p "$target_pid" --exact -o "$T/rec.vmspan"
 		exec {fd}>"$T/record.in"
@@ -94,7 +113,7 @@ run() { # CASE
 	[ $try -lt $TRIES ]
 }
 
-for case in come_end come_leave leave both; do
+for case in come_end come_leave come_end_elsewhere come_leave_elsewhere leave both; do
 	if ! run $case; then
 		not_ok "$case" "did not run"
 		tail -n 5 "$T"/*.err

@@ -462,7 +462,8 @@ static void a_forger_is_alone(void **state)
 
 	(void)state;
 	for (seed = 1; seed <= 100; seed++) {
-		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS), *other = sim_of(2, RECORDS);
+		struct sim *s = sim_of(1, RECORDS), *sched = sim_of(1, RECORDS),
+			   *other = sim_of(2, RECORDS);
 		struct tree *t = random_tree(s, sched, seed),
 			    *u = random_stream(other, seed + 1000);
 		struct event_stats events[2];

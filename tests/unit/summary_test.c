@@ -199,8 +199,8 @@ static void each_cause_has_its_own_words(void **state)
 		"read [read_fault]; 3 records in 2 batches lost because they never arrived, for no "
 		"cause known [sequence_gap]; 4 records lost because they left what was never "
 		"entered [unmatched]; 5 records lost because they were cut: too deep, malformed, "
-		"or a cut recording [truncated]; 0 records in 6 batches lost because the record of "
-		"the scheduler was full [sched]");
+		"or a cut recording [truncated]; 0 records in 6 batches lost because the "
+		"scheduler's record was full, or a switch was not told of [sched]");
 	free(text);
 }
 

@@ -73,10 +73,12 @@ static bool all_agree(struct err *why)
 	err_set(why, -ERANGE,
 		"the kernel was told not to trust the time-stamp counter (tsc=unstable), and the "
 		"CPUs %s, so a span that changes CPU may have a wrong time",
-		all ? "are too busy to compare theirs" :
-		      "cannot be compared: this process may not use all of them");
-	err_hint(why, "%s %s", all ? "Try again when less runs here." :
-				     "Let vmspan use every CPU (taskset, cpuset).", without);
+		all ? "are too busy to compare theirs"
+		    : "cannot be compared: this process may not use all of them");
+	err_hint(why, "%s %s",
+		 all ? "Try again when less runs here."
+		     : "Let vmspan use every CPU (taskset, cpuset).",
+		 without);
 	return false;
 }
 
