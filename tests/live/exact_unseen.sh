@@ -50,7 +50,7 @@ declare -A steps=([come_end]=ws [come_leave]=wsw [come_end_elsewhere]=ws [come_l
 # Two CPUs that the target may use.
 cpus=()
 for ((cpu = 0; ${#cpus[@]} < 2 && cpu < $(getconf _NPROCESSORS_CONF); cpu++)); do
-	! taskset -c $cpu true 2>/dev/null || cpus+=($cpu)
+	! taskset -c "$cpu" true 2>/dev/null || cpus+=("$cpu")
 done
 on_cpu() { # 0 or 1
 	taskset -pc "${cpus[$1]}" "$target_pid" >/dev/null
