@@ -25,6 +25,7 @@ checked() { # STATUS
 names='C files are formatted
 shell scripts pass shellcheck
 every source file names its licence
+no file is empty
 no file is too long to read
 includes keep to the table
 the README quotes the tables of BENCHMARKS.md
@@ -62,6 +63,7 @@ printf '#!/usr/bin/env bash\n# SPDX-License-Identifier: BSD-2-Clause\nread -r''t
 # shellcheck disable=SC2016 # for the script
 printf '#!/usr/bin/env bash\n# SPDX-License-Identifier: BSD-2-Clause\nread -r -t "$LIMIT" _\n' >"$tree/tests/may.sh"
 printf '#!/bin/sh\ntrue\n' >"$tree/tools/unlicensed"
+: >"$tree/crash-of-a-fuzzer"
 sed -i '0,/| vmspan record |/s/| vmspan record | [0-9.]*/| vmspan record | 0.01/' "$tree/README.md"
 checked 1
 eq "all of it is refused, and there is no last line" "$(grep -v '^  | ' "$T/out" | sed 's/ - [0-9]* complaints$//')" \
@@ -76,6 +78,7 @@ complains() { # CHECK FILE...: of these and no others
 complains "C files are formatted" tests/unit/waits.c user/model/spaces.c
 complains "shell scripts pass shellcheck" tests/unquoted
 complains "every source file names its licence" bpf/other.bpf.c tools/unlicensed user/base/late.c
+complains "no file is empty" crash-of-a-fuzzer
 complains "no file is too long to read" user/base/long.c
 complains "includes keep to the table" user/model/reads.c user/model/rings.c user/model/upwards.c user/new/folder.c
 complains "no path or name of a workplace" user/base/where.c
