@@ -100,7 +100,8 @@ static __always_inline void sched_lose(struct sched *s)
 }
 
 /* When the thread, seen to leave at s->off and not to come back, was given its CPU.
- * `now` is on it. 0: not known. */
+ * `now` is on it. 0: not known, as on another CPU than it left: where the kernel does not trust
+ * its counter, the clocks of two run queues may be milliseconds apart. */
 static __always_inline __u64 sched_came(const struct sched *s, struct task_struct *t, __u64 now)
 {
 	__u64 came, ns;
@@ -108,7 +109,7 @@ static __always_inline __u64 sched_came(const struct sched *s, struct task_struc
 	if (!bpf_core_field_exists(t->sched_info) || !sched_saw_all(s, t, 1))
 		return 0;
 	ns = t->sched_info.last_arrival;
-	if (!s->given || !s->off_ns || ns < s->off_ns)
+	if (!s->given || !s->off_ns || ns < s->off_ns || s->off_cpu != bpf_get_smp_processor_id())
 		return 0;
 	came = s->off + cycles_of(ns - s->off_ns);
 	return came < now ? came : now;
