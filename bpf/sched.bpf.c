@@ -149,13 +149,19 @@ static __always_inline int begin(struct task_struct *t)
 	return 0;
 }
 
+/* The clock of the run queue of t's CPU, which the kernel has just set. 0: not known. */
+static __always_inline __u64 run_queue_ns(struct task_struct *t)
+{
+	return bpf_core_field_exists(t->se.cfs_rq) ? t->se.cfs_rq->rq->clock : 0;
+}
+
 /* The thread loses its CPU. `now` is 0 on a CPU that came up later: of that no time is known. */
 static __always_inline void leaves(struct sched *s, struct task_struct *t, bool preempt, __u64 now)
 {
-	__u64 came;
+	__u64 came, now_ns = run_queue_ns(t);
 
 	if (sched_is_off(s)) {
-		came = now ? sched_came(s, t, now) : 0;
+		came = now ? sched_came(s, t, now, now_ns) : 0;
 		if (came)
 			append(s, came);
 		else
@@ -171,7 +177,7 @@ static __always_inline void leaves(struct sched *s, struct task_struct *t, bool 
 	s->off = now;
 	if (!now)
 		__sync_fetch_and_add(&s->lost, 1);
-	s->off_ns = bpf_core_field_exists(t->se.cfs_rq) ? t->se.cfs_rq->rq->clock : 0;
+	s->off_ns = now_ns;
 	s->given = sched_given(t);
 	s->maybe_uncounted = preempt && state_of(t);
 	s->watch = sched_watch;

@@ -99,17 +99,27 @@ static __always_inline void sched_lose(struct sched *s)
 	__sync_fetch_and_add(&s->lost, 1);
 }
 
-/* When the thread, seen to leave at s->off and not to come back, was given its CPU.
- * `now` is on it. 0: not known, as on another CPU than it left: where the kernel does not trust
- * its counter, the clocks of two run queues may be milliseconds apart. */
-static __always_inline __u64 sched_came(const struct sched *s, struct task_struct *t, __u64 now)
+/*
+ * When the thread, seen to leave at s->off and not to come back, was given its CPU; 0: not
+ * known. The kernel has the time by the clock of that CPU's run queue. `now_ns` is that clock
+ * at `now`; 0: it cannot be read, and the one of the CPU that the thread left has to do, if it is the
+ * same. Where the kernel does not trust its counter, the clocks of two run queues may be
+ * milliseconds apart.
+ */
+static __always_inline __u64 sched_came(const struct sched *s, struct task_struct *t, __u64 now,
+					__u64 now_ns)
 {
 	__u64 came, ns;
 
-	if (!bpf_core_field_exists(t->sched_info) || !sched_saw_all(s, t, 1))
+	/* Else this is the time of an earlier one. */
+	if (!bpf_core_field_exists(t->sched_info) || !s->given || sched_given(t) != s->given + 1)
 		return 0;
 	ns = t->sched_info.last_arrival;
-	if (!s->given || !s->off_ns || ns < s->off_ns || s->off_cpu != bpf_get_smp_processor_id())
+	if (now_ns >= ns) {
+		came = now - cycles_of(now_ns - ns);
+		return came > s->off ? came : s->off;
+	}
+	if (now_ns || !s->off_ns || ns < s->off_ns || s->off_cpu != bpf_get_smp_processor_id())
 		return 0;
 	came = s->off + cycles_of(ns - s->off_ns);
 	return came < now ? came : now;
@@ -192,7 +202,7 @@ static __always_inline __u32 sched_take_late(struct sched *s, struct task_struct
 
 	if (!sched_is_off(s))
 		return 0;
-	came = sched_came(s, t, cycles_now());
+	came = sched_came(s, t, cycles_now(), 0);
 	n = sched_fill(s, &s->late[0], &s->late[1], came);
 	barrier();
 	s->taken = off;

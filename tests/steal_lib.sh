@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# What a hypervisor took of our CPUs, by the kernel's own count: the premise of what is asked
-# about CPU time. Sourced behind tests/lib.sh.
+# What the machine may do to a recording in exact mode: the premises of what is asked of one.
+# Sourced behind tests/lib.sh.
+
+# ---- What a hypervisor took of our CPUs, by the kernel's own count ----
 
 # Of each CPU, in ticks of the clock that /proc counts in.
 steal_now() {
@@ -28,3 +30,23 @@ steal_most() {
 # counted as stolen. jq, of a report.
 # shellcheck disable=SC2034 # for those that source this
 steal_explains='(.events.incomplete * 100000 <= .repairs.stolen_ns)'
+
+# ---- Switches that the kernel does not tell of: those away from threads of process 1 ----
+
+# How many it has made.
+hidden_now() {
+	awk '/ctxt_switches:/ { n += $2 } END { printf "%.0f\n", n }' /proc/1/task/[0-9]*/status 2>/dev/null
+}
+
+# Makes a run, which writes $T/report.json; and again while what the scheduler's record lost may have
+# been hidden. What cannot have been is for the caller's checks.
+all_told() { # COMMAND...
+	local try before lost
+	for ((try = 0; try < 20; try++)); do
+		before=$(hidden_now)
+		"$@" || return
+		lost=$(jq .losses.sched "$T/report.json") || return
+		[ "$lost" -gt 0 ] && [ "$lost" -le $(($(hidden_now) - before)) ] || break
+		echo "# $lost switches were hidden: once more"
+	done
+}

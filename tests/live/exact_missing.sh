@@ -73,7 +73,7 @@ all_there() { # NAME
 }
 
 if [ "$(uname -m)" = x86_64 ]; then
-	if run "$no_tsc && mount --bind '$T/told' /proc/cmdline" --exact; then
+	if all_told run "$no_tsc && mount --bind '$T/told' /proc/cmdline" --exact; then
 		all_there "a counter that the kernel was told not to try"
 	else
 		not_ok "a counter that the kernel was told not to try" "did not run"
@@ -98,21 +98,21 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 
 mkdir "$T/devices"
-if run "mount --bind '$T/devices' /sys/bus/event_source/devices/msr" --exact; then
+if all_told run "mount --bind '$T/devices' /sys/bus/event_source/devices/msr" --exact; then
 	all_there "no counter events"
 else
 	not_ok "no counter events" "did not run"
 	cat "$T/record.err"
 fi
 sed 's/btf_trace_net_dev_queue/btf_trace_net_dev_quoue/g' /sys/kernel/btf/vmlinux >"$T/btf"
-if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
+if all_told run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
 	all_there "no tracepoint of packets"
 else
 	not_ok "no tracepoint of packets" "did not run"
 	cat "$T/record.err"
 fi
 sed 's/btf_trace_hrtimer_expire_entry/btf_trace_hrtimer_expire_antry/g' /sys/kernel/btf/vmlinux >"$T/btf"
-if run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
+if all_told run "mount --bind '$T/btf' /sys/kernel/btf/vmlinux" --exact; then
 	all_there "no tracepoint of timers"
 else
 	not_ok "no tracepoint of timers" "did not run"

@@ -77,7 +77,7 @@ exact() { # NAME CASE EVENTS
 	steal_begin
 	for ((try = 0; try <= TRIES; try++)); do
 		[ $try = 0 ] || events=$SHORT times=$TIMES
-		if ! run "$case" "$events" $times --exact; then
+		if ! all_told run "$case" "$events" $times --exact; then
 			not_ok "$name" "did not run"
 			tail -n 5 "$T"/*.err
 			return

@@ -66,8 +66,8 @@ come_leave() {
 	come_end && wake
 }
 
-# The same on another CPU than it had left, by whose clock the kernel's time of it is. No clock
-# is known to be both CPUs'.
+# The same on another CPU than it had left, by whose clock the kernel's time of it is. Who leaves
+# that has the same clock before it; no clock is known to be both CPUs'.
 come_end_elsewhere() {
 	until_true sleeps "$target_pid" && recorder blind && on_cpu 1 && wake && recorder see && touch "$T/flag.1"
 }
@@ -126,7 +126,7 @@ for case in come_end come_leave come_end_elsewhere come_leave_elsewhere leave bo
 	json_eq "$case: both events are there" "$T/report.json" .events.count 2
 	json_eq "$case: nothing is called stolen but what may have been" "$T/report.json" ".repairs.stolen_ns <= $error" true
 	case $case in
-	come_end | come_leave)
+	come_end | come_leave | come_leave_elsewhere)
 		json_eq "$case: nothing is lost" "$T/report.json" '.losses | add' 0
 		json_eq "$case: the events are complete, but for what was stolen" "$T/report.json" "$steal_explains" true
 		json_eq "$case: it waited for as long as it did" "$T/report.json" \

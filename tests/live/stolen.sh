@@ -33,7 +33,7 @@ run() { # RECORD-ARGUMENTS...
 	"$VMSPAN" export -q -f ndjson -o - "$T/rec.vmspan" | grep '"type":"event"' >"$T/events"
 }
 
-run --exact || not_ok "--exact" "did not run"
+all_told run --exact || not_ok "--exact" "did not run"
 json_eq "nothing is lost, every event is there" "$T/report.json" '[(.losses | add), .events.count]' "[0,$events]"
 json_eq "the target withheld what it was told to" "$T/truth.json" .withheld_ns $withheld
 json_eq "every event that was stolen from lacks data" <(jq -s . "$T/events") \
