@@ -9,6 +9,8 @@
 #ifndef SDK_TRACER_H
 #define SDK_TRACER_H
 
+/* A busy machine must not make marks look old: in hours they do. */
+#define VMSPAN__FLUSH_MS 10000000
 #include "sdk/vmspan.h"
 
 #include <stdarg.h>
@@ -147,12 +149,8 @@ static struct vmspan_batch tracer_base;
 static void tracer_on(void)
 {
 	memset(&tracer_base, 0, sizeof(tracer_base));
-	if (vmspan_self_1) {
+	if (vmspan_self_1)
 		tracer_base = vmspan_self_1->batch;
-		/* A busy machine must not make a batch look old. */
-		vmspan_self_1->flush_cycles = 1ull << 62;
-		vmspan_self_1->flush_at = ~0ull;
-	}
 	tracer->shots = tracer->bad = 0;
 	for (u32 i = 0; i < 256; i++)
 		tracer->count[i] = 0;

@@ -682,8 +682,12 @@ static VMSPAN__SLOW vmspan_u64 vmspan__rseq_cpu(void)
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-/* Until an event has shown the rate of the counter: 50 ms at 2 GHz. */
-#define VMSPAN__FLUSH_CYCLES 100000000u
+/* Marks that are as old are handed over. */
+#ifndef VMSPAN__FLUSH_MS
+#define VMSPAN__FLUSH_MS 50
+#endif
+/* Until an event has shown the rate of the counter: at 2 GHz. */
+#define VMSPAN__FLUSH_CYCLES ((vmspan_u64)2000000 * VMSPAN__FLUSH_MS)
 
 /*
  * Slots of a batch. One trap carries them all, so the more the cheaper; a
@@ -1213,7 +1217,8 @@ static VMSPAN__SLOW void vmspan__event_end(void)
 	t->base = t->turns ? e[-1].base : 0;
 	r->parent = t->iteration;
 	if (mono - e->mono > 1000000 && end > e->begin)
-		t->flush_cycles = (end - e->begin) * 50 / ((mono - e->mono) / 1000000);
+		t->flush_cycles =
+			(end - e->begin) * VMSPAN__FLUSH_MS / ((mono - e->mono) / 1000000);
 	vmspan__flush(t, room);
 	room = VMSPAN__SLOTS;
 out:

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A library that marks; LIB names it. */
+/* Marks are handed over when they are old, which on a busy machine they may be: in hours here. */
+#define VMSPAN__FLUSH_MS 10000000
 #include "vmspan.h"
 
 #define PASTE2(a, b) a##b

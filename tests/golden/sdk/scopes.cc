@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // vmspan::stopwatch and vmspan::event under exceptions and longjmp.
+// Marks are handed over when they are old, which on a busy machine they may be: in hours here.
+#define VMSPAN__FLUSH_MS 10000000
 #include "vmspan.h"
 #include <csetjmp>
 #include <cstdio>
