@@ -109,15 +109,15 @@ static __always_inline void sched_lose(struct sched *s)
 static __always_inline __u64 sched_came(const struct sched *s, struct task_struct *t, __u64 now,
 					__u64 now_ns)
 {
-	__u64 came, ns;
+	__u64 came, ns, ago;
 
 	/* Else this is the time of an earlier one. */
 	if (!bpf_core_field_exists(t->sched_info) || !s->given || sched_given(t) != s->given + 1)
 		return 0;
 	ns = t->sched_info.last_arrival;
 	if (now_ns >= ns) {
-		came = now - cycles_of(now_ns - ns);
-		return came > s->off ? came : s->off;
+		ago = cycles_of(now_ns - ns);
+		return ago < now - s->off ? now - ago : s->off;
 	}
 	if (now_ns || !s->off_ns || ns < s->off_ns || s->off_cpu != bpf_get_smp_processor_id())
 		return 0;
