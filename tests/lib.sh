@@ -215,18 +215,22 @@ uptime_s() {
 	echo "${up%.*}"
 }
 
-# Tries a command that asks for a fact, until it succeeds.
+# Tries a command that asks for a fact, until it succeeds. What that waits for may have the CPU
+# meanwhile.
 until_true() { # COMMAND...
 	local end
 	end=$(($(uptime_s) + LIMIT))
 	until "$@"; do
 		[ "$(uptime_s)" -lt $end ] || return 1
+		pause 0.01
 	done
 }
 
-# For what is asked again and again: others have the CPU meanwhile.
-pause() {
-	read -r -t 0.05 <> <(:)
+# For what is asked again and again. Not by the shell's own read -t: that goes by the clock of
+# the day, which may be set back meanwhile.
+pause() { # [SECONDS]
+	timeout "${1:-0.05}" tail -f /dev/null
+	return 0
 }
 
 # Prints the first line that matches, waiting for it while the process lives.

@@ -8,7 +8,7 @@
  * and are written to FILE, a line each: "process PID: COMMAND LINE".
  * The status is the command's, 128 and the number of the signal that ended it, or 124 if it
  * was still there after LIMIT seconds. Who is told to end by SIGTERM, or whose parent ends,
- * tells the command, which has five seconds to tidy up.
+ * tells the command, which has twenty seconds to tidy up.
  *
  * This process is the subreaper of all (prctl(2)): whatever has lost its parent becomes its
  * child, also what has a session, an environment and a folder of its own. Who has no child has
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define GRACE 10 /* seconds between SIGTERM and SIGKILL of who had its time */
-#define TIDY 5 /* and of who is told to end */
+#define TIDY 20 /* and of who is told to end */
 #define STUCK 60 /* seconds that what is killed may take */
 #define SEEN 1024 /* processes that are named */
 

@@ -298,23 +298,26 @@ leaves() { # NAME WHAT-IS-SAID: its body is read
 	said "left behind: $1" "^not ok golden/$1.sh: left behind: $2\$"
 	rm -rf "$tree/pid"
 }
+# What is left has become what it is to be: else it may be named for the shell that it was.
 leaves process 'process [0-9]+: tail -f /dev/null ' <<'END'
 tail -f /dev/null &
 echo $! >pid
+until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
 echo "ok one"
 END
 leaves session 'process [0-9]+: tail -f /dev/null ' <<'END'
 setsid tail -f /dev/null &
 echo $! >pid
+until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
 echo "ok one"
 END
 leaves nothing_of_its_own 'process [0-9]+: tail -f /dev/null ' <<'END'
-(cd / && env -i setsid sh -c 'tail -f /dev/null & exit 0')
+(cd / && env -i setsid sh -c 'tail -f /dev/null & until [ "$(cat /proc/$!/comm)" = tail ]; do :; done; exit 0')
 echo "ok one"
 END
 leaves a_family 'process [0-9]+: sh -c tail -f /dev/null; : ; process [0-9]+: tail -f /dev/null ' <<'END'
 setsid sh -c 'tail -f /dev/null; :' &
-until pgrep -P $! >pid; do :; done
+until pgrep -x -P $! tail >pid; do :; done
 echo "ok one"
 END
 # A process is found also while it is just becoming another: this one does nothing else.
@@ -541,13 +544,13 @@ eq "tests that trace every program are those" "$(
 # A runner that is ended, by hand or by a kill that it cannot see: the script that runs comes to its
 # own end first.
 script slow <<'END'
-trap 'trap "" TERM; echo >told; for ((i = 0; i < 100000; i++)); do :; done; echo tidied >tidied; exit 130' TERM
+trap 'trap "" TERM; echo >told; until [ -e tidy ]; do :; done; echo tidied >tidied; exit 130' TERM
 echo $PPID >slow
 tail -f /dev/null &
 wait
 END
 ended() { # SIGNAL [again]: its reaper is told again; the status is in $status
-	rm -f "$tree/slow" "$tree/told" "$tree/tidied"
+	rm -f "$tree/slow" "$tree/told" "$tree/tidy" "$tree/tidied"
 	# Who is killed clears nothing away.
 	(cd "$tree" && exec env -u VMSPAN_RESULTS TMPDIR="$T" B=build tests/run golden/slow.sh) >"$T/run" 2>&1 &
 	lib_owns $!
@@ -555,6 +558,7 @@ ended() { # SIGNAL [again]: its reaper is told again; the status is in $status
 	kill -s "$1" $!
 	check "$1: it is told" until_true test -e "$tree/told"
 	[ $# = 1 ] || kill -s TERM "$(cat "$tree/slow")"
+	: >"$tree/tidy"
 	status=0
 	wait $! 2>/dev/null || status=$?
 	check "$1: the script's own end" until_true test -s "$tree/tidied"

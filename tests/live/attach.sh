@@ -242,8 +242,9 @@ fi
 
 # ---- A ring that is too small ----
 
+# A full batch finds no room in it: the event's does.
 attach a -s -r 8192 -p "$vm_pid"
-tell vm "spans 100000" "event 7" "group lost" "spans 200000"
+tell vm "event 7" "spans 100000" "group lost" "spans 200000"
 detach a
 eq "tiny ring: received + lost = made, to the record" \
 	"$(counts a '.ring_full > 0 and .records + .ring_full == 300007 + 1 + 3')" true

@@ -21,7 +21,7 @@ if ! build "$BLIND" tests/live/live_blind.c "${objects[@]}" ${SAN+"${SAN[@]}"} -
 fi
 # What spins has its CPU, whoever wants it, real-time processes too.
 first=()
-! chrt --fifo 50 true 2>/dev/null || first=(chrt --fifo 50)
+! chrt --fifo 99 true 2>/dev/null || first=(chrt --fifo 99)
 
 sleeps() { # PID
 	[ "$(lib_state "$1")" = S ]

@@ -52,7 +52,7 @@ eq "events behind it are whole, threads born meanwhile too" \
 	'[460,true,[["blocking",false,true]]]'
 eq "what happened to its threads meanwhile is no loss" "$(look '[.losses[]] | add')" 0
 eq "the ledger adds up again" "$(look "$sums")" true
-check "no more is said to be stolen than the kernel has counted" test "$(look .repairs.stolen_ns)" -le "$(steal_most)"
+no_more_stolen "the scheduler's record" "$(look .repairs.stolen_ns)"
 dismiss probe
 
 # ---- Everything ----

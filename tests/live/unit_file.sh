@@ -18,8 +18,9 @@ if command -v systemd-analyze >/dev/null; then
 	sed "s|^ExecStart=/usr/local/bin/vmspan|ExecStart=$(realpath "$VMSPAN")|" "$unit" >"$T/verify.service"
 	rc=0
 	systemd-analyze verify "$T/verify.service" >"$T/verify" 2>&1 || rc=$?
-	# It also speaks of other units of this machine.
-	eq "systemd finds nothing wrong with it" "$rc$(grep -F verify.service "$T/verify")" 0
+	# It also speaks of other units of this machine, and fails for them.
+	check "systemd looks at it" test $rc -le 1
+	none "systemd finds nothing wrong with it" "$(grep -F verify.service "$T/verify")"
 else
 	skip "systemd-analyze verify" "no systemd here"
 fi

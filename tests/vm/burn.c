@@ -8,7 +8,8 @@
  *   burn CASE EVENTS [TIMES]
  *
  * Stays are TIMES as long, bursts are not. It also counts how often its thread was switched
- * in events: the kernel charges that to the thread.
+ * in events: the kernel charges that to the thread. "stolen_ns" is what a hypervisor took meanwhile
+ * of the CPUs that this process may use, as far as the kernel has counted it in whole ticks.
  *
  * Cases: plain; migrate (stays change CPU in the middle); blocked (group b
  * waits unannounced in every stay); bursts (stays of 2 us); nested (a nested loop
@@ -81,14 +82,30 @@ static void burn_us(unsigned int us)
 	} while (cpu_ns() < end);
 }
 
-/* To the next of the CPUs that this process had at first. */
+static cpu_set_t allowed; /* that this process had at first */
+
+static unsigned long long stolen_ns(void)
+{
+	unsigned long long ticks = 0, t;
+	char line[512];
+	FILE *f = fopen("/proc/stat", "r");
+	unsigned int cpu;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &cpu, &t) == 2 &&
+		    CPU_ISSET(cpu, &allowed))
+			ticks += t;
+	if (f)
+		fclose(f);
+	return ticks * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK));
+}
+
 static void move_on(void)
 {
-	static cpu_set_t allowed;
 	static int cpu;
 	cpu_set_t set;
 
-	if (!CPU_COUNT(&allowed) && sched_getaffinity(0, sizeof(allowed), &allowed))
+	if (!CPU_COUNT(&allowed))
 		return;
 	do {
 		cpu = (cpu + 1) % CPU_SETSIZE;
@@ -257,6 +274,7 @@ static void print_groups(const char *key, const unsigned long long *ns)
 int main(int argc, char **argv)
 {
 	unsigned int events = argc > 2 ? (unsigned int)atoi(argv[2]) : 100, i;
+	unsigned long long stolen;
 	pthread_t thread;
 
 	how = argc > 1 ? argv[1] : "plain";
@@ -267,11 +285,14 @@ int main(int argc, char **argv)
 
 		comp[i] = vmspan_compartment(names[i], &g, 1);
 	}
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		CPU_ZERO(&allowed);
 	calibrate();
 	printf("ready %d\n", (int)getpid());
 	fflush(stdout);
 	if (getchar() == EOF)
 		return 1;
+	stolen = stolen_ns();
 	for (i = 0; i < events; i++) {
 		if (strcmp(how, "threads")) {
 			one_event(i);
@@ -281,10 +302,11 @@ int main(int argc, char **argv)
 			return 1;
 		pthread_join(thread, NULL);
 	}
+	stolen = stolen_ns() - stolen;
 	bursts_count();
 	printf("{\"case\":\"%s\",\"events\":%u,\"cpu_ns\":%llu,\"wall_ns\":%llu,\"waits\":%llu,"
-	       "\"switches\":%ld",
-	       how, events, event_cpu, event_wall, waited, switches);
+	       "\"switches\":%ld,\"stolen_ns\":%llu",
+	       how, events, event_cpu, event_wall, waited, switches, stolen);
 	print_groups("groups", truth);
 	print_groups("groups_wall", truth_wall);
 	printf("}\n");

@@ -22,6 +22,8 @@
  *
  * After each it prints "ok". With arguments these are the tasks, and it ends.
  */
+/* How many batches it makes is to be known: on a busy machine too none is handed over for its age. */
+#define VMSPAN__FLUSH_MS 10000000
 #include "user/sdk/vmspan.h"
 
 #include <fcntl.h>
