@@ -97,6 +97,15 @@ static void more_long_events_are_told(void **state)
 	assert_int_equal(compared(noisy(MS, 2000, 50), noisy(MS, 2000, 50)), CHANGE_SAME);
 }
 
+/* Two long ones of ten, after five of two thousand: that a build fails for that is chance. */
+static void a_handful_of_events_has_no_share_of_long_ones(void **state)
+{
+	(void)state;
+	seed = 1;
+	assert_int_equal(compared(noisy(MS, 2000, 400), noisy(MS, 10, 5)), CHANGE_SAME);
+	assert_int_equal(compared(noisy(MS, 10, 5), noisy(MS, 2000, 400)), CHANGE_SAME);
+}
+
 /* Most events a fifth longer, but fewer of the long ones: who reads "slower" beside a mean
  * that fell believes neither. */
 static void what_took_less_in_all_is_not_slower(void **state)
@@ -240,6 +249,21 @@ static void conditions_hold_for_the_groups_that_match(void **state)
 	fixture_free(f);
 }
 
+/* What the hint says of jank: longer than 64 ms. */
+static void a_condition_on_long_events_leaves_out_shorter_ones(void **state)
+{
+	struct fixture *f = fixture_new(2);
+
+	(void)state;
+	fixture_group(f, "addon:a", "addon", 3, 64 * MS);
+	assert_int_equal(holds("* jank > 0", &f->s), 0);
+	fixture_group(f, "addon:b", "addon", 4, 64 * MS + 1);
+	assert_int_equal(holds("* jank > 0", &f->s), 1);
+	assert_int_equal(holds("* jank > 3", &f->s), 1);
+	assert_int_equal(holds("* jank > 4", &f->s), 0);
+	fixture_free(f);
+}
+
 static void conditions_that_make_no_sense_are_refused(void **state)
 {
 	static const char *const bad[] = { "",
@@ -272,11 +296,13 @@ int main(void)
 		cmocka_unit_test(noise_is_not_told),
 		cmocka_unit_test(growth_is_told_both_ways),
 		cmocka_unit_test(more_long_events_are_told),
+		cmocka_unit_test(a_handful_of_events_has_no_share_of_long_ones),
 		cmocka_unit_test(what_took_less_in_all_is_not_slower),
 		cmocka_unit_test(groups_on_one_side_only),
 		cmocka_unit_test(the_table_has_both_sides),
 		cmocka_unit_test(ranks_know_order_and_ties),
 		cmocka_unit_test(conditions_hold_for_the_groups_that_match),
+		cmocka_unit_test(a_condition_on_long_events_leaves_out_shorter_ones),
 		cmocka_unit_test(conditions_that_make_no_sense_are_refused),
 	};
 

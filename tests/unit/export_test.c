@@ -123,10 +123,10 @@ static void export_end(struct export *e, struct model *m, const struct report_so
 	snapshot_free(snap);
 }
 
-static char *chrome_of(const char *glob)
+static char *chrome_of(const char *glob, u64 start_ns)
 {
 	static const struct model_config config = { 0 };
-	struct export_config c = { .start_ns = 1, .glob = glob };
+	struct export_config c = { .start_ns = start_ns, .glob = glob };
 	struct select_config wanted = { .glob = glob };
 	struct select sel;
 	const struct report_source source = {
@@ -158,7 +158,7 @@ static char *chrome_of(const char *glob)
 
 static void chrome_has_every_span_once(void **state)
 {
-	char *text = chrome_of(NULL);
+	char *text = chrome_of(NULL, 1);
 
 	(void)state;
 	dump("chrome", text);
@@ -180,11 +180,22 @@ static void chrome_has_every_span_once(void **state)
 
 static void chrome_keeps_the_groups_that_are_asked_for(void **state)
 {
-	char *text = chrome_of("addon:*");
+	char *text = chrome_of("addon:*", 1);
 
 	(void)state;
 	assert_int_equal(count_of(text, "\"cat\":\"addon\""), 2);
 	assert_int_equal(count_of(text, "\"cat\":\"page\""), 0);
+	free(text);
+}
+
+/* Before the start: the event and three of its spans begin, one of them ends. */
+static void chrome_counts_the_times_that_it_moves(void **state)
+{
+	char *text = chrome_of(NULL, 2301);
+
+	(void)state;
+	assert_int_equal(count_of(text, "\"times_clamped\":5,"), 2);
+	assert_non_null(strstr(text, "\"ts\":1.000,\"dur\":0.700,"));
 	free(text);
 }
 
@@ -209,7 +220,7 @@ static struct sim *twin(u32 tid, u64 t, s64 value, u64 bytes)
 
 /* Two threads, then another with the number of the second: in each format nothing of the
  * one may be shown as the other's, and every number as it is. */
-static char *twins_of(const char *format)
+static char *twins_of(const char *format, const char *label)
 {
 	static const u64 bytes[] = { 1ull << 53, (1ull << 53) + 1, 5 };
 	static const u32 tids[] = { SIM_PID, 7, 7 };
@@ -222,7 +233,7 @@ static char *twins_of(const char *format)
 	u32 i;
 
 	export_begin(&e, format, &(struct export_config){ .start_ns = 1 }, m);
-	sim_define(m, SIM_PID, VMSPAN_DEF_LABEL, 1, 0, "load", NULL, 0);
+	sim_define(m, SIM_PID, VMSPAN_DEF_LABEL, 1, 0, label, NULL, 0);
 	for (i = 0; i < ARRAY_SIZE(tids); i++) {
 		struct sim *s = twin(tids[i], 1000 * (i + 1), -(s64)i - 1, bytes[i]);
 		struct item it = sim_item(s, SIM_PID, 0, s->records);
@@ -245,7 +256,7 @@ static char *twins_of(const char *format)
 
 static void chrome_keeps_twins_apart(void **state)
 {
-	char *text = twins_of("chrome");
+	char *text = twins_of("chrome", "load");
 
 	(void)state;
 	assert_int_equal(count_of(text, "\"name\":\"load\""), 1);
@@ -262,7 +273,7 @@ static void chrome_keeps_twins_apart(void **state)
 
 static void firefox_keeps_twins_apart(void **state)
 {
-	char *text = twins_of("firefox");
+	char *text = twins_of("firefox", "load");
 
 	(void)state;
 	assert_int_equal(count_of(text, "\"name\":\"load\""), 1);
@@ -272,9 +283,22 @@ static void firefox_keeps_twins_apart(void **state)
 	free(text);
 }
 
+/* A program's own value may have the name that the sizes of collections go by. */
+static void a_value_is_not_the_heap_that_it_is_named_after(void **state)
+{
+	char *text = twins_of("firefox", "gc heap");
+
+	(void)state;
+	assert_int_equal(count_of(text, "\"name\":\"gc heap\",\"category\":\"Memory\""), 1);
+	assert_int_equal(count_of(text, "\"name\":\"gc heap\",\"category\":\"Value\""), 1);
+	/* Of the value, what the thread gave it and nothing else. */
+	assert_int_equal(count_of(text, "\"time\":[0.000000,0.001009],\"count\":[0,-1],"), 1);
+	free(text);
+}
+
 static void perfetto_keeps_twins_apart(void **state)
 {
-	char *text = twins_of("perfetto");
+	char *text = twins_of("perfetto", "load");
 
 	(void)state;
 	/* Descriptions of threads, by process and number: a viewer makes those of one number one. */
@@ -309,6 +333,53 @@ static void speedscope_keeps_groups_apart(void **state)
 	text = fixture_text(&e.o);
 	assert_int_equal(count_of(text, "{\"name\":\"same\",\"file\":\"addon:odd\"}"), 1);
 	assert_int_equal(count_of(text, "{\"name\":\"same\",\"file\":\"addon:even\"}"), 1);
+	free(text);
+	model_free(m);
+	free(s);
+}
+
+/* ---- Sampled stacks ---- */
+
+#define PACKAGES 250
+#define GROUPS_MAX 200 /* what the Firefox Profiler has categories for */
+
+/* A look at a function of each of many packages. */
+static void look_at_packages(struct sim *s, struct model *m)
+{
+	u32 i, group;
+
+	for (i = 1; i <= PACKAGES; i++) {
+		struct vmspan_sample *look;
+		char name[16];
+
+		snprintf(name, sizeof(name), "p%u", i);
+		group = 100 + i;
+		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, group, VMSPAN_PACKAGE, name, NULL, 0);
+		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, group, 0, name, &group, 1);
+		sim_define(m, SIM_PID, VMSPAN_DEF_FRAME, i, 0, name, &group, 1);
+		look = sim_record(s, VMSPAN_SAMPLE, 2, 1, 0);
+		look->time = look->weight = 1000 * i;
+		look->frames[0] = i;
+	}
+}
+
+static void firefox_has_categories_for_so_many_groups(void **state)
+{
+	const struct report_source source = { .kind = "recording", .method = "sampled" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = sim_new(1);
+	struct export e;
+	char *text;
+
+	(void)state;
+	export_begin(&e, "firefox", &(struct export_config){ .start_ns = 1 }, m);
+	look_at_packages(s, m);
+	sim_feed(s, m, 10);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	assert_int_equal(count_of(text, "{\"name\":\"package:p"), GROUPS_MAX);
+	assert_int_equal(count_of(text, "{\"name\":\"package:p1\","), 1);
+	assert_int_equal(count_of(text, "{\"name\":\"package:p200\","), 1);
 	free(text);
 	model_free(m);
 	free(s);
@@ -507,10 +578,13 @@ int main(void)
 		cmocka_unit_test(nesting_needs_no_more_memory_for_a_longer_trace),
 		cmocka_unit_test(chrome_has_every_span_once),
 		cmocka_unit_test(chrome_keeps_the_groups_that_are_asked_for),
+		cmocka_unit_test(chrome_counts_the_times_that_it_moves),
 		cmocka_unit_test(chrome_keeps_twins_apart),
 		cmocka_unit_test(firefox_keeps_twins_apart),
+		cmocka_unit_test(a_value_is_not_the_heap_that_it_is_named_after),
 		cmocka_unit_test(perfetto_keeps_twins_apart),
 		cmocka_unit_test(speedscope_keeps_groups_apart),
+		cmocka_unit_test(firefox_has_categories_for_so_many_groups),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 		cmocka_unit_test(an_event_that_lacks_records_says_so_in_every_format),

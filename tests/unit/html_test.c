@@ -196,6 +196,25 @@ static void peaks_survive_thinning(void **state)
 	html_heap_release(&h);
 }
 
+/* A series more than there is room for: each of its values is told as left out. */
+static void values_without_a_place_are_counted(void **state)
+{
+	struct html_heap h = { 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < HTML_SERIES_MAX; i++)
+		assert_int_equal(html_heap_point(&h, 1, i, 10, 5), 0);
+	assert_int_equal(h.series_refused, 0);
+	assert_int_equal(html_heap_point(&h, 1, HTML_SERIES_MAX, 20, 5), 0);
+	assert_int_equal(html_heap_point(&h, 2, 0, 20, 5), 0);
+	assert_int_equal(h.series_refused, 2);
+	assert_int_equal(html_heap_point(&h, 1, 0, 20, 5), 0);
+	assert_int_equal(h.series_refused, 2);
+	assert_int_equal(h.count, HTML_SERIES_MAX);
+	html_heap_release(&h);
+}
+
 static void links_are_pages(void **state)
 {
 	static const char *const bad[] = { "a = javascript:x", "a = https://", "= https://x.org",
@@ -231,6 +250,7 @@ int main(void)
 		cmocka_unit_test(the_longest_events_stay),
 		cmocka_unit_test(buckets_double_and_keep_the_sums),
 		cmocka_unit_test(peaks_survive_thinning),
+		cmocka_unit_test(values_without_a_place_are_counted),
 		cmocka_unit_test(links_are_pages),
 	};
 

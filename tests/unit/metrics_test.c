@@ -178,6 +178,30 @@ static void names_beyond_the_limit_are_one_and_none_is_taken_away(void **state)
 	metrics_free(m);
 }
 
+/* Of groups that share a name, sums and the longest of all; most time is not one long event. */
+static void groups_of_one_name_are_added_up(void **state)
+{
+	struct metrics *m = metrics_new(1);
+	struct fixture *f = fixture_new(4);
+	char *text;
+
+	(void)state;
+	f->s.process_count = 1;
+	f->s.processes[0] = (struct snapshot_process){ .pid = 1, .id = 1, .name = "p", .vm = "" };
+	fixture_group(f, "addon:largest", "addon", 9, 9 * MS);
+	fixture_group(f, "addon:many", "addon", 20, 2 * MS);
+	fixture_group(f, "addon:long", "addon", 5, 5 * MS);
+	fixture_group(f, "addon:few", "addon", 2, 3 * MS);
+	text = page(m, f);
+	assert_non_null(strstr(text, "group_max_seconds{group=\"(other)\",kind=\"(other)\"} "
+				     "0.005000000\n"));
+	assert_non_null(strstr(text, "group_events_total{group=\"(other)\",kind=\"(other)\"} "
+				     "27\n"));
+	free(text);
+	fixture_free(f);
+	metrics_free(m);
+}
+
 static void names_of_the_target_stay_within_their_quotes(void **state)
 {
 	struct out o;
@@ -316,6 +340,7 @@ int main(void)
 		cmocka_unit_test(totals_are_those_of_the_snapshot),
 		cmocka_unit_test(buckets_are_cumulative_and_inclusive),
 		cmocka_unit_test(names_beyond_the_limit_are_one_and_none_is_taken_away),
+		cmocka_unit_test(groups_of_one_name_are_added_up),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),
 		cmocka_unit_test(a_native_bucket_holds_its_time),

@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of recordings that nobody has named. */
+/* Names of recordings that nobody has named, and what becomes of the bytes. */
 #include "cmd/output.c"
+#include "temp.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
+
+#define PIECE 3
+
+/* As a pipe does whose reader is slow. */
+static ssize_t write_a_piece(int fd, const void *p, size_t n)
+{
+	return write(fd, p, min_u64(n, PIECE));
+}
+
+#define write write_a_piece
+#include "base/out.c"
+#undef write
 
 static void assert_default(const char *name, u32 pid, const char *want)
 {
@@ -35,10 +50,71 @@ static void a_recording_is_named_after_its_target(void **state)
 		"./012345678901234567890123456789012345678901234567890123456789012-1.vmspan");
 }
 
+/* A write may take less than it was given, the last one too. */
+static void what_is_taken_in_pieces_is_whole(void **state)
+{
+	static const char text[3 * PIECE + 2] = "0123456789";
+	char got[2 * sizeof(text)];
+	int fd = temp_file(NULL);
+	struct out o;
+
+	(void)state;
+	assert_true(fd >= 0);
+	out_open_fd(&o, fd);
+	out_write(&o, text, 3 * PIECE + 1);
+	assert_int_equal(out_close(&o), 0);
+	assert_int_equal(o.written, 3 * PIECE + 1);
+	assert_int_equal(pread(fd, got, sizeof(got), 0), 3 * PIECE + 1);
+	assert_memory_equal(got, text, 3 * PIECE + 1);
+	close(fd);
+}
+
+/* Whether a compressed file of random bytes was put in place, with room for so many of them. */
+static bool compressed(u64 room)
+{
+	char folder[TEMP_PATH], path[TEMP_PATH + 8];
+	struct rlimit before, limit;
+	struct output o;
+	struct err e = { 0 };
+	u32 i, seed = 1;
+	int rc;
+
+	temp_template(folder);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/x.gz", folder);
+	assert_int_equal(output_open(&o, path, NULL, &e), 0);
+	for (i = 0; i < 1000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		out_write(&o.out, (u8 *)&seed + 3, 1);
+	}
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){ .rlim_cur = room, .rlim_max = before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	/* The head of the file finds room: it is the end that does not. */
+	assert_int_equal(out_flush(&o.out), 0);
+	rc = output_commit(&o, &e);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	output_abandon(&o);
+	assert_int_equal(unlink(path), rc ? -1 : 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_true(!rc || rc == -EFBIG);
+	return !rc;
+}
+
+static void a_compressed_file_that_a_full_disk_cut_is_none(void **state)
+{
+	(void)state;
+	assert_true(compressed(2000));
+	assert_false(compressed(500));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_is_named_after_its_target),
+		cmocka_unit_test(what_is_taken_in_pieces_is_whole),
+		cmocka_unit_test(a_compressed_file_that_a_full_disk_cut_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

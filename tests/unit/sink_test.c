@@ -151,6 +151,29 @@ static void one_lost_record_makes_every_group_incomplete(void **state)
 	fixture_free(f);
 }
 
+/* What was behind the end of a cut recording nobody could count: "complete" alone would deny it. */
+static void a_recording_without_its_end_is_complete_as_far_as_it_goes(void **state)
+{
+	static const char words[] = " as far as the recording could be read";
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "; complete\n"));
+	free(text);
+	f->source.note = "it was cut";
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, "; complete, as far as the recording could be read\n"));
+	free(text);
+	f->s.losses.records[LOSS_RING_FULL] = 1;
+	text = text_of(f, &view, 200, false);
+	assert_null(strstr(text, words));
+	free(text);
+	fixture_free(f);
+}
+
 /* A hypervisor that took the CPU is a reason of its own. */
 static void stolen_time_is_why_events_lack_data(void **state)
 {
@@ -604,6 +627,7 @@ int main(void)
 		cmocka_unit_test(a_stream_says_the_interval),
 		cmocka_unit_test(hostile_names_stay_inside_their_string),
 		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
+		cmocka_unit_test(a_recording_without_its_end_is_complete_as_far_as_it_goes),
 		cmocka_unit_test(stolen_time_is_why_events_lack_data),
 		cmocka_unit_test(a_loss_of_any_cause_makes_all_incomplete),
 		cmocka_unit_test(every_cause_of_loss_has_words),
