@@ -198,6 +198,11 @@ END
 for format in firefox chrome perfetto speedscope collapsed; do
 	check_status "all left out: $format" 0 "$VMSPAN" export "$T/peers.vmspan" -q -f $format -o "$T/none" --pid 7
 done
+# The page's totals of a part are of that part, which it has to know.
+eq "the page knows that it has a part" "$(for o in '' --slowest=1 --min-duration=1ms --thread=1002 --pid=1001; do
+	export_of peers -f html ${o:+"$o"} | sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' |
+		jq .narrowed
+done | paste -sd' ')" "false true true true true"
 check_status "--slowest wants a number" 2 "$VMSPAN" export "$T/peers.vmspan" --slowest 0
 
 # Files.
@@ -206,4 +211,8 @@ eq "the default is the Firefox Profiler's" "$(jq -r .meta.importedFrom "$T/one.p
 check "a name that ends in .gz" "$VMSPAN" export "$T/some.vmspan" -q -f chrome -o "$T/some.json.gz"
 eq ".gz holds the same" "$(gunzip <"$T/some.json.gz" | cksum)" "$(export_of some -f chrome | cksum)"
 check_status "a full disk is an error" 1 "$VMSPAN" export "$T/some.vmspan" -q -f firefox -o /dev/full
+eq "others may read what the umask lets them" "$(for mask in 027 000 077; do
+	(umask $mask && ends_well "$VMSPAN" export "$T/one.vmspan" -q -f chrome -o "$T/mask$mask")
+	stat -c %a "$T/mask$mask"
+done | paste -sd' ')" "640 666 600"
 none "nothing is left behind" "$(find "$T" -name '*.??????' -name '*json.*' ! -name '*.gz')"

@@ -248,6 +248,27 @@ static void whole_numbers_have_a_most(void **state)
 		assert_int_equal(text_parse_u64(bad[i], UINT64_MAX, &v), -EINVAL);
 }
 
+/* Groups are named by the target: a name may look like a glob, and is none. */
+static void a_quoted_name_matches_itself_alone(void **state)
+{
+	static const char *const names[] = { "page:[draft] x", "page:d x", "page:*", "page:?",
+					     "page:\\*",       "page:a]",  "page:" };
+	size_t i, k;
+	char glob[32];
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		glob_quote(glob, sizeof(glob), names[i]);
+		for (k = 0; k < ARRAY_SIZE(names); k++)
+			assert_int_equal(glob_matches(names[k], glob), i == k);
+	}
+	/* Of what is too long no half of a pair is left. */
+	glob_quote(glob, 5, "a**");
+	assert_string_equal(glob, "a\\*");
+	glob_quote(glob, 7, "***");
+	assert_string_equal(glob, "\\*\\*\\*");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +280,7 @@ int main(void)
 		cmocka_unit_test(what_is_typed_has_units),
 		cmocka_unit_test(whole_numbers_have_a_most),
 		cmocka_unit_test(arrays_double_and_fail_whole),
+		cmocka_unit_test(a_quoted_name_matches_itself_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,3 +186,15 @@ bool glob_matches(const char *name, const char *glob)
 	colon = strchr(name, ':');
 	return colon && !strchr(glob, ':') && !fnmatch(glob, colon + 1, 0);
 }
+
+void glob_quote(char *to, size_t cap, const char *name)
+{
+	size_t n = 0;
+
+	for (; *name && n + 2 < cap; name++) {
+		if (strchr("*?[\\", *name))
+			to[n++] = '\\';
+		to[n++] = *name;
+	}
+	to[n] = 0;
+}

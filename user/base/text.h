@@ -28,6 +28,8 @@ char *text_bytes(char dst[TEXT_BYTES_MAX], u64 bytes);
 /* Does "kind:name" match? fnmatch(3), on the name alone when the glob holds no
  * ':'. NULL matches all. */
 bool glob_matches(const char *name, const char *glob);
+/* A glob that matches the name and nothing else; 2 * strlen(name) + 1 bytes always suffice. */
+void glob_quote(char *to, size_t cap, const char *name);
 
 /* "64ms", "1.5s", "250us", "2m", "1h", plain numbers are seconds -> ns.
  * 0 or -EINVAL (empty, negative, unknown unit, more than 2^63 ns). */

@@ -205,26 +205,13 @@ static void toggle_recording(struct top_run *r)
 			 r->recorder.path);
 }
 
-/* A name as a glob that matches nothing else. */
-static void quote_glob(char *to, size_t cap, const char *name)
-{
-	size_t n = 0;
-
-	for (; *name && n + 2 < cap; name++) {
-		if (strchr("*?[\\", *name))
-			to[n++] = '\\';
-		to[n++] = *name;
-	}
-	to[n] = 0;
-}
-
 static int toggle_own(struct top_run *r)
 {
 	struct top_state *st = &r->state;
 	char glob[2 * sizeof(st->own_of)], name[96];
 	int rc;
 
-	quote_glob(glob, sizeof(glob), st->own_of);
+	glob_quote(glob, sizeof(glob), st->own_of);
 	name_text(name, sizeof(name), st->own_of);
 	st->own_of[0] = 0;
 	rc = model_own(r->session.model, glob, false);
