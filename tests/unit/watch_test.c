@@ -149,7 +149,94 @@ static void an_alert_too_soon_for_a_dump_is_counted(void **state)
 	dump_free(d);
 }
 
+/* What was before the event is what one wants to see of a long one. */
+static void a_dump_begins_before_its_event(void **state)
+{
+	const struct source_info info = { .clock = CLOCK_MONO, .cycles_hz = NSEC_PER_SEC };
+	struct dump_config config = { .dir = temp_folder(),
+				      .before_ns = 2 * NSEC_PER_SEC,
+				      .after_ns = 3 * NSEC_PER_SEC };
+	struct err e = { 0 };
+	struct dump *d = dump_open(&config, &info, &e);
+
+	(void)state;
+	assert_non_null(d);
+	assert_non_null(dump_alert(d, "addon:a", 100 * NSEC_PER_SEC, 110 * NSEC_PER_SEC, 0));
+	assert_int_equal(d->begin_ns, 98 * NSEC_PER_SEC);
+	assert_int_equal(dump_due(d), 113 * NSEC_PER_SEC);
+	/* One of the first moments has no more before it than there was. */
+	d->due_ns = d->last_ns = 0;
+	assert_non_null(dump_alert(d, "addon:a", NSEC_PER_SEC, 10 * NSEC_PER_SEC, 0));
+	assert_int_equal(d->begin_ns, 0);
+	d->due_ns = 0;
+	dump_free(d);
+}
+
 /* ---- Runs of a command ---- */
+
+static unsigned int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* The one that runs has ended, and the next may begin. */
+static void run_ends(struct exec *x)
+{
+	siginfo_t info;
+
+	assert_int_equal(waitid(P_PID, (id_t)x->pid, &info, WEXITED | WNOWAIT), 0);
+	exec_poll(x);
+}
+
+static void a_run_that_is_over_leaves_nothing_open(void **state)
+{
+	unsigned int before = open_descriptors();
+	struct exec_counts c;
+	struct err e = { 0 };
+	struct exec *x = exec_open("true", 3600 * NSEC_PER_SEC, &e);
+
+	(void)state;
+	assert_non_null(x);
+	exec_run(x, "{}\n", 3);
+	exec_run(x, "{}\n", 3); /* waits for the first */
+	run_ends(x);
+	run_ends(x);
+	exec_counts(x, &c);
+	assert_int_equal(exec_left(x), 0);
+	assert_int_equal(c.runs, 2);
+	assert_int_equal(c.failed, 0);
+	assert_int_equal(open_descriptors(), before);
+	exec_free(x);
+}
+
+/* Of so many words the list has an end, and more are refused. */
+static void a_command_has_so_many_words(void **state)
+{
+	char command[8 + 2 * WORDS_MAX] = "true";
+	struct err e = { 0 };
+	struct exec *x;
+	u32 i;
+
+	(void)state;
+	for (i = 1; i < WORDS_MAX; i++)
+		strcat(command, " a");
+	x = exec_open(command, 0, &e);
+	assert_non_null(x);
+	assert_string_equal(x->argv[WORDS_MAX - 1], "a");
+	assert_null(x->argv[WORDS_MAX]);
+	exec_free(x);
+	strcat(command, " a");
+	assert_null(exec_open(command, 0, &e));
+	assert_int_equal(e.code, -E2BIG);
+	assert_int_equal(err_status(&e), EXIT_USAGE);
+}
 
 static void an_alert_without_a_run_is_counted(void **state)
 {
@@ -187,7 +274,10 @@ int main(void)
 		cmocka_unit_test(all_that_was_left_out_is_told),
 		cmocka_unit_test(where_nothing_was_left_out_nothing_is_told),
 		cmocka_unit_test(an_alert_too_soon_for_a_dump_is_counted),
+		cmocka_unit_test(a_dump_begins_before_its_event),
 		cmocka_unit_test(an_alert_without_a_run_is_counted),
+		cmocka_unit_test(a_run_that_is_over_leaves_nothing_open),
+		cmocka_unit_test(a_command_has_so_many_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

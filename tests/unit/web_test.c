@@ -25,7 +25,49 @@ static void resume(struct MHD_Connection *c)
 	resumed++;
 }
 
-struct mhd mhd = { .suspend_connection = suspend, .resume_connection = resume };
+static unsigned int status;
+static struct stream *opened; /* the last */
+static char response; /* of which nobody looks at anything */
+
+static struct MHD_Response *words(size_t n, void *text, enum MHD_ResponseMemoryMode mode)
+{
+	assert_int_equal(n, strlen(text));
+	assert_int_equal(mode, MHD_RESPMEM_PERSISTENT);
+	return (void *)&response;
+}
+
+static struct MHD_Response *pieces(uint64_t n, size_t block, MHD_ContentReaderCallback read,
+				   void *ctx, MHD_ContentReaderFreeCallback done)
+{
+	assert_true(n == MHD_SIZE_UNKNOWN && block && read && done);
+	opened = ctx;
+	return (void *)&response;
+}
+
+static enum MHD_Result header(struct MHD_Response *r, const char *name, const char *value)
+{
+	return r && name && value ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result queue(struct MHD_Connection *c, unsigned int code, struct MHD_Response *r)
+{
+	(void)c;
+	status = code;
+	return r ? MHD_YES : MHD_NO;
+}
+
+static void destroy(struct MHD_Response *r)
+{
+	assert_ptr_equal(r, &response);
+}
+
+struct mhd mhd = { .suspend_connection = suspend,
+		   .resume_connection = resume,
+		   .create_response_from_buffer = words,
+		   .create_response_from_callback = pieces,
+		   .add_response_header = header,
+		   .queue_response = queue,
+		   .destroy_response = destroy };
 
 int mhd_load(struct err *err)
 {
@@ -152,12 +194,36 @@ static void the_end_is_told_once(void **state)
 	close_reader(&r);
 }
 
+/* Each of so many has a place, and one that is closed gives its own to another. */
+static void a_page_too_many_is_refused(void **state)
+{
+	static struct web web;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < STREAMS_MAX; i++) {
+		assert_int_equal(send_stream(&web, NULL), MHD_YES);
+		assert_int_equal(status, MHD_HTTP_OK);
+		assert_int_equal(web_listeners(&web), i + 1);
+		assert_ptr_equal(web.streams[i], opened);
+	}
+	assert_int_equal(send_stream(&web, NULL), MHD_YES);
+	assert_int_equal(status, MHD_HTTP_SERVICE_UNAVAILABLE);
+	assert_int_equal(web_listeners(&web), STREAMS_MAX);
+	stream_free(web.streams[3]);
+	assert_int_equal(send_stream(&web, NULL), MHD_YES);
+	assert_int_equal(status, MHD_HTTP_OK);
+	while (web.stream_count)
+		stream_free(web.streams[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_gets_each_update_or_the_newest),
 		cmocka_unit_test(a_reader_may_miss_thirty_updates_in_a_row),
 		cmocka_unit_test(the_end_is_told_once),
+		cmocka_unit_test(a_page_too_many_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
