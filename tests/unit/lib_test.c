@@ -170,6 +170,50 @@ static void every_alert_has_its_own_text(void **state)
 	libvmspan_free(t);
 }
 
+struct dates {
+	s64 first, last; /* CLOCK_REALTIME less CLOCK_MONOTONIC, of the alerts told */
+	u64 told;
+};
+
+static int note_date(void *ctx, const struct libvmspan_alert *a)
+{
+	const char *at = strstr(a->json, "\"real_ns\":");
+	struct dates *d = ctx;
+
+	assert_non_null(at);
+	d->last = (s64)(strtoull(at + strlen("\"real_ns\":"), NULL, 10) - a->event_end_ns);
+	d->first = d->told++ ? d->first : d->last;
+	return 0;
+}
+
+/* Somebody sets the clock back by an hour: what is told later has the new date. */
+static void an_alert_has_the_date_of_its_time(void **state)
+{
+	const s64 offset = (s64)(1700000000 * NSEC_PER_SEC), hour = (s64)(3600 * NSEC_PER_SEC);
+	struct libvmspan_options o = LIBVMSPAN_OPTIONS_INIT;
+	struct file *f = *state;
+	struct stream stream = { .w = create(f, NULL) };
+	struct dates d = { 0 };
+	struct libvmspan *t;
+	struct item it;
+
+	stream_begin(&stream, 11);
+	stream_events(&stream, 500);
+	it = clock_item(stream.g.now);
+	it.clock.real_ns -= (u64)hour;
+	stream_item(&stream, &it);
+	assert_int_equal(rec_close(stream.w, &f->err), 0);
+	o.threshold_ns = 1; /* every turn */
+	t = libvmspan_replay(f->path, &o, NULL, 0);
+	assert_non_null(t);
+	assert_true(libvmspan_listen(t, NULL, note_date, &d) > 0);
+	to_the_end(t);
+	assert_true(d.told > 10);
+	assert_true(d.first == offset);
+	assert_true(d.last == offset - hour);
+	libvmspan_free(t);
+}
+
 /* The caller's struct as another version of the header has it: `size` bytes of ours. */
 static void assert_written(const u8 *to, const void *whole, size_t size, size_t known)
 {
@@ -267,6 +311,36 @@ static void figures_are_those_of_the_trace(void **state)
 	libvmspan_snapshot_free(s);
 }
 
+/* What a trace says of its recording is gone with it. */
+static void figures_that_outlive_their_trace_have_none_of_its_texts(void **state)
+{
+	struct file *f = *state;
+	struct libvmspan_snapshot *s, *later;
+	struct libvmspan *t;
+	struct stat st;
+	char *json;
+
+	write_small(f, 2, 100, false);
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(truncate(f->path, st.st_size - 1), 0);
+	t = libvmspan_replay(f->path, NULL, NULL, 0);
+	assert_non_null(t);
+	to_the_end(t);
+	assert_non_null(trace_head(t)->note);
+	s = libvmspan_snapshot(t);
+	assert_non_null(s);
+	libvmspan_free(t);
+	later = libvmspan_subtract(s, NULL);
+	assert_non_null(later);
+	json = libvmspan_json(later);
+	assert_non_null(json);
+	assert_non_null(strstr(json, "\"file\":null,"));
+	assert_non_null(strstr(json, "\"note\":null,"));
+	free(json);
+	libvmspan_snapshot_free(later);
+	libvmspan_snapshot_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,8 +350,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_listener_may_remove_itself_and_others, setup,
 						teardown),
 		TEST(every_alert_has_its_own_text),
+		TEST(an_alert_has_the_date_of_its_time),
 		TEST(structs_of_other_versions_are_filled_as_far_as_they_go),
 		TEST(figures_are_those_of_the_trace),
+		TEST(figures_that_outlive_their_trace_have_none_of_its_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
