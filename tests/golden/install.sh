@@ -122,6 +122,16 @@ else
 	skip "the unit is what systemd understands" "no systemd-analyze here"
 fi
 
+# What systemd would not complain of: it attaches to hundreds of processes, a handful of
+# descriptors each, and listens where its comment says one may tell it to.
+setting() { # KEY
+	sed -n "s/^$1=//p" "$unit"
+}
+check "the unit may hold descriptors of many processes" test "$(setting LimitNOFILE)" -ge 65536
+for family in UNIX INET INET6; do
+	check "the unit has sockets of AF_$family" grep -qw "AF_$family" <(setting RestrictAddressFamilies)
+done
+
 check "make uninstall" install_it uninstall
 none "uninstall leaves no file" "$(find "$image" -type f)"
 
@@ -141,6 +151,9 @@ check "the package's sums are those of its files" \
 sed 's/^[0-9a-f]*  //' "$T/unpacked/DEBIAN/md5sums" >"$T/summed"
 same "each of its files has one" "$T/summed" "$T/files"
 check "the package needs libbpf" grep -q libbpf <(dpkg-deb -f "$deb" Depends)
+# That one is loaded by name when something is served: the linker does not know of it.
+eq "the package recommends what serve loads" "$(dpkg-deb -f "$deb" Recommends)" \
+	"$(sed -n 's/^#define LIBRARY "\(libmicrohttpd\)\.so\.\([0-9]*\)"$/\1\2/p' user/cmd/mhd.c)"
 eq "the package's files are root's" "$(dpkg-deb -c "$deb" | grep -vc ' root/root ')" 0
 # A system of its own: nothing of this machine is touched.
 root=$T/root
