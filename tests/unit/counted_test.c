@@ -581,6 +581,65 @@ static void a_gap_reaches_to_the_first_mark_behind_it(void **state)
 	rig_close(&r);
 }
 
+/* Behind a hole in a recording the scheduler's records are missing too, and nothing else
+ * says so. */
+static void a_hole_in_a_recording_leaves_no_event_exact(void **state)
+{
+	struct item hole = { .type = ITEM_LOSS, .loss = { LOSS_TRUNCATED, 0, 1, false } };
+	struct sim *sched = sim_new(1);
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open_exact(&r, sched);
+	sim_feed_sched(sched, r.m);
+	for (i = 1; i <= 3; i++)
+		plain_event(r.s, i * 1000, 500, 1);
+	assert_int_equal(rig_look(&r, 0, 2)->events.incomplete, 0);
+	assert_int_equal(model_item(r.m, &hole), 0); /* of one thread alone */
+	assert_int_equal(rig_look(&r, 2, 4)->events.incomplete, 0);
+	hole.loss.all = true;
+	assert_int_equal(model_item(r.m, &hole), 0);
+	assert_int_equal(rig_look(&r, 4, 6)->events.incomplete, 1);
+	free(sched);
+	rig_close(&r);
+}
+
+static void an_interval_has_its_own_marks(void **state)
+{
+	static const u8 types[] = { VMSPAN_INPUT, VMSPAN_INPUT, VMSPAN_FRAME, VMSPAN_INPUT,
+				    VMSPAN_FRAME, VMSPAN_FRAME, VMSPAN_FRAME };
+	struct snapshot *then, *delta;
+	struct buf packed = { 0 };
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		struct vmspan_mark *m = sim_record(r.s, types[i], 1, 0, 0);
+
+		m->time = 1000 + i;
+	}
+	rig_look(&r, 0, 3);
+	then = snapshot_take(r.m);
+	assert_non_null(then);
+	assert_int_equal(snapshot_pack(then, &packed), 0);
+	delta = snapshot_delta(rig_look(&r, 3, ARRAY_SIZE(types)), then);
+	assert_non_null(delta);
+	assert_int_equal(snapshot_since(r.snap, &packed), 0);
+	assert_int_equal(then->inputs, 2);
+	assert_int_equal(then->frames, 1);
+	assert_int_equal(delta->inputs, 1);
+	assert_int_equal(delta->frames, 3);
+	assert_int_equal(r.snap->inputs, 1);
+	assert_int_equal(r.snap->frames, 3);
+	snapshot_free(delta);
+	snapshot_free(then);
+	buf_free(&packed);
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -602,6 +661,8 @@ int main(void)
 		cmocka_unit_test(what_may_be_an_error_of_the_clocks_is_not_stolen),
 		cmocka_unit_test(a_gap_reaches_to_the_first_mark_behind_it),
 		cmocka_unit_test(collections_are_counted_once_and_free_what_they_free),
+		cmocka_unit_test(a_hole_in_a_recording_leaves_no_event_exact),
+		cmocka_unit_test(an_interval_has_its_own_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,12 +82,45 @@ static void too_many_intervals_leave_a_gap(void **state)
 	sched_free(s);
 }
 
+/* What cannot be believed is no time, and what it may lie in is not covered. */
+static void an_unbelievable_interval_leaves_a_gap(void **state)
+{
+	static const struct {
+		u64 begin, end, from;
+		u32 reason;
+	} bad[] = {
+		{ 400, 350, 400, VMSPAN_OFF_PREEMPTED },
+		{ 150, 350, 350, VMSPAN_OFF_PREEMPTED }, /* begins within the one before */
+		{ 300, 450, 450, VMSPAN_OFF_REASONS },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct vmspan_span r = { .begin = bad[i].begin, .end = bad[i].end };
+		struct sched *s = sched_new();
+
+		assert_non_null(s);
+		off(s, 100, 200);
+		assert_int_equal(s->from, 100);
+		r.h.type = VMSPAN_OFF;
+		r.h.depth = (u16)bad[i].reason;
+		assert_int_equal(sched_add(s, &r), 0);
+		assert_int_equal(s->from, bad[i].from);
+		off(s, 500, 510);
+		assert_int_equal(s->from, bad[i].from);
+		assert_int_equal(taken(s, 0, 1000), 110);
+		sched_free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_interval_belongs_where_its_greater_part_lies),
 		cmocka_unit_test(what_lies_between_events_is_forgotten),
 		cmocka_unit_test(too_many_intervals_leave_a_gap),
+		cmocka_unit_test(an_unbelievable_interval_leaves_a_gap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exact mode: on whom a group waited. */
+/* Exact mode: why and on whom a group waited. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,6 +164,75 @@ static void the_preempted_wait_for_nobody(void **state)
 	free(s);
 }
 
+/* Two groups of one process are two peers, also within one event. */
+static void groups_of_one_process_are_two(void **state)
+{
+	struct sim *s = sim_new(1), *sched = sim_new(1);
+	struct model *m = exact_model();
+	u32 group = 2;
+
+	(void)state;
+	traced_peer(m);
+	sim_define(m, PEER_PID, VMSPAN_DEF_GROUP, 2, VMSPAN_ADDON, "c", NULL, 0);
+	sim_define(m, PEER_PID, VMSPAN_DEF_COMPARTMENT, 2, 0, "c", &group, 1);
+	sim_off(sched, 1, 1, VMSPAN_OFF_START);
+	woken(sched, 1110, 1120, PEER_PID, 1, "comm");
+	woken(sched, 1130, 1150, PEER_PID, 2, "comm");
+	woken(sched, 1160, 1165, PEER_PID, 1, "comm");
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	s->off += 35;
+	sim_leave(s, 1200);
+	sim_event_end(s, 1300);
+	sim_feed_sched(sched, m);
+	sim_feed(s, m, 10);
+	assert_int_equal(seen_count, 2);
+	same_wait(&seen[0], "addon:a", PEER_PID, "helper", "addon:b", 15, 2);
+	same_wait(&seen[1], "addon:a", PEER_PID, "helper", "addon:c", 20, 1);
+	model_free(m);
+	free(sched);
+	free(s);
+}
+
+static void each_reason_has_its_own_sum(void **state)
+{
+	struct sim *s = sim_new(1), *sched = sim_new(1);
+	struct model *m = exact_model();
+	const struct snapshot_group *g;
+	struct snapshot *snap;
+	u32 reason;
+
+	(void)state;
+	sim_off(sched, 1, 1, VMSPAN_OFF_START);
+	for (reason = VMSPAN_OFF_PREEMPTED; reason < VMSPAN_OFF_REASONS; reason++) {
+		u64 t = 1000ull * reason;
+
+		sim_off(sched, t + 100, t + 110 + reason, reason);
+		sim_off(sched, t + 600, t + 620 + reason, reason);
+		sim_event(s, t);
+		s->off += 10 + reason;
+		sim_enter(s, t + 500, 1, VMSPAN_SPAN);
+		s->off += 20 + reason;
+		sim_leave(s, t + 700);
+		sim_event_end(s, t + 900);
+	}
+	sim_feed_sched(sched, m);
+	sim_feed(s, m, 10);
+	snap = snapshot_take(m);
+	assert_non_null(snap);
+	assert_int_equal(snap->events.incomplete, 0);
+	g = snapshot_group(snap, "addon:a");
+	assert_non_null(g);
+	for (reason = VMSPAN_OFF_PREEMPTED; reason < VMSPAN_OFF_REASONS; reason++) {
+		assert_int_equal(snap->ledger.native_off_ns[reason], 10 + reason);
+		assert_int_equal(g->stats.off_ns[reason], 20 + reason);
+	}
+	snapshot_free(snap);
+	model_free(m);
+	free(sched);
+	free(s);
+}
+
 /* A wait whose peer is told of without its group takes nobody else's: not that
  * of the wait before. */
 static void unknown_group(void **state)
@@ -258,6 +327,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_have_peers),
 		cmocka_unit_test(the_preempted_wait_for_nobody),
+		cmocka_unit_test(groups_of_one_process_are_two),
+		cmocka_unit_test(each_reason_has_its_own_sum),
 		cmocka_unit_test(unknown_group),
 		cmocka_unit_test(waits_are_bounded),
 		cmocka_unit_test(waits_of_an_event_are_bounded),
