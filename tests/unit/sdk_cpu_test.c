@@ -64,11 +64,53 @@ static void without_rseq_the_cpu_number_is_this_machines_all_the_same(void **sta
 	}
 }
 
+/* The number of another memory node, as rdtscp gives it there. */
+static void on_another_node(int sig, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	static const unsigned char rdtscp[] = { 0x0f, 0x01, 0xf9 };
+
+	if (!memcmp((const char *)(size_t)r[REG_RIP] - sizeof(rdtscp), rdtscp, sizeof(rdtscp)))
+		r[REG_RCX] |= 5 << 12;
+	tracer_trap(sig, info, context);
+}
+
+static bool step_on(void)
+{
+	return true;
+}
+
+static void the_node_of_the_memory_is_no_part_of_the_cpu_number(void **state)
+{
+	struct sigaction sa = { .sa_sigaction = on_another_node,
+				.sa_flags = SA_SIGINFO | SA_NODEFER },
+			 before;
+	const struct vmspan_span *span;
+
+	(void)state;
+	tracer_on();
+	vmspan_enter(A);
+	vmspan_leave(A);
+	vmspan_self_1->cpu = 0;
+	assert_int_equal(sigaction(SIGTRAP, &sa, &before), 0);
+	step_begin(step_on);
+	vmspan_enter(B);
+	vmspan_leave(B);
+	step_end();
+	assert_int_equal(sigaction(SIGTRAP, &before, NULL), 0);
+	collect();
+	span = (const struct vmspan_span *)seen[1];
+	assert_int_equal(span->h.id, B);
+	assert_true(span->cpu_begin < 1 << 12);
+	assert_true(span->cpu_end < 1 << 12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_cpu_number_comes_from_rseq_where_libc_has_it),
 		cmocka_unit_test(without_rseq_the_cpu_number_is_this_machines_all_the_same),
+		cmocka_unit_test(the_node_of_the_memory_is_no_part_of_the_cpu_number),
 	};
 
 	return cmocka_run_group_tests_name("sdk_cpu", tests, tracer_setup, NULL);

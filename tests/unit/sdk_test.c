@@ -478,6 +478,7 @@ static u32 read_log(void (*visit)(const struct vmspan_def *d, u32 i, void *arg),
 		const char *p = (const char *)l->data, *end = p + l->used;
 
 		assert_true(l->used <= l->size);
+		assert_true(sizeof(*l) + l->size <= 64 << 10); /* what is mapped */
 		while (p < end) {
 			const struct vmspan_def *d = (const struct vmspan_def *)p;
 
