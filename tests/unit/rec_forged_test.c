@@ -7,6 +7,8 @@
 #include "rec/chunk.h"
 #include "rec/codec.h"
 
+#include <zlib.h>
+
 /* -------------------------------------------------------------- Content -- */
 
 /* One item as a chunk's content, and where its body begins. */
@@ -374,6 +376,43 @@ static void a_killed_writer_has_said_that_it_samples(void **state)
 	rec_close(w, &ignored);
 }
 
+/* What cannot be known is left out, and that is said. */
+static void an_item_of_a_later_version_is_told_of(void **state)
+{
+	static const char name[] = "of a later version";
+	struct rec_options o = { .no_deflate = true };
+	struct file *f = *state;
+	struct stream s = { .w = create(f, &o), .log = &f->written };
+	struct item it = thread_item(7, 7, name, false);
+	const u8 *end;
+	struct file_head head;
+	struct chunk_head h;
+	size_t len, at, size;
+	u8 *p, *tag;
+
+	stream_begin(&s, 5);
+	assert_int_equal(rec_item(s.w, &it), 0);
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+	p = slurp(f->path, &len);
+	at = chunk_at(p, len, 0, &size);
+	tag = memmem(p + at, size, name, sizeof(name) - 1);
+	assert_non_null(tag);
+	/* Its tag, with a length behind that reaches to the name's end. */
+	end = tag + sizeof(name) - 1;
+	while (tag[0] != 3 || tag + 2 + tag[1] != end)
+		tag--;
+	*tag = 60;
+	assert_int_equal(file_head_get(p, len, &head), FILE_HEAD_GOOD);
+	assert_true(chunk_head_get(p + at, head.id, &h));
+	h.crc = (u32)crc32(0, p + at + CHUNK_HEAD, h.stored);
+	chunk_head_put(p + at, &h);
+	spill(f->copy, p, len);
+	assert_int_equal(read_copy(f), 0);
+	assert_int_equal(f->read.count, f->written.count);
+	assert_string_equal(f->note, "1 items of a later version of the format were skipped");
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +429,7 @@ int main(void)
 		TEST(the_chunk_behind_a_damaged_one_has_clocks),
 		TEST(the_last_chunk_of_a_killed_writer_is_missed),
 		TEST(a_killed_writer_has_said_that_it_samples),
+		TEST(an_item_of_a_later_version_is_told_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

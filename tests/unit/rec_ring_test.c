@@ -309,6 +309,43 @@ static void a_state_keeps_so_much_and_counts_the_rest(void **state)
 	buf_free(&defs);
 }
 
+struct refused {
+	u32 pieces;
+	u64 lost;
+};
+
+/* Has room for one piece of definitions. */
+static int refuse(void *ctx, const struct item *it)
+{
+	struct refused *r = ctx;
+
+	if (it->type == ITEM_LOSS)
+		r->lost += it->loss.records;
+	return it->type == ITEM_DEFS && r->pieces++;
+}
+
+static void what_finds_no_room_in_a_ring_is_counted(void **state)
+{
+	const u32 piece = STATE_PIECE / VMSPAN_SLOT, count = 3 * piece + 17;
+	struct state *s = state_new();
+	struct refused refused = { 0 };
+	struct buf defs = { 0 };
+	struct item it;
+	u32 id;
+
+	(void)state;
+	assert_non_null(s);
+	for (id = 0; id < count; id++)
+		put_def(&defs, VMSPAN_DEF_LABEL, id, 0, NULL, 0, "x");
+	it = defs_item(1, &defs);
+	assert_int_equal(state_note(s, &it), 0);
+	assert_int_equal(state_emit(s, refuse, &refused), 0);
+	assert_int_equal(refused.pieces, 4);
+	assert_int_equal(refused.lost, count - piece);
+	state_free(s);
+	buf_free(&defs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +358,7 @@ int main(void)
 		TEST(endless_definitions_are_bounded_and_counted),
 		TEST(a_ring_of_many_chunks_fits_too),
 		TEST(a_state_keeps_so_much_and_counts_the_rest),
+		TEST(what_finds_no_room_in_a_ring_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
