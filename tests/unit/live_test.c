@@ -291,6 +291,38 @@ static void what_is_left_of_a_batch_at_the_end_says_so_too(void **state)
 	rig_close(&g);
 }
 
+/* In exact mode the scheduler's record of what it held is missing: its spans are left out, and
+ * by its number nobody would miss them. */
+static void what_a_killed_thread_held_is_a_loss_in_exact_mode(void **state)
+{
+	u32 exact;
+
+	(void)state;
+	for (exact = 0; exact < 2; exact++) {
+		struct {
+			struct wire_head h;
+			struct vmspan_batch b;
+			struct vmspan_span s[2];
+		} record = { .b = batch_of(0x1000, 2) };
+		struct rig g;
+
+		rig_open(&g, 0x1000);
+		g.l.s.info.exact = exact;
+		two_spans(record.s);
+		record.b.pad = 1;
+		record.h.kind = WIRE_TAIL;
+		record.h.pid = g.p.pid;
+		record.h.tid = TID;
+		record.h.bytes = sizeof(record.b) + sizeof(record.s);
+		assert_int_equal(live_record(&g.l, &record, sizeof(record)), 0);
+		assert_int_equal(g.items, 1);
+		assert_int_equal(g.batch.records, exact ? 0 : 2);
+		assert_int_equal(g.records[LOSS_READ_FAULT], exact ? 2 : 0);
+		assert_int_equal(g.batches[LOSS_READ_FAULT], exact);
+		rig_close(&g);
+	}
+}
+
 /* ---- Records that cannot be ---- */
 
 /* Whatever a target says: what is lost is no more than what can have been there. */
@@ -538,6 +570,93 @@ static void a_child_knows_what_its_parent_had_defined(void **state)
 	rig_close(&g);
 }
 
+/* ---- While links were taken off ---- */
+
+/* A child that lives on its parent's links may have had no marks from 2000 to 3000. */
+static void doubtful_child(struct rig *g, u64 registry)
+{
+	rig_open(g, registry);
+	g->p.unlinked = g->p.by_batches = true;
+	g->l.doubt_begin_ns = 2000;
+	g->l.doubt_end_ns = 3000;
+}
+
+static void a_child_that_ended_meanwhile_may_have_lost_marks(void **state)
+{
+	static const struct {
+		u64 forked, ended;
+		bool lost;
+	} lives[] = {
+		{ 1000, 1999, false }, { 1000, 2500, true }, { 1000, 4000, true },
+		{ 2100, 2200, true },  { 2999, 4000, true }, { 3001, 4000, false },
+	};
+	struct rig g;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(lives); i++) {
+		doubtful_child(&g, 0);
+		g.p.forked_ns = lives[i].forked;
+		attachments_ended(&g.l, &g.p, lives[i].ended);
+		assert_int_equal(g.records[LOSS_TRUNCATED], lives[i].lost);
+		assert_int_equal(g.losses, lives[i].lost);
+		rig_close(&g);
+	}
+}
+
+static void a_child_whose_marks_are_off_has_lost_some(void **state)
+{
+	u64 address = target_open(1);
+	struct rig g;
+	u16 on;
+
+	(void)state;
+	for (on = 0; on < 2; on++) {
+		doubtful_child(&g, address);
+		target.registry.semaphore = on;
+		g.p.ended = true; /* so that nobody attaches to it again */
+		assert_int_equal(attachments_thin(&g.l, false), 0);
+		assert_int_equal(g.records[LOSS_TRUNCATED], !on);
+		/* Once. */
+		assert_int_equal(attachments_thin(&g.l, false), 0);
+		assert_int_equal(g.losses, !on);
+		rig_close(&g);
+	}
+}
+
+/* ---- Stays under way ---- */
+
+static void of_a_deep_stack_the_innermost_stays_are_told(void **state)
+{
+	static const u32 depths[] = { 1, 16, 17, 20, VMSPAN_DEPTH_MAX };
+	static struct vmspan_thread thread;
+	u64 address = target_open(1);
+	struct live_stay stays[32];
+	struct rig g;
+	u32 i, k, n;
+
+	(void)state;
+	thread = (struct vmspan_thread){ .magic = VMSPAN_MAGIC, .tid = TID };
+	target.registry.threads = (u64)(uintptr_t)&thread;
+	for (i = 0; i <= VMSPAN_DEPTH_MAX; i++)
+		thread.open[i] = (struct vmspan_open){ .begin = 1, .id = 100 + i };
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		rig_open(&g, address);
+		g.l.s.info.clock = CLOCK_TSC;
+		g.l.s.info.cycles_hz = NSEC_PER_SEC;
+		thread.depth = depths[i];
+		n = live_running(&g.l.s, 0, stays, ARRAY_SIZE(stays));
+		assert_int_equal(n, min_u64(depths[i], 16));
+		for (k = 0; k < n; k++) {
+			assert_int_equal(stays[k].depth, depths[i] - n + k);
+			assert_int_equal(stays[k].compartment, 100 + stays[k].depth + 1);
+			assert_int_equal(stays[k].tid, TID);
+			assert_int_equal(stays[k].innermost, k == n - 1);
+		}
+		rig_close(&g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -545,12 +664,16 @@ int main(void)
 		cmocka_unit_test(what_was_told_is_not_told_again),
 		cmocka_unit_test(a_batch_says_what_its_thread_has_left_out),
 		cmocka_unit_test(what_is_left_of_a_batch_at_the_end_says_so_too),
+		cmocka_unit_test(what_a_killed_thread_held_is_a_loss_in_exact_mode),
 		cmocka_unit_test(a_batch_that_lies_has_lost_what_it_has_room_for),
 		cmocka_unit_test(the_ring_is_read_to_its_end),
 		cmocka_unit_test(each_mark_that_names_something_wants_it_defined),
 		cmocka_unit_test(definitions_that_were_lost_are_read_from_the_target),
 		cmocka_unit_test(an_exec_forgets_what_the_old_program_has_defined),
 		cmocka_unit_test(a_child_knows_what_its_parent_had_defined),
+		cmocka_unit_test(a_child_that_ended_meanwhile_may_have_lost_marks),
+		cmocka_unit_test(a_child_whose_marks_are_off_has_lost_some),
+		cmocka_unit_test(of_a_deep_stack_the_innermost_stays_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SDK where the system is not as usual: its answers are made up here. */
+/* The SDK where the system is not as usual: its answers are made up here, and so is the
+ * moment at which it kills a thread. */
 #ifndef __x86_64__
 #include <stdio.h>
 int main(void)
@@ -94,6 +95,35 @@ static void an_event_tells_how_fast_the_counter_is(void **state)
 	assert_int_equal(vmspan_self_1->flush_cycles, (e->end - e->begin) * VMSPAN__FLUSH_MS / 5);
 }
 
+/* ---- The end of a thread ---- */
+
+static u64 handed_from; /* the number of the batch's first record */
+static u32 torn;
+
+/* What the end of a process finds, where the thread is killed here. */
+static bool killed_here(void)
+{
+	torn += vmspan_self_1->batch.seq != handed_from && vmspan_self_1->room != VMSPAN__SLOTS;
+	return true;
+}
+
+/* Records that were handed over must not be found once more, with the next numbers. */
+static void a_batch_is_empty_before_the_next_has_its_number(void **state)
+{
+	(void)state;
+	tracer_on();
+	for (u32 i = 0; i < 5; i++)
+		vmspan_value(A, i);
+	handed_from = vmspan_self_1->batch.seq;
+	torn = 0;
+	step_begin(killed_here);
+	vmspan_flush();
+	step_end();
+	assert_int_equal(vmspan_self_1->batch.seq, handed_from + 5);
+	assert_int_equal(vmspan_self_1->room, VMSPAN__SLOTS);
+	assert_int_equal(torn, 0);
+}
+
 /* ---- Waiting for a tracer ---- */
 
 static struct {
@@ -147,6 +177,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_moment_that_was_interrupted_is_read_again),
 		cmocka_unit_test(an_event_tells_how_fast_the_counter_is),
+		cmocka_unit_test(a_batch_is_empty_before_the_next_has_its_number),
 		cmocka_unit_test(a_program_waits_as_long_as_its_tracer_lives),
 	};
 

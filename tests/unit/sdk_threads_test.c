@@ -453,32 +453,6 @@ static void a_signal_before_any_instruction_of_a_mark_tears_nothing(void **state
 	}
 }
 
-static u64 handed_from; /* the number of the batch's first record */
-static u32 torn;
-
-/* What the end of a process finds, where the thread is killed here. */
-static bool killed_here(void)
-{
-	torn += vmspan_self_1->batch.seq != handed_from && vmspan_self_1->room != VMSPAN__SLOTS;
-	return true;
-}
-
-/* Records that were handed over must not be found once more, with the next numbers. */
-static void a_batch_is_empty_before_the_next_has_its_number(void **state)
-{
-	(void)state;
-	tracer_on();
-	spans(5);
-	handed_from = vmspan_self_1->batch.seq;
-	torn = 0;
-	step_begin(killed_here);
-	vmspan_flush();
-	step_end();
-	assert_int_equal(vmspan_self_1->batch.seq, handed_from + 5);
-	assert_int_equal(vmspan_self_1->room, VMSPAN__SLOTS);
-	assert_int_equal(torn, 0);
-}
-
 static void *first_marks(void *arg)
 {
 	(void)arg;
@@ -572,7 +546,6 @@ int main(void)
 		cmocka_unit_test(a_child_forked_while_the_registry_was_being_taken_does_not_hang),
 		cmocka_unit_test(a_child_forked_inside_a_mark_drops_the_wiped_state),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_mark_tears_nothing),
-		cmocka_unit_test(a_batch_is_empty_before_the_next_has_its_number),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_thread_start_does_not_hang),
 		cmocka_unit_test(a_storm_of_signals_is_recorded_or_counted_to_the_last),
 	};
