@@ -52,6 +52,33 @@ static int read_log(struct target *t, struct log_cursor *c, u64 *bytes)
 	return target_log_read((u32)getpid(), (u64)(uintptr_t)&t->registry, c, take, bytes);
 }
 
+/* Of another version of the SDK nothing is where it is expected. */
+static void a_registry_of_another_version_is_not_read(void **state)
+{
+	static const u32 versions[] = { 0, VMSPAN_ABI + 1, UINT32_MAX };
+	struct vmspan_registry head;
+	struct target t;
+	u32 i;
+
+	(void)state;
+	target_make(&t, VMSPAN_SLOT);
+	assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head), 0);
+	for (i = 0; i < ARRAY_SIZE(versions); i++) {
+		struct log_cursor c = { 0 };
+		u64 bytes = 0;
+
+		t.registry.abi = versions[i];
+		assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head),
+				 -ENOTSUP);
+		assert_int_equal(head.abi, t.registry.abi);
+		assert_int_equal(read_log(&t, &c, &bytes), 0);
+		assert_int_equal(bytes, 0);
+	}
+	t.registry.abi = VMSPAN_ABI;
+	t.registry.magic++;
+	assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head), -EBADMSG);
+}
+
 /* What is new is read once. */
 static void a_log_is_read_on_from_where_it_was(void **state)
 {
@@ -172,6 +199,7 @@ static void only_regular_files_are_opened(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_registry_of_another_version_is_not_read),
 		cmocka_unit_test(a_log_is_read_on_from_where_it_was),
 		cmocka_unit_test(a_log_that_lies_is_left),
 		cmocka_unit_test(a_log_without_an_end_has_one),
