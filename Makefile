@@ -142,11 +142,13 @@ $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
 
 unit: $(UNIT)
+# The kernel side's programs copy texts and records by words.
+$(B)/tests/bpf_%: private CFLAGS_ALL += -fno-strict-aliasing
 $(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -o $@ $< $(B)/libvmspan.a -lcmocka $(LIBS) -lm \
-		-pthread $(LDFLAGS)
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(B)/libvmspan.a \
+		-lcmocka $(LIBS) -lm -pthread $(LDFLAGS)
 
 # One library that tells what of it is reached, for all fuzzers. A fuzzer that includes
 # sources of the commands is made with those.

@@ -20,7 +20,8 @@ static int take_event(void *ctx, const struct model_event *e)
 {
 	(void)ctx;
 	assert_true(e->wait_count <= ARRAY_SIZE(seen));
-	memcpy(seen, e->waits, e->wait_count * sizeof(*seen));
+	if (e->wait_count)
+		memcpy(seen, e->waits, e->wait_count * sizeof(*seen));
 	seen_count = e->wait_count;
 	return 0;
 }

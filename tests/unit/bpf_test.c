@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel side cannot do or know is counted, and is nobody else's. */
+#include "bpf_host.h"
+
+#define LICENSE license_of_sched
+#include "bpf/sched.bpf.c"
+#undef LICENSE
+#define LICENSE license_of_life
+#include "bpf/life.bpf.c"
+#undef LICENSE
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct sched sched; /* of host.thread */
+
+static void *more(void *map, const void *key)
+{
+	static __u32 no_interrupts;
+
+	return map == &interrupts ? (void *)&no_interrupts : map == &scheds ? &sched : NULL;
+}
+
+/* The other thread runs. */
+static int machine(void **state)
+{
+	machine_make();
+	memset(&sched, 0, sizeof(sched));
+	sched.started = 1;
+	host.more = more;
+	host.current = &host.other;
+	return 0;
+}
+
+/* ---- The clock ---- */
+
+static void a_clock_that_cannot_be_read_is_a_lost_mark(void **state)
+{
+	assert_int_equal(cycles_now(), 1005000);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 0);
+	host.tsc_error = -2;
+	assert_int_equal(cycles_now(), 0);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 1);
+	host.tsc_error = 0;
+	host.tsc_offset = 0; /* the CPU came later */
+	assert_int_equal(cycles_now(), 0);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 2);
+}
+
+/* ---- Births ---- */
+
+static void a_child_that_finds_no_room_is_a_loss(void **state)
+{
+	struct task_struct child = { .pid = TRACED + 1, .tgid = TRACED + 1 };
+	unsigned long long args[] = { (__u64)&host.thread, (__u64)&child };
+	const struct wire_life *told = (const void *)host.record;
+
+	assert_int_equal(life_fork(args), 0);
+	assert_int_equal(told->h.kind, WIRE_FORK);
+	assert_int_equal(told->other, TRACED + 1);
+	assert_int_equal(host.counted[COUNT_LIFE_LOST], 0);
+	memset(host.record, 0, sizeof(host.record));
+	host.tables_full = true;
+	assert_int_equal(life_fork(args), 0);
+	assert_int_equal(told->h.kind, 0);
+	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
+}
+
+/* ---- What is left at the end ---- */
+
+static void threads_that_cannot_be_read_are_a_loss(void **state)
+{
+	static struct vmspan_thread threads[2];
+	struct tail w = { .at = (__u64)&threads[0] };
+
+	threads[0] = (struct vmspan_thread){ .next = (__u64)&threads[1] };
+	host.bad = &threads[1];
+	assert_int_equal(one_thread(0, &w), 0);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	assert_int_equal(one_thread(1, &w), 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	/* That is how a list ends. */
+	w.at = 0;
+	assert_int_equal(one_thread(2, &w), 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+}
+
+/* ---- Switches ---- */
+
+static void switched(struct task_struct *from, struct task_struct *to)
+{
+	unsigned long long args[] = { 1, (__u64)from, (__u64)to };
+
+	host.tsc += 100;
+	assert_int_equal(sched_switch(args), 0);
+}
+
+static void woken(void)
+{
+	unsigned long long args[] = { (__u64)&host.thread };
+
+	assert_int_equal(sched_waking(args), 0);
+}
+
+/* The newest record of the thread's. */
+static const struct vmspan_span *newest(void)
+{
+	return &sched.out[0].records[sched.used[0] - 1];
+}
+
+static void who_has_woken_a_thread_is_waited_for_once(void **state)
+{
+	switched(&host.thread, &host.other);
+	woken();
+	switched(&host.other, &host.thread);
+	assert_int_equal(sched.used[0], 2);
+	assert_int_equal(newest()->h.type, VMSPAN_OFF);
+	assert_int_equal(newest()->end - newest()->begin, 100);
+	assert_int_equal(newest()->iteration, 200);
+	assert_string_equal(((const struct vmspan_wake *)(newest() - 1))->comm, "other");
+	switched(&host.thread, &host.other); /* a timer ends it */
+	switched(&host.other, &host.thread);
+	assert_int_equal(sched.used[0], 3);
+	assert_int_equal(newest()->h.type, VMSPAN_OFF);
+	assert_int_equal(newest()->iteration, 0);
+}
+
+static void nobody_waits_for_a_thread_of_the_kernels(void **state)
+{
+	host.other.flags = FLAG_KTHREAD;
+	switched(&host.thread, &host.other);
+	woken();
+	switched(&host.other, &host.thread);
+	assert_int_equal(sched.used[0], 1);
+	assert_int_equal(newest()->iteration, 0);
+}
+
+/* A batch that fills while the thread hands over the other one is dropped: what it held is
+ * counted, and the next batch says that something is missing. */
+static void what_is_dropped_in_a_hand_over_is_told(void **state)
+{
+	__u32 i, most = SCHED_SLOTS - SCHED_LATE - 2;
+
+	sched.handing = 1;
+	for (i = 0; i <= most; i++) {
+		switched(&host.thread, &host.other);
+		switched(&host.other, &host.thread);
+	}
+	assert_int_equal(sched.used[0], most + 1);
+	assert_int_equal(sched.lost, 0);
+	switched(&host.thread, &host.other);
+	switched(&host.other, &host.thread);
+	assert_int_equal(sched.used[0], 1);
+	assert_int_equal(sched.lost, 1);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], most + 1);
+	sched.handing = 0;
+	assert_true(sched_send(&sched, 0));
+	assert_int_equal(sched.out[0].head.too_deep, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, machine)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
+		TEST(a_child_that_finds_no_room_is_a_loss),
+		TEST(threads_that_cannot_be_read_are_a_loss),
+		TEST(who_has_woken_a_thread_is_waited_for_once),
+		TEST(nobody_waits_for_a_thread_of_the_kernels),
+		TEST(what_is_dropped_in_a_hand_over_is_told),
+	};
+
+	return cmocka_run_group_tests_name("bpf", tests, NULL, NULL);
+}

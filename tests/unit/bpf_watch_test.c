@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The direct stopwatch: what finds no place on a thread's stack is counted. */
+#include "bpf_host.h"
+
+#include "bpf/stopwatch.bpf.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct watch watch;
+
+static void *more(void *map, const void *key)
+{
+	return map == &watches ? &watch : NULL;
+}
+
+static void a_turn_too_many_is_a_loss(void **state)
+{
+	const struct watch *w = &watch;
+	__u32 i, many = 3;
+
+	machine_make();
+	host.more = more;
+	for (i = 0; i < WATCH_TURNS + many; i++)
+		assert_int_equal(____watch_ev_begin(&host.registers, 0), 0);
+	assert_int_equal(w->turns, WATCH_TURNS);
+	assert_int_equal(w->batch.too_deep, many);
+	/* They end in turn, and those that found a place are all there. */
+	for (i = 0; i < WATCH_TURNS + many; i++)
+		assert_int_equal(watch_ev_end(&host.registers), 0);
+	assert_int_equal(w->turns, 0);
+	assert_int_equal(w->turns_over, 0);
+	assert_int_equal(w->batch.seq + w->used - w->extra, WATCH_TURNS);
+	assert_int_equal(w->batch.too_deep, many);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_turn_too_many_is_a_loss),
+	};
+
+	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);
+}
