@@ -20,6 +20,7 @@ static struct {
 	size_t most; /* bytes that a write takes */
 	u32 writes, interrupted; /* every so many-th takes nothing */
 	int close; /* an errno */
+	u32 closes;
 } answer;
 
 static ssize_t made_up_pwrite(int fd, const void *p, size_t n, off_t offset)
@@ -36,6 +37,7 @@ static int made_up_close(int fd)
 {
 	int rc = close(fd);
 
+	answer.closes++;
 	if (!answer.close)
 		return rc;
 	errno = answer.close;
@@ -61,7 +63,8 @@ static void a_write_in_pieces_is_whole(void **state)
 	log_assert_equal(&f->written, &f->read);
 }
 
-/* A file system may find out only then that it is full. */
+/* A file system may find out only then that it is full. By then the descriptor's number may be
+ * another file's: it is not closed again. */
 static void an_error_of_close_is_one_of_the_recording(void **state)
 {
 	struct file *f = *state;
@@ -71,6 +74,7 @@ static void an_error_of_close_is_one_of_the_recording(void **state)
 	stream_events(&s, 20);
 	answer.close = ENOSPC;
 	assert_int_equal(rec_close(s.w, &f->err), -ENOSPC);
+	assert_int_equal(answer.closes, 1);
 	assert_non_null(strstr(f->err.what, f->path));
 	assert_non_null(strstr(f->err.what, "No space left on device"));
 }

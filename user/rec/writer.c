@@ -576,10 +576,10 @@ static int writer_finish(struct rec_writer *w)
 	w->head.flags &= ~(u32)FILE_UNFINISHED;
 	if (!rc)
 		rc = head_write(w);
-	if (!rc && close(w->fd))
-		rc = -errno;
-	if (!rc)
-		w->fd = -1;
+	if (!rc) {
+		rc = close(w->fd) ? -errno : 0;
+		w->fd = -1; /* gone, whatever it says */
+	}
 	return rc ? writer_fail(w, rc, "finishing") : 0;
 }
 
