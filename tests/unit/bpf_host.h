@@ -43,6 +43,7 @@ static struct {
 	__u64 counted[COUNT_MAX];
 	__u64 tsc, tsc_offset; /* 0: not set */
 	long tsc_error;
+	__u32 cpu;
 	bool tables_full, ring_full;
 	const void *bad; /* memory that cannot be read */
 	struct traced_process process;
@@ -76,7 +77,7 @@ static __u64 made_ids(void);
 #define bpf_get_current_task_btf() host.current
 #define bpf_get_current_task() ((__u64)host.current)
 #define bpf_get_current_pid_tgid() made_ids()
-#define bpf_get_smp_processor_id() 3u
+#define bpf_get_smp_processor_id() (host.cpu)
 #define bpf_ktime_get_ns() 1000ull
 #define bpf_get_attach_cookie(ctx) ((void)(ctx), 0ull)
 #define bpf_tail_call(ctx, map, index) ((void)(ctx), (void)(map))

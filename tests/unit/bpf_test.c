@@ -162,6 +162,115 @@ static void what_is_dropped_in_a_hand_over_is_told(void **state)
 	assert_int_equal(sched.out[0].head.too_deep, 1);
 }
 
+/* ---- Switches that nobody saw ---- */
+
+/* The thread leaves CPU 0 at 100 us by its run queue's clock, 1000 cycles before `now`. */
+static void leaves_cpu_0(void)
+{
+	host.thread.sched_info.pcount = 5;
+	host.run_queue.clock = 100000;
+	switched(&host.thread, &host.other);
+	assert_int_equal(sched.off, 1005100);
+	host.tsc += 1000;
+}
+
+/* It came back `times`, the last time at `arrival` by the clock of the CPU that it is on now. */
+static void came_back(__u32 cpu, __u32 times, __u64 arrival)
+{
+	host.cpu = cpu;
+	host.thread.sched_info.pcount += times;
+	host.thread.sched_info.last_arrival = arrival;
+}
+
+/* Who leaves has the clock by which it came before it, whichever CPU's that is. */
+static void who_leaves_again_had_come_when_its_run_queue_says(void **state)
+{
+	__u32 cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		machine(state);
+		leaves_cpu_0();
+		came_back(cpu, 1, 7000200);
+		host.run_queue.clock = 7000500; /* 300 ns after it came */
+		switched(&host.thread, &host.other);
+		assert_int_equal(sched.lost, 0);
+		assert_int_equal(sched.used[0], 1);
+		assert_int_equal(newest()->begin, 1005100);
+		assert_int_equal(newest()->end, 1006200 - 300);
+		assert_int_equal(newest()->cpu_end, cpu);
+	}
+}
+
+/* Clocks that contradict each other do not make an interval of less than nothing. */
+static void who_came_before_it_left_was_never_away(void **state)
+{
+	leaves_cpu_0();
+	came_back(1, 1, 7000000);
+	host.run_queue.clock = 7009000;
+	switched(&host.thread, &host.other);
+	assert_int_equal(sched.lost, 0);
+	assert_int_equal(newest()->begin, 1005100);
+	assert_int_equal(newest()->end, 1005100);
+}
+
+/* Who hands over cannot read that clock: it is known by its leave, from the same CPU. */
+static void who_hands_over_had_come_by_the_clock_that_it_left_by(void **state)
+{
+	const struct vmspan_batch none = { 0 };
+	__u32 cpu;
+
+	for (cpu = 0; cpu < 2; cpu++) {
+		machine(state);
+		leaves_cpu_0();
+		came_back(cpu, 1, 100400);
+		assert_true(sched_hand_over(&host.thread, &none));
+		assert_int_equal(sched.lost, cpu);
+		assert_int_equal(host.counted[COUNT_SCHED_LOST], cpu);
+		assert_int_equal(sched.off, sched.taken);
+		if (cpu)
+			continue;
+		assert_int_equal(sched.late[0].begin, 1005100);
+		assert_int_equal(sched.late[0].end, 1005100 + 400);
+	}
+}
+
+/* It left and came, and nobody saw either: its own count says so, once. */
+static void who_hands_over_knows_how_often_it_was_given_a_cpu(void **state)
+{
+	const struct vmspan_batch none = { 0 };
+	__u32 i;
+
+	leaves_cpu_0();
+	switched(&host.other, &host.thread);
+	host.thread.sched_info.pcount++; /* as the kernel does behind that */
+	assert_true(sched_hand_over(&host.thread, &none));
+	assert_int_equal(sched.lost, 0);
+	host.thread.sched_info.pcount++;
+	for (i = 0; i < 2; i++) {
+		assert_true(sched_hand_over(&host.thread, &none));
+		assert_int_equal(sched.lost, 1);
+		assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
+	}
+}
+
+/* More than one arrival, or one that the kernel did not count: nobody knows when it was. */
+static void other_switches_that_nobody_saw_are_a_loss(void **state)
+{
+	static const __u32 times[] = { 0, 2 };
+	__u32 i;
+
+	for (i = 0; i < 2; i++) {
+		machine(state);
+		leaves_cpu_0();
+		came_back(0, times[i], 100400);
+		host.run_queue.clock = 100500;
+		switched(&host.thread, &host.other);
+		assert_int_equal(sched.used[0], 0);
+		assert_int_equal(sched.lost, 1);
+		assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
 int main(void)
@@ -173,6 +282,11 @@ int main(void)
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),
+		TEST(who_leaves_again_had_come_when_its_run_queue_says),
+		TEST(who_came_before_it_left_was_never_away),
+		TEST(who_hands_over_had_come_by_the_clock_that_it_left_by),
+		TEST(who_hands_over_knows_how_often_it_was_given_a_cpu),
+		TEST(other_switches_that_nobody_saw_are_a_loss),
 	};
 
 	return cmocka_run_group_tests_name("bpf", tests, NULL, NULL);
