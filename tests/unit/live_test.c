@@ -243,24 +243,29 @@ static void two_spans(struct vmspan_span s[2])
 	s[1] = (struct vmspan_span){ .h = { VMSPAN_SPAN, 1, 1, 0 }, .begin = 7, .end = 8 };
 }
 
-static void a_batch_says_what_its_thread_has_left_out(void **state)
+/* In one record of the ring, which makes one item. */
+static void two_spans_come(struct rig *g, u32 kind, u32 pad)
 {
 	struct {
 		struct wire_head h;
 		struct vmspan_batch b;
 		struct vmspan_span s[2];
-	} record = { .b = batch_of(0x1000, 2) };
+	} record = { .h = { .kind = kind, .pid = g->p.pid, .tid = TID }, .b = batch_of(0x1000, 2) };
+
+	record.h.bytes = sizeof(record.b) + sizeof(record.s);
+	record.b.pad = pad;
+	two_spans(record.s);
+	assert_int_equal(live_record(&g->l, &record, sizeof(record)), 0);
+	assert_int_equal(g->items, 1);
+}
+
+static void a_batch_says_what_its_thread_has_left_out(void **state)
+{
 	struct rig g;
 
 	(void)state;
 	rig_open(&g, 0x1000);
-	two_spans(record.s);
-	record.h.kind = WIRE_BATCH;
-	record.h.pid = g.p.pid;
-	record.h.tid = TID;
-	record.h.bytes = sizeof(record.b) + sizeof(record.s);
-	assert_int_equal(live_record(&g.l, &record, sizeof(record)), 0);
-	assert_int_equal(g.items, 1);
+	two_spans_come(&g, WIRE_BATCH, 0);
 	assert_batch(&g, 0x1000);
 	rig_close(&g);
 }
@@ -299,23 +304,11 @@ static void what_a_killed_thread_held_is_a_loss_in_exact_mode(void **state)
 
 	(void)state;
 	for (exact = 0; exact < 2; exact++) {
-		struct {
-			struct wire_head h;
-			struct vmspan_batch b;
-			struct vmspan_span s[2];
-		} record = { .b = batch_of(0x1000, 2) };
 		struct rig g;
 
 		rig_open(&g, 0x1000);
 		g.l.s.info.exact = exact;
-		two_spans(record.s);
-		record.b.pad = 1;
-		record.h.kind = WIRE_TAIL;
-		record.h.pid = g.p.pid;
-		record.h.tid = TID;
-		record.h.bytes = sizeof(record.b) + sizeof(record.s);
-		assert_int_equal(live_record(&g.l, &record, sizeof(record)), 0);
-		assert_int_equal(g.items, 1);
+		two_spans_come(&g, WIRE_TAIL, 1);
 		assert_int_equal(g.batch.records, exact ? 0 : 2);
 		assert_int_equal(g.records[LOSS_READ_FAULT], exact ? 2 : 0);
 		assert_int_equal(g.batches[LOSS_READ_FAULT], exact);

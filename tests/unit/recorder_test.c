@@ -6,7 +6,6 @@
 #include "cmd/output.c"
 #include "cmd/recorder.c"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,17 +13,7 @@
 
 #include <cmocka.h>
 
-static unsigned int open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
+#include "descriptors.h"
 
 /* One that has ended: what is said to who stops it (process 1), or to who asks. */
 static bool record(u32 pid, char why[256])

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "descriptors.h"
+
 /* ---- What the commands have, as little as is needed ---- */
 
 u64 now_ns(void)
@@ -173,18 +175,6 @@ static void a_dump_begins_before_its_event(void **state)
 }
 
 /* ---- Runs of a command ---- */
-
-static unsigned int open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
 
 /* The one that runs has ended, and the next may begin. */
 static void run_ends(struct exec *x)
