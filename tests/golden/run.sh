@@ -320,6 +320,20 @@ setsid sh -c 'tail -f /dev/null; :' &
 until pgrep -x -P $! tail >pid; do :; done
 echo "ok one"
 END
+# Each that is ended leaves its own child, which is then to be ended too: too many for one look.
+cat >"$tree/deep" <<'END'
+[ "$1" != 0 ] || exec tail -f /dev/null
+sh deep $(($1 - 1))
+:
+END
+leaves generations '(process [0-9]+: sh deep [0-9]+ ; ){30}process [0-9]+: tail -f /dev/null ' <<'END'
+setsid sh deep 30 &
+until pgrep -x -s $! tail >pid; do :; done
+cp pid youngest
+echo "ok one"
+END
+check "the youngest too" test ! -e "/proc/$(cat "$tree/youngest")/fd/0"
+rm "$tree/deep" "$tree/youngest"
 # A process is found also while it is just becoming another: this one does nothing else.
 leaves becomes_another 'process [0-9]+: .*' <<'END'
 setsid perl -e 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' &
