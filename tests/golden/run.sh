@@ -563,6 +563,11 @@ echo $PPID >slow
 tail -f /dev/null &
 wait
 END
+rests() { # PID: it has taken what it was sent, and waits
+	local status
+	status=$(cat "/proc/$1/status") || return 0
+	! grep -qE '^S(ig|hd)Pnd:[[:blank:]]*0*[1-9a-f]' <<<"$status" && grep -qE '^State:[[:blank:]]*S' <<<"$status"
+}
 ended() { # SIGNAL [again]: its reaper is told again; the status is in $status
 	rm -f "$tree/slow" "$tree/told" "$tree/tidy" "$tree/tidied"
 	# Who is killed clears nothing away.
@@ -571,7 +576,10 @@ ended() { # SIGNAL [again]: its reaper is told again; the status is in $status
 	check "$1: a script runs" until_true test -s "$tree/slow"
 	kill -s "$1" $!
 	check "$1: it is told" until_true test -e "$tree/told"
-	[ $# = 1 ] || kill -s TERM "$(cat "$tree/slow")"
+	if [ $# = 2 ]; then
+		kill -s TERM "$(cat "$tree/slow")"
+		check "$1: it is told again" until_true rests "$(cat "$tree/slow")"
+	fi
 	: >"$tree/tidy"
 	status=0
 	wait $! 2>/dev/null || status=$?

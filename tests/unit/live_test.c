@@ -650,6 +650,21 @@ static void of_a_deep_stack_the_innermost_stays_are_told(void **state)
 	}
 }
 
+/* What threads have open since an earlier trace is not of this one; of one that goes on it is. */
+static void a_trace_that_is_alone_is_a_new_session(void **state)
+{
+	struct vmspan_registry r = { .magic = VMSPAN_MAGIC, .abi = VMSPAN_ABI, .session = 7 };
+
+	(void)state;
+	registry_new_session((u32)getpid(), (u64)(uintptr_t)&r);
+	assert_int_not_equal(r.session, 7);
+	assert_int_not_equal(r.session, 0);
+	r.session = 7;
+	r.semaphore = 1;
+	registry_new_session((u32)getpid(), (u64)(uintptr_t)&r);
+	assert_int_equal(r.session, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -666,6 +681,7 @@ int main(void)
 		cmocka_unit_test(a_child_knows_what_its_parent_had_defined),
 		cmocka_unit_test(a_child_that_ended_meanwhile_may_have_lost_marks),
 		cmocka_unit_test(a_child_whose_marks_are_off_has_lost_some),
+		cmocka_unit_test(a_trace_that_is_alone_is_a_new_session),
 		cmocka_unit_test(of_a_deep_stack_the_innermost_stays_are_told),
 	};
 
