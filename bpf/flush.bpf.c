@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The carrier: vmspan:flush(batch, bytes, seq) of an instrumented process.
- * One trap, one copy of the batch from the target into the ring buffer.
+ * The carrier: vmspan:flush of an instrumented process. One trap, one copy from the
+ * target into the ring buffer: of marks, or of a batch of records where the process was
+ * built with version 1 of the SDK, whose arguments are (batch, bytes, seq).
  *
  * There is no per-CPU buffer in between. Programs on uprobes run with
  * migration off but may be preempted, so a second task on the same CPU could
@@ -11,7 +12,7 @@
  * Nothing from the target is trusted: not the pointer, not the size.
  */
 #include "bpf/clock.bpf.h"
-#include "bpf/sched.bpf.h"
+#include "bpf/marks.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -22,6 +23,7 @@ const volatile bool use_tsc = false;
 const volatile __u64 cycles_hz = 0;
 const volatile bool exact = false;
 const volatile __u64 alert_ns = 0;
+const volatile __u64 alert_cycles = 0;
 const volatile bool tail_calls = false;
 __u64 last_wake = 0;
 __u32 sched_watch = 0;
@@ -82,25 +84,17 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 	return 0;
 }
 
-SEC("uprobe")
-int flush(struct pt_regs *ctx)
+static __always_inline int flush_batch(struct ids ids, const void *batch, __u64 size)
 {
-	struct ids ids = current_ids();
-	const void *batch = (const void *)PT_REGS_PARM1(ctx);
-	__u64 size = PT_REGS_PARM2(ctx);
 	__u32 bytes;
 
-	stay_on_own_stack(ctx, &no_sites);
-	/* Of a process nobody asked for. */
-	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
-		return 0;
 	if (size < VMSPAN_BATCH_HEADER || size > VMSPAN_BATCH_BYTES || size % VMSPAN_SLOT) {
 		count(COUNT_MALFORMED, 1);
 		return 0;
 	}
 	bytes = size;
 	/* What the scheduler did to these spans has to be known before them. */
-	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, records_of(batch, bytes));
 		return 0;
@@ -112,6 +106,59 @@ int flush(struct pt_regs *ctx)
 	if (bytes <= WIRE_LARGE)
 		return carry(ids, batch, bytes, WIRE_LARGE);
 	return carry(ids, batch, bytes, WIRE_FULL);
+}
+
+static __always_inline int carry_definition(struct ids ids, const void *def, __u32 bytes,
+					    __u64 process)
+{
+	struct wire_definition *d;
+
+	if (bytes < VMSPAN_SLOT || bytes > WIRE_DEFINITION_MAX) {
+		count(COUNT_MALFORMED, 1);
+		return 0;
+	}
+	d = bpf_ringbuf_reserve(&ring, sizeof(*d) + WIRE_DEFINITION_MAX, 0);
+	if (!d) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, 1);
+		return 0;
+	}
+	barrier_var(bytes);
+	if (bytes > WIRE_DEFINITION_MAX || bpf_probe_read_user(d + 1, bytes, def)) {
+		bpf_ringbuf_discard(d, fill_flags());
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		count(COUNT_READ_FAULT_RECORDS, 1);
+		return 0;
+	}
+	d->h.kind = WIRE_DEFINITION;
+	d->h.bytes = sizeof(*d) - sizeof(d->h) + bytes;
+	d->h.pid = ids.tgid;
+	d->h.tid = ids.tid;
+	d->process = process;
+	d->bytes = bytes;
+	d->pad = 0;
+	bpf_ringbuf_submit(d, wake_flags(false));
+	return 0;
+}
+
+SEC("uprobe")
+int flush(struct pt_regs *ctx)
+{
+	struct ids ids = current_ids();
+	const void *what = (const void *)PT_REGS_PARM1(ctx);
+	__u64 size = PT_REGS_PARM2(ctx), from = PT_REGS_PARM3(ctx);
+	struct traced_process *p;
+
+	stay_on_own_stack(ctx, &no_sites);
+	p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	/* Of a process nobody asked for. */
+	if (!p)
+		return 0;
+	if (size & VMSPAN_FLUSH_MARKS)
+		return carry_marks(ids, p, what, (__u32)size, from);
+	if (size & VMSPAN_FLUSH_DEFINITION)
+		return carry_definition(ids, what, (__u32)size, from);
+	return flush_batch(ids, what, size);
 }
 
 /*

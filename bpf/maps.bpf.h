@@ -64,6 +64,8 @@ extern const volatile __u32 ns_inum;
 extern const volatile __u32 sweep_flags;
 /* An event of at least so many ns wakes the reader at once. 0: none does. */
 extern const volatile __u64 alert_ns;
+/* The same in cycles. */
+extern const volatile __u64 alert_cycles;
 /* When the reader was last woken, ns. Written without order: two wake-ups
  * instead of one do no harm. */
 extern __u64 last_wake;

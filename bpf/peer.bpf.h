@@ -72,19 +72,13 @@ static __always_inline struct flights *flights_here(void)
 	return bpf_map_lookup_elem(&flights, &key);
 }
 
-/*
- * The compartment the running thread is in, of the stack that the SDK keeps in
- * the target's memory. What it says there is its own affair: it may give itself
- * another of its names, and nobody else's.
- */
-static __always_inline __u32 compartment_of(const struct sched *s)
+/* The compartment a thread of version 1 is in: of the stack that it keeps in its memory. */
+static __always_inline __u32 compartment_by_stack(__u64 batch)
 {
-	const struct vmspan_thread *t;
+	const struct abi1_thread *t;
 	__u32 depth, id, i;
 
-	if (!s->batch)
-		return 0;
-	t = (const void *)(s->batch - __builtin_offsetof(struct vmspan_thread, batch));
+	t = (const void *)(batch - __builtin_offsetof(struct abi1_thread, batch));
 	if (bpf_probe_read_user(&depth, sizeof(depth), &t->depth))
 		return 0;
 	/* The innermost may be a collection or an announced call. */
@@ -96,6 +90,59 @@ static __always_inline __u32 compartment_of(const struct sched *s)
 			return id;
 	}
 	return 0;
+}
+
+/* Marks that are looked back at. */
+#define PEER_MARKS 64
+
+struct look_back {
+	struct vmspan_ring g;
+	__u32 left; /* stays that have ended since */
+	__u32 id;
+};
+
+static long one_back(__u32 i, struct look_back *b)
+{
+	__u64 at = b->g.head - (i + 1) * sizeof(struct vmspan_mark);
+	struct vmspan_mark m;
+
+	if (b->g.head - b->g.start <= i * sizeof(m) ||
+	    bpf_probe_read_user(&m, sizeof(m), (const void *)(b->g.base + (at & b->g.mask))))
+		return 1;
+	if (m.type == VMSPAN_MARK_LEAVE)
+		b->left++;
+	if (m.type != VMSPAN_MARK_ENTER)
+		return 0;
+	if (b->left) {
+		b->left--;
+		return 0;
+	}
+	b->id = m.id;
+	return 1;
+}
+
+/* The same by the newest marks: what was entered last and not left. 0: not among them, or the
+ * kernel cannot look (bpf_loop(): Linux 5.17). */
+static __always_inline __u32 compartment_by_marks(__u64 head)
+{
+	struct look_back b = {};
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail) ||
+	    bpf_probe_read_user(&b.g, sizeof(b.g), (const void *)head))
+		return 0;
+	bpf_loop(PEER_MARKS, one_back, &b, 0);
+	return b.id;
+}
+
+/*
+ * The compartment the running thread is in. What its memory says there is its own affair: it may
+ * give itself another of its names, and nobody else's.
+ */
+static __always_inline __u32 compartment_of(const struct sched *s)
+{
+	if (!s->batch)
+		return 0;
+	return s->rings ? compartment_by_marks(s->batch) : compartment_by_stack(s->batch);
 }
 
 /* The running thread; nobody, if it is the kernel's own. */

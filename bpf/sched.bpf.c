@@ -133,7 +133,7 @@ static __always_inline int begin(struct task_struct *t)
 		return 0;
 	for (i = 0; i < 2; i++) {
 		s->out[i].head.magic = VMSPAN_BATCH_MAGIC;
-		s->out[i].head.abi = VMSPAN_ABI;
+		s->out[i].head.abi = ABI1;
 		s->out[i].head.registry = WIRE_SCHED_REGISTRY;
 		s->out[i].head.thread = ids.tid;
 		s->out[i].head.tid = ids.tid;
@@ -273,4 +273,19 @@ int sched_present(struct bpf_iter__task *ctx)
 		return 0;
 	ids = task_ids(task);
 	return bpf_map_lookup_elem(&traced, &ids.tgid) ? begin(task) : 0;
+}
+
+/*
+ * Run by user space when no thread hands anything over any more: what the scheduler did since
+ * they last did. Of one that is off its CPU nothing is known yet, and no mark lies behind that.
+ */
+SEC("?iter/task")
+int sched_rest(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct sched *s = task ? bpf_task_storage_get(&scheds, task, 0, 0) : NULL;
+
+	if (s && s->started)
+		sched_send_all(s, 0);
+	return 0;
 }

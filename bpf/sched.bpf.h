@@ -11,6 +11,11 @@ extern const volatile bool exact;
  * not all yet. Set by user space. Defined in flush.bpf.c. */
 extern __u32 sched_watch;
 
+/* Linux 5.17: without it nothing is looked for in lists of the target's. */
+enum bpf_func_id___tail {
+	BPF_FUNC_loop___tail = 181
+};
+
 enum {
 	SCHED_SLOTS = 14, /* a full batch is a WIRE_SMALL */
 	SCHED_LATE = 2 /* of them: kept for an interval whose end was not seen */
@@ -57,8 +62,9 @@ struct sched {
 	__u32 off_cpu, reason, call;
 	__u32 waker; /* process that has woken it; 0: not known */
 	struct vmspan_wake wake; /* more of it */
-	__u64 batch; /* address of the SDK's in the target; 0: none seen */
-	__u64 registry; /* of that batch */
+	__u64 batch; /* address in the target of its batch, or of its ring's head; 0: none seen */
+	__u64 registry; /* of that: whose ids those are */
+	__u32 rings; /* it is the latter */
 	struct ids ids;
 };
 
@@ -228,27 +234,13 @@ static __always_inline void sched_check(struct sched *s, struct task_struct *t)
 	s->watch = sched_watch;
 }
 
-/*
- * Called by the thread itself, which hands over `batch`. False: what the
- * scheduler did to its spans has found no room, so they must not go out either,
- * or they would pass for whole.
- */
-static __always_inline bool sched_hand_over(struct task_struct *task,
-					    const struct vmspan_batch *batch)
+/* Turns to the other batch and sends the one that was being filled, with `late` slots of what
+ * the thread has found itself. False: it found no room. */
+static __always_inline bool sched_send_all(struct sched *s, __u32 late)
 {
-	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
-	__u32 was, used, late;
+	__u32 was = s->active & 1, used;
 	bool sent;
 
-	if (!s || !s->started)
-		return true;
-	if (s->batch != (__u64)batch &&
-	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), &batch->registry))
-		s->batch = (__u64)batch;
-	/* Before the turn: what is missed of these spans must not go out behind them. */
-	late = sched_take_late(s, task);
-	sched_check(s, task);
-	was = s->active & 1;
 	if (!s->used[was] && !late && s->told == s->lost)
 		return true;
 	s->handing = 1;
@@ -265,6 +257,32 @@ static __always_inline bool sched_hand_over(struct task_struct *task,
 	barrier();
 	s->handing = 0;
 	return sent;
+}
+
+/*
+ * Called by the thread itself, which hands over `what`: a batch, or (marks) the head of a ring.
+ * False: what the scheduler did to its spans has found no room, so they must not go out either,
+ * or they would pass for whole.
+ */
+static __always_inline bool sched_hand_over(struct task_struct *task, const void *what, bool marks)
+{
+	const void *registry = marks ? (const void *)&((const struct vmspan_ring *)what)->process
+				     : &((const struct vmspan_batch *)what)->registry;
+
+	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
+	__u32 late;
+
+	if (!s || !s->started)
+		return true;
+	if (s->batch != (__u64)what &&
+	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
+		s->batch = (__u64)what;
+		s->rings = marks;
+	}
+	/* Before the turn: what is missed of these spans must not go out behind them. */
+	late = sched_take_late(s, task);
+	sched_check(s, task);
+	return sched_send_all(s, late);
 }
 
 #endif

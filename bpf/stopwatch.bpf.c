@@ -74,7 +74,7 @@ __noinline int watch_flush(struct watch *w)
 /* Closes the top stay. */
 __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags)
 {
-	struct vmspan_open *o;
+	struct abi1_open *o;
 	struct vmspan_span *s;
 	__u32 depth, at;
 	bool mark;
@@ -261,7 +261,7 @@ SEC("?usdt")
 int BPF_USDT(watch_ev_begin, __u64 label)
 {
 	struct watch *w = watch_of(ctx);
-	struct vmspan_turn *e;
+	struct abi1_turn *e;
 	__u32 i;
 
 	if (!w)
@@ -286,7 +286,7 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 	return 0;
 }
 
-static __always_inline void event_record(struct watch *w, struct vmspan_turn *e, __u64 end,
+static __always_inline void event_record(struct watch *w, struct abi1_turn *e, __u64 end,
 					 __u64 mono)
 {
 	struct vmspan_event *r = append(w, sizeof(*r) / VMSPAN_SLOT);
@@ -385,7 +385,7 @@ SEC("?usdt")
 int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 {
 	struct watch *w = watch_of(ctx);
-	struct vmspan_mark *m;
+	struct vmspan_point *m;
 	__u64 now;
 
 	if (!w || type < VMSPAN_INPUT || type > VMSPAN_VALUE)

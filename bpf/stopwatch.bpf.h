@@ -29,7 +29,7 @@ static __always_inline void watch_start(struct watch *w, struct ids ids, __u64 r
 {
 	__builtin_memset(&w->batch, 0, sizeof(w->batch));
 	w->batch.magic = VMSPAN_BATCH_MAGIC;
-	w->batch.abi = VMSPAN_ABI;
+	w->batch.abi = ABI1;
 	w->batch.registry = registry;
 	w->batch.thread = __sync_fetch_and_add(&watch_last, 1);
 	w->batch.tid = ids.tid;
@@ -82,7 +82,7 @@ static __always_inline bool is_top(struct watch *w, __u32 id)
 static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 aux)
 {
 	__u32 d = w->depth + 1;
-	struct vmspan_open *o;
+	struct abi1_open *o;
 
 	if (d > WATCH_DEPTH) {
 		w->deep_open++;

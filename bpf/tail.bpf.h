@@ -14,22 +14,18 @@
 #ifndef BPF_TAIL_H
 #define BPF_TAIL_H
 
-#include "bpf/sched.bpf.h"
+#include "bpf/marks.bpf.h"
 
 /* Thread states are used again, so these are threads at one time. */
 #define TAIL_THREADS 4096
 
-/* Linux 5.17; without it there is no walk. */
-enum bpf_func_id___tail {
-	BPF_FUNC_loop___tail = 181
-};
-
-/* Of struct vmspan_thread, up to what is of no concern here. */
-#define TAIL_HEAD offsetof(struct vmspan_thread, reserved)
+/* Of struct abi1_thread, up to what is of no concern here. */
+#define TAIL_HEAD offsetof(struct abi1_thread, reserved)
 
 struct tail {
-	__u64 at; /* the state to look at */
+	__u64 at; /* the state, or the ring, to look at */
 	__u64 session;
+	__u64 from; /* of the ring: marks below have been sent */
 	__u32 pid; /* as user space knows the process */
 	__u32 only; /* thread, as it sees itself; 0: all of them */
 };
@@ -65,9 +61,9 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 
-static __always_inline void hand_over(const struct tail *w, const struct vmspan_thread *t, __u64 at)
+static __always_inline void hand_over(const struct tail *w, const struct abi1_thread *t, __u64 at)
 {
-	const void *batch = (const void *)(at + offsetof(struct vmspan_thread, batch));
+	const void *batch = (const void *)(at + offsetof(struct abi1_thread, batch));
 	__u32 used, bytes;
 
 	if (t->slots > VMSPAN_BATCH_SLOTS || t->room >= t->slots)
@@ -76,7 +72,7 @@ static __always_inline void hand_over(const struct tail *w, const struct vmspan_
 	if (t->extra >= used)
 		return;
 	/* What the scheduler did is known to the thread itself alone. */
-	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch)) {
+	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, used - t->extra);
 		return;
@@ -95,7 +91,7 @@ static __always_inline void hand_over(const struct tail *w, const struct vmspan_
 static long one_thread(__u32 i, struct tail *w)
 {
 	__u64 head[TAIL_HEAD / sizeof(__u64)], at = w->at;
-	const struct vmspan_thread *t = (const void *)head;
+	const struct abi1_thread *t = (const void *)head;
 
 	if (!at)
 		return 1;
@@ -110,6 +106,50 @@ static long one_thread(__u32 i, struct tail *w)
 		return 0;
 	hand_over(w, t, at);
 	return w->only != 0;
+}
+
+/* A step: a ring, or as much of it as is sent at once. */
+static long one_ring(__u32 i, struct tail *w)
+{
+	const struct vmspan_ring *at = (const void *)(w->at + VMSPAN_RING_AT);
+	struct ids ids = { .tgid = w->pid };
+	struct vmspan_ring g;
+	__u64 from, left;
+	__u32 bytes;
+
+	if (!w->at)
+		return 1;
+	if (bpf_probe_read_user(&g, sizeof(g), at)) {
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		return 1;
+	}
+	from = w->from > g.handed ? w->from : g.handed;
+	left = g.head - from;
+	if (g.magic != VMSPAN_MAGIC || (w->only && g.tid != w->only) || from >= g.head ||
+	    left > g.mask + 1 || left % sizeof(struct vmspan_mark)) {
+		w->at = g.next;
+		w->from = 0;
+		return 0;
+	}
+	bytes = left < VMSPAN_FLUSH_MAX ? left : VMSPAN_FLUSH_MAX;
+	ids.tid = g.tid;
+	marks_send(ids, at, bytes, from, !w->only);
+	w->from = from + bytes;
+	return 0;
+}
+
+static __always_inline void tail_rings(struct tail *w, __u64 process, __u32 self)
+{
+	const struct vmspan_process *p = (const void *)process;
+	__u32 magic, pid;
+
+	/* A child made by vfork has its parent's memory, not its threads. */
+	if (bpf_probe_read_user(&magic, sizeof(magic), &p->magic) || magic != VMSPAN_MAGIC ||
+	    bpf_probe_read_user(&pid, sizeof(pid), &p->pid) || pid != self ||
+	    bpf_probe_read_user(&w->at, sizeof(w->at), &p->rings))
+		return;
+	w->from = 0;
+	bpf_loop(TAIL_THREADS, one_ring, w, 0);
 }
 
 /* The number by which a task knows itself. */
@@ -137,10 +177,14 @@ static __always_inline void tail_walk(struct task_struct *task, bool all)
 		w.only = own_number(BPF_CORE_READ(task, thread_pid));
 	for (i = 0; i < TRACED_REGISTRIES; i++) {
 		const void *at = (const void *)p->registries[i];
-		struct vmspan_registry head;
+		struct abi1_registry head;
 
 		if (!at)
 			break;
+		if (p->registries[i] & 1) {
+			tail_rings(&w, p->registries[i] & ~1ull, self);
+			continue;
+		}
 		/* A child made by vfork has its parent's memory, not its states. */
 		if (bpf_probe_read_user(&head, sizeof(head), at) || head.magic != VMSPAN_MAGIC ||
 		    head.pid != self)

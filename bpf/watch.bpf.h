@@ -26,8 +26,8 @@ struct watch {
 	__u32 calls; /* stays are calls: `reentered` says that a part was told of */
 	struct ids ids;
 	__u64 flush_at; /* cycles */
-	struct vmspan_turn turn[WATCH_TURNS];
-	struct vmspan_open open[WATCH_DEPTH + 1];
+	struct abi1_turn turn[WATCH_TURNS];
+	struct abi1_open open[WATCH_DEPTH + 1];
 };
 
 struct {

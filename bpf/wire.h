@@ -10,7 +10,7 @@
 #ifndef VMSPAN_WIRE_ONLY
 #define VMSPAN_WIRE_ONLY
 #endif
-#include "../user/sdk/vmspan.h"
+#include "../user/base/abi1.h"
 
 enum wire_kind {
 	WIRE_BATCH = 1, /* payload: struct vmspan_batch and its records */
@@ -30,6 +30,8 @@ enum wire_kind {
 	WIRE_VM_CALL = 20, /* struct wire_call */
 	WIRE_VM_CALLS = 21, /* as WIRE_BATCH, made in the kernel: stays in functions */
 	WIRE_VM_WAIT = 22, /* struct wire_stay: off its CPU, in a statement */
+	WIRE_MARKS = 10, /* struct wire_marks */
+	WIRE_DEFINITION = 11, /* struct wire_definition */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
 };
 
@@ -54,6 +56,24 @@ struct wire_life {
 	char comm[16];
 };
 
+/* Marks of a thread's ring; they follow. */
+struct wire_marks {
+	struct wire_head h;
+	vmspan_u64 from; /* position of the first */
+	vmspan_u32 bytes; /* of them */
+	vmspan_u32 foreign; /* another thread has read them, as its process ends */
+	struct vmspan_ring ring; /* its head, read before them */
+};
+
+/* A definition in a process; a struct vmspan_def follows. */
+struct wire_definition {
+	struct wire_head h;
+	vmspan_u64 process; /* address of its struct vmspan_process */
+	vmspan_u32 bytes;
+	vmspan_u32 pad;
+};
+#define WIRE_DEFINITION_MAX 320
+
 /* Values of the map of traced processes. A child gets its parent's. */
 enum traced_flag {
 	TRACED_PROCESS = 1, /* always set */
@@ -63,7 +83,8 @@ enum traced_flag {
 struct traced_process {
 	vmspan_u32 flags; /* enum traced_flag */
 	vmspan_u32 pad;
-	vmspan_u64 registries[TRACED_REGISTRIES]; /* their addresses; 0: no more */
+	/* Addresses of their struct abi1_registry, or of a struct vmspan_process | 1; 0: no more. */
+	vmspan_u64 registries[TRACED_REGISTRIES];
 };
 
 /* A batch is copied once, into the smallest of these that holds it. */
@@ -72,6 +93,13 @@ enum {
 	WIRE_MIDDLE = VMSPAN_BATCH_HEADER + 46 * VMSPAN_SLOT,
 	WIRE_LARGE = VMSPAN_BATCH_HEADER + 126 * VMSPAN_SLOT,
 	WIRE_FULL = VMSPAN_BATCH_BYTES,
+};
+
+/* The same of marks: bytes of them. */
+enum {
+	WIRE_MARKS_SMALL = 1024,
+	WIRE_MARKS_MIDDLE = 4096,
+	WIRE_MARKS_FULL = VMSPAN_FLUSH_MAX,
 };
 
 /*

@@ -8,7 +8,6 @@
  *   bpfrun OBJECT       prints `bpf-flush-RECORDS COUNT` lines, and
  *                       `bpf-flush-other COUNT` of a process nobody traces
  */
-#include "user/sdk/vmspan.h"
 
 #include "base/types.h"
 #include "bpf/wire.h"
@@ -362,7 +361,7 @@ static u32 flush(u32 records)
 	if (!symbol_find("flush", &s))
 		fail("no program flush");
 	head->magic = VMSPAN_BATCH_MAGIC;
-	head->abi = VMSPAN_ABI;
+	head->abi = ABI1;
 	head->records = records;
 	head->bytes = VMSPAN_BATCH_HEADER + records * VMSPAN_SLOT;
 #if defined(__x86_64__)

@@ -101,7 +101,7 @@ static void event(struct maker *m, u16 depth, u32 iteration, u32 parent, u32 rec
 
 static void mark(struct maker *m, u8 type, u32 id, u64 at, s64 value)
 {
-	struct vmspan_mark *k = record(m, type, 1, 0, id);
+	struct vmspan_point *k = record(m, type, 1, 0, id);
 
 	k->time = cycles(at);
 	k->value = value;

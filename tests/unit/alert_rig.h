@@ -146,7 +146,7 @@ static inline void turn(struct rig *r, u64 at, u32 comp, u64 ns)
 
 static inline void mark(struct rig *r, u64 at, u8 type)
 {
-	struct vmspan_mark *m = sim_record(r->s, type, 1, r->s->depth, 0);
+	struct vmspan_point *m = sim_record(r->s, type, 1, r->s->depth, 0);
 
 	m->time = at;
 	m->iteration = sim_iteration(r->s);

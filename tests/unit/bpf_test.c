@@ -74,10 +74,10 @@ static void a_child_that_finds_no_room_is_a_loss(void **state)
 
 static void threads_that_cannot_be_read_are_a_loss(void **state)
 {
-	static struct vmspan_thread threads[2];
+	static struct abi1_thread threads[2];
 	struct tail w = { .at = (__u64)&threads[0] };
 
-	threads[0] = (struct vmspan_thread){ .next = (__u64)&threads[1] };
+	threads[0] = (struct abi1_thread){ .next = (__u64)&threads[1] };
 	host.bad = &threads[1];
 	assert_int_equal(one_thread(0, &w), 0);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
@@ -223,7 +223,7 @@ static void who_hands_over_had_come_by_the_clock_that_it_left_by(void **state)
 		machine(state);
 		leaves_cpu_0();
 		came_back(cpu, 1, 100400);
-		assert_true(sched_hand_over(&host.thread, &none));
+		assert_true(sched_hand_over(&host.thread, &none, false));
 		assert_int_equal(sched.lost, cpu);
 		assert_int_equal(host.counted[COUNT_SCHED_LOST], cpu);
 		assert_int_equal(sched.off, sched.taken);
@@ -243,11 +243,11 @@ static void who_hands_over_knows_how_often_it_was_given_a_cpu(void **state)
 	leaves_cpu_0();
 	switched(&host.other, &host.thread);
 	host.thread.sched_info.pcount++; /* as the kernel does behind that */
-	assert_true(sched_hand_over(&host.thread, &none));
+	assert_true(sched_hand_over(&host.thread, &none, false));
 	assert_int_equal(sched.lost, 0);
 	host.thread.sched_info.pcount++;
 	for (i = 0; i < 2; i++) {
-		assert_true(sched_hand_over(&host.thread, &none));
+		assert_true(sched_hand_over(&host.thread, &none, false));
 		assert_int_equal(sched.lost, 1);
 		assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
 	}

@@ -228,7 +228,7 @@ static u32 any_records(u64 *seed, struct buf *b)
 			if (type == VMSPAN_BLOCK)
 				memset(((struct vmspan_block *)words)->reserved, 0, 24);
 			if (type >= VMSPAN_INPUT && type <= VMSPAN_VALUE)
-				((struct vmspan_mark *)words)->pad = 0;
+				((struct vmspan_point *)words)->pad = 0;
 		}
 		memcpy(similar, words, slots * (size_t)VMSPAN_SLOT);
 		d->h.type = type;

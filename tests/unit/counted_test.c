@@ -617,7 +617,7 @@ static void an_interval_has_its_own_marks(void **state)
 	(void)state;
 	rig_open(&r);
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
-		struct vmspan_mark *m = sim_record(r.s, types[i], 1, 0, 0);
+		struct vmspan_point *m = sim_record(r.s, types[i], 1, 0, 0);
 
 		m->time = 1000 + i;
 	}

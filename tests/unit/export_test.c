@@ -203,7 +203,7 @@ static void chrome_counts_the_times_that_it_moves(void **state)
 static struct sim *twin(u32 tid, u64 t, s64 value, u64 bytes)
 {
 	struct sim *s = sim_new(tid);
-	struct vmspan_mark *mark;
+	struct vmspan_point *mark;
 	struct vmspan_gc *gc;
 
 	sim_event(s, t);

@@ -117,7 +117,8 @@ static void rig_open(struct rig *g, u64 registry)
 	assert_int_equal(map_put(&g->l.processes, g->p.pid, (u64)(uintptr_t)&g->p), 0);
 	/* Its name is known already. */
 	assert_int_equal(map_put(&g->p.threads, TID, 1), 0);
-	g->r = live_registry_at(&g->p, registry);
+	g->r = live_registry_at(&g->p, registry, true);
+	assert_int_equal(map_put(&g->p.copies, registry, registry | 1), 0);
 	assert_non_null(g->r);
 	g->r->read_ns = 1;
 }
@@ -130,6 +131,7 @@ static void rig_close(struct rig *g)
 		live_registry_free(&g->p.registries[i]);
 	free(g->p.registries);
 	map_free(&g->p.threads);
+	map_free(&g->p.copies);
 	map_free(&g->l.processes);
 	plan_cache_free(&g->l.cache);
 }
@@ -205,7 +207,7 @@ static struct vmspan_batch batch_of(u64 registry, u32 slots)
 {
 	return (struct vmspan_batch){
 		.magic = VMSPAN_BATCH_MAGIC,
-		.abi = VMSPAN_ABI,
+		.abi = ABI1,
 		.bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT,
 		.records = slots,
 		.seq = 90,
@@ -272,22 +274,21 @@ static void a_batch_says_what_its_thread_has_left_out(void **state)
 
 static void what_is_left_of_a_batch_at_the_end_says_so_too(void **state)
 {
-	static struct vmspan_registry target;
-	static struct vmspan_thread thread;
+	static struct abi1_registry target;
+	static struct abi1_thread thread;
 	u64 address = (u64)(uintptr_t)&target;
 	struct rig g;
 
 	(void)state;
-	target = (struct vmspan_registry){ .magic = VMSPAN_MAGIC,
-					   .abi = VMSPAN_ABI,
-					   .session = 1,
-					   .threads = (u64)(uintptr_t)&thread };
-	thread = (struct vmspan_thread){ .magic = VMSPAN_MAGIC,
-					 .tid = TID,
-					 .session = 1,
-					 .slots = VMSPAN_BATCH_SLOTS,
-					 .room = VMSPAN_BATCH_SLOTS - 2,
-					 .batch = batch_of(address, 0) };
+	target = (struct abi1_registry){
+		.magic = VMSPAN_MAGIC, .abi = ABI1, .session = 1, .threads = (u64)(uintptr_t)&thread
+	};
+	thread = (struct abi1_thread){ .magic = VMSPAN_MAGIC,
+				       .tid = TID,
+				       .session = 1,
+				       .slots = VMSPAN_BATCH_SLOTS,
+				       .room = VMSPAN_BATCH_SLOTS - 2,
+				       .batch = batch_of(address, 0) };
 	two_spans((struct vmspan_span *)thread.records);
 	rig_open(&g, address);
 	assert_int_equal(registry_tails(&g.l, &g.p, g.r), 0);
@@ -441,7 +442,7 @@ static void each_mark_that_names_something_wants_it_defined(void **state)
 
 /* A target with a log in which `id` is defined. */
 static struct {
-	struct vmspan_registry registry;
+	struct abi1_registry registry;
 	union {
 		struct vmspan_log head;
 		u8 all[sizeof(struct vmspan_log) + 4 * VMSPAN_SLOT];
@@ -454,7 +455,7 @@ static u64 target_open(u32 id)
 
 	memset(&target, 0, sizeof(target));
 	target.registry.magic = VMSPAN_MAGIC;
-	target.registry.abi = VMSPAN_ABI;
+	target.registry.abi = ABI1;
 	target.registry.log = (u64)(uintptr_t)&target.log;
 	target.log.head.size = 4 * VMSPAN_SLOT;
 	target.log.head.used = VMSPAN_SLOT;
@@ -622,17 +623,17 @@ static void a_child_whose_marks_are_off_has_lost_some(void **state)
 static void of_a_deep_stack_the_innermost_stays_are_told(void **state)
 {
 	static const u32 depths[] = { 1, 16, 17, 20, VMSPAN_DEPTH_MAX };
-	static struct vmspan_thread thread;
+	static struct abi1_thread thread;
 	u64 address = target_open(1);
 	struct live_stay stays[32];
 	struct rig g;
 	u32 i, k, n;
 
 	(void)state;
-	thread = (struct vmspan_thread){ .magic = VMSPAN_MAGIC, .tid = TID };
+	thread = (struct abi1_thread){ .magic = VMSPAN_MAGIC, .tid = TID };
 	target.registry.threads = (u64)(uintptr_t)&thread;
 	for (i = 0; i <= VMSPAN_DEPTH_MAX; i++)
-		thread.open[i] = (struct vmspan_open){ .begin = 1, .id = 100 + i };
+		thread.open[i] = (struct abi1_open){ .begin = 1, .id = 100 + i };
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		rig_open(&g, address);
 		g.l.s.info.clock = CLOCK_TSC;
@@ -653,7 +654,7 @@ static void of_a_deep_stack_the_innermost_stays_are_told(void **state)
 /* What threads have open since an earlier trace is not of this one; of one that goes on it is. */
 static void a_trace_that_is_alone_is_a_new_session(void **state)
 {
-	struct vmspan_registry r = { .magic = VMSPAN_MAGIC, .abi = VMSPAN_ABI, .session = 7 };
+	struct abi1_registry r = { .magic = VMSPAN_MAGIC, .abi = ABI1, .session = 7 };
 
 	(void)state;
 	registry_new_session((u32)getpid(), (u64)(uintptr_t)&r);

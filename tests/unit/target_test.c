@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ union block {
 };
 
 struct target {
-	struct vmspan_registry registry;
+	struct abi1_registry registry;
 	union block blocks[3];
 };
 
@@ -31,7 +32,7 @@ static void target_make(struct target *t, u32 used)
 
 	memset(t, 0, sizeof(*t));
 	t->registry.magic = VMSPAN_MAGIC;
-	t->registry.abi = VMSPAN_ABI;
+	t->registry.abi = ABI1;
 	t->registry.log = (u64)(uintptr_t)&t->blocks[0];
 	for (i = 0; i < 3; i++) {
 		t->blocks[i].head.size = DATA;
@@ -49,7 +50,7 @@ static int take(void *ctx, const void *data, u32 bytes)
 
 static int read_log(struct target *t, struct log_cursor *c, u64 *bytes)
 {
-	return target_log_read((u32)getpid(), (u64)(uintptr_t)&t->registry, c, take, bytes);
+	return target_log_read((u32)getpid(), (u64)(uintptr_t)&t->registry, true, c, take, bytes);
 }
 
 /* Of another version of the SDK nothing is where it is expected. */
@@ -57,12 +58,17 @@ static void a_registry_of_another_version_is_not_read(void **state)
 {
 	static const u32 versions[] = { 0, VMSPAN_ABI + 1, UINT32_MAX };
 	struct vmspan_registry head;
+	struct abi1_registry old;
+	u64 address;
 	struct target t;
+	bool abi1;
 	u32 i;
 
 	(void)state;
 	target_make(&t, VMSPAN_SLOT);
 	assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head), 0);
+	assert_int_equal(target_definer((u32)getpid(), (u64)(uintptr_t)&t, &address, &abi1), 0);
+	assert_true(abi1 && address == (u64)(uintptr_t)&t);
 	for (i = 0; i < ARRAY_SIZE(versions); i++) {
 		struct log_cursor c = { 0 };
 		u64 bytes = 0;
@@ -71,12 +77,56 @@ static void a_registry_of_another_version_is_not_read(void **state)
 		assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head),
 				 -ENOTSUP);
 		assert_int_equal(head.abi, t.registry.abi);
+		assert_int_equal(target_definer((u32)getpid(), (u64)(uintptr_t)&t, &address, &abi1),
+				 -ENOTSUP);
+		assert_int_equal(target_abi1((u32)getpid(), (u64)(uintptr_t)&t, &old), -ENOTSUP);
 		assert_int_equal(read_log(&t, &c, &bytes), 0);
 		assert_int_equal(bytes, 0);
 	}
+	/* Each by the functions that are for it. */
 	t.registry.abi = VMSPAN_ABI;
+	assert_int_equal(target_abi1((u32)getpid(), (u64)(uintptr_t)&t, &old), -ENOTSUP);
+	t.registry.abi = ABI1;
 	t.registry.magic++;
 	assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head), -EBADMSG);
+}
+
+/* Copies of one process share what they define, which is found where the first has put it. */
+static void what_copies_share_is_found(void **state)
+{
+	struct vmspan_registry copy = { .magic = VMSPAN_MAGIC, .abi = VMSPAN_ABI };
+	struct vmspan_process *p = calloc(1, sizeof(*p));
+	struct log_cursor c = { 0 };
+	u64 address, bytes = 0;
+	struct target t;
+	u32 defined[3];
+	bool abi1;
+
+	(void)state;
+	assert_non_null(p);
+	target_make(&t, VMSPAN_SLOT);
+	assert_int_equal(target_definer((u32)getpid(), (u64)(uintptr_t)&copy, &address, &abi1),
+			 -EAGAIN); /* it has not begun */
+	copy.process = (u64)(uintptr_t)p;
+	assert_int_equal(target_definer((u32)getpid(), (u64)(uintptr_t)&copy, &address, &abi1), 0);
+	assert_true(!abi1 && address == (u64)(uintptr_t)p);
+	p->log = (u64)(uintptr_t)&t.blocks[0];
+	/* Not what it should be: nothing is believed of it. */
+	assert_int_equal(target_log_read((u32)getpid(), address, false, &c, take, &bytes), 0);
+	assert_int_equal(bytes, 0);
+	p->magic = VMSPAN_MAGIC;
+	p->abi = VMSPAN_ABI;
+	p->group_last = 5;
+	p->compartment_last = 6;
+	p->label_last = 7;
+	assert_int_equal(target_log_read((u32)getpid(), address, false, &c, take, &bytes), 0);
+	assert_int_equal(bytes, 3 * VMSPAN_SLOT);
+	assert_int_equal(target_defined((u32)getpid(), address, false, defined), 0);
+	assert_true(defined[0] == 5 && defined[1] == 6 && defined[2] == 7);
+	t.registry.group_last = 8;
+	assert_int_equal(target_defined((u32)getpid(), (u64)(uintptr_t)&t, true, defined), 0);
+	assert_int_equal(defined[0], 8);
+	free(p);
 }
 
 /* What is new is read once. */
@@ -200,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_registry_of_another_version_is_not_read),
+		cmocka_unit_test(what_copies_share_is_found),
 		cmocka_unit_test(a_log_is_read_on_from_where_it_was),
 		cmocka_unit_test(a_log_that_lies_is_left),
 		cmocka_unit_test(a_log_without_an_end_has_one),

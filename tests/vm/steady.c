@@ -24,7 +24,13 @@
  */
 /* How many batches it makes is to be known: on a busy machine too none is handed over for its age. */
 #define VMSPAN__FLUSH_MS 10000000
+#ifdef SDK_V2
+#include "user/sdk/v2/vmspan.h"
+
+#include <pthread.h>
+#else
 #include "user/sdk/vmspan.h"
+#endif
 
 #include <fcntl.h>
 #include <signal.h>

@@ -58,7 +58,10 @@ static const char *tail(const char *path)
 static void put_registry(struct list *l, u32 pid, const struct plan_dso *d)
 {
 	struct vmspan_registry head;
+	u32 defined[3] = { 0 };
 	struct check *c;
+	u64 address;
+	bool abi1;
 	int r;
 
 	if (!d->registry)
@@ -80,9 +83,11 @@ static void put_registry(struct list *l, u32 pid, const struct plan_dso *d)
 				 "Run vmspan with sudo, or give it CAP_SYS_PTRACE.");
 		return;
 	}
+	if (!target_definer(pid, d->registry, &address, &abi1))
+		target_defined(pid, address, abi1, defined);
 	put(l, "registry", "registry", CHECK_OK,
-	    "ABI %u; %u groups, %u compartments, %u labels defined", head.abi, head.group_last,
-	    head.compartment_last, head.label_last);
+	    "ABI %u; %u groups, %u compartments, %u labels defined", head.abi, defined[0],
+	    defined[1], defined[2]);
 	put(l, "semaphores", "tracers attached now", CHECK_OK, "batches %s, conventional probes %u",
 	    head.semaphore ? "yes" : "no", head.probes_semaphore);
 }

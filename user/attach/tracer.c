@@ -133,6 +133,7 @@ static void configure_exact(struct tracer *t)
 	}
 #undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
+	bpf_program__set_autoload(s->progs.sched_rest, true);
 }
 
 static int fill_clock(struct tracer *t)
@@ -165,6 +166,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	t->skel->rodata->wake_bytes = t->ring_bytes / 4;
 	t->skel->rodata->ns_inum = pid_namespace();
 	t->skel->rodata->alert_ns = config->alert_ns;
+	t->skel->rodata->alert_cycles =
+		(u64)((double)config->alert_ns / 1e9 * (double)clock_hz(CLOCK_TSC));
 	r = bpf_map__set_max_entries(t->skel->maps.ring, (u32)t->ring_bytes);
 	if (r)
 		return r;
@@ -495,6 +498,11 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
 	}
 	free(each);
 	return 0;
+}
+
+int tracer_rest(struct tracer *t)
+{
+	return t->exact ? for_each_task(t->skel->progs.sched_rest) : 0;
 }
 
 int tracer_tail(struct tracer *t)

@@ -68,6 +68,9 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX]);
 /* Makes the direct stopwatch hand over what all threads have gathered. Its
  * probes must be gone. */
 int tracer_tail(struct tracer *t);
+/* Hands over what the scheduler did to threads since they last handed over. Their probes must be
+ * gone. */
+int tracer_rest(struct tracer *t);
 
 /* ---- Links. NULL with *err filled; errno's in err->code. ---- */
 

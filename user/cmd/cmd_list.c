@@ -181,11 +181,13 @@ static void read_names(u32 pid, const struct plan *plan, struct known_names *nam
 	u32 i;
 
 	for (i = 0; i < plan->count; i++) {
-		struct reading g = { names, pid, plan->dsos[i].registry };
+		struct reading g = { names, pid, 0 };
 		struct log_cursor c = { 0 };
+		bool abi1;
 
-		if (g.registry)
-			target_log_read(pid, g.registry, &c, take_log, &g);
+		if (plan->dsos[i].registry &&
+		    !target_definer(pid, plan->dsos[i].registry, &g.registry, &abi1))
+			target_log_read(pid, g.registry, abi1, &c, take_log, &g);
 	}
 }
 

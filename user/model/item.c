@@ -19,9 +19,9 @@ const u8 record_slots[256] = {
 	[VMSPAN_EVENT] = sizeof(struct vmspan_event) / VMSPAN_SLOT,
 	[VMSPAN_GC] = sizeof(struct vmspan_gc) / VMSPAN_SLOT,
 	[VMSPAN_BLOCK] = sizeof(struct vmspan_block) / VMSPAN_SLOT,
-	[VMSPAN_INPUT] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-	[VMSPAN_FRAME] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
-	[VMSPAN_VALUE] = sizeof(struct vmspan_mark) / VMSPAN_SLOT,
+	[VMSPAN_INPUT] = sizeof(struct vmspan_point) / VMSPAN_SLOT,
+	[VMSPAN_FRAME] = sizeof(struct vmspan_point) / VMSPAN_SLOT,
+	[VMSPAN_VALUE] = sizeof(struct vmspan_point) / VMSPAN_SLOT,
 	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 	[VMSPAN_WAKE] = sizeof(struct vmspan_wake) / VMSPAN_SLOT,
 };

@@ -60,7 +60,7 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid);
 int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, const struct comp *c,
 	      const struct stay *stay);
 /* Counts a mark, and shows it to an observer that wants it. */
-int show_mark(struct model *m, struct stream *st, const struct vmspan_mark *mk);
+int show_mark(struct model *m, struct stream *st, const struct vmspan_point *mk);
 
 struct snapshot;
 /* All but the groups: d -= then. */

@@ -49,7 +49,7 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 	return m->observer->span(m->observer_ctx, &out);
 }
 
-int show_mark(struct model *m, struct stream *st, const struct vmspan_mark *mk)
+int show_mark(struct model *m, struct stream *st, const struct vmspan_point *mk)
 {
 	struct model_mark out = {
 		.thread = &st->pub,

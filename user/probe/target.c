@@ -2,6 +2,7 @@
 #include "probe/target.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
@@ -27,7 +28,53 @@ int target_registry(u32 pid, u64 address, struct vmspan_registry *head)
 		return r;
 	if (head->magic != VMSPAN_MAGIC)
 		return -EBADMSG;
-	return head->abi == VMSPAN_ABI ? 0 : -ENOTSUP;
+	return head->abi == VMSPAN_ABI || head->abi == ABI1 ? 0 : -ENOTSUP;
+}
+
+int target_definer(u32 pid, u64 copy, u64 *address, bool *abi1)
+{
+	struct vmspan_registry head;
+	int r = target_registry(pid, copy, &head);
+
+	if (r)
+		return r;
+	*abi1 = head.abi == ABI1;
+	*address = *abi1 ? copy : head.process;
+	return *address ? 0 : -EAGAIN;
+}
+
+int target_defined(u32 pid, u64 address, bool abi1, u32 count[3])
+{
+	return target_read(pid,
+			   address + (abi1 ? offsetof(struct abi1_registry, group_last)
+					   : offsetof(struct vmspan_process, group_last)),
+			   count, 3 * sizeof(count[0]));
+}
+
+int target_abi1(u32 pid, u64 address, struct abi1_registry *head)
+{
+	int r = target_read(pid, address, head, sizeof(*head));
+
+	if (r)
+		return r;
+	if (head->magic != VMSPAN_MAGIC)
+		return -EBADMSG;
+	return head->abi == ABI1 ? 0 : -ENOTSUP;
+}
+
+/* The first block, or 0. */
+static u64 log_of(u32 pid, u64 registry, bool abi1)
+{
+	struct abi1_registry old;
+	u64 head[2]; /* of struct vmspan_process: magic, abi, log */
+
+	_Static_assert(offsetof(struct vmspan_process, log) == sizeof(head[0]), "what is read");
+	if (abi1)
+		return target_abi1(pid, registry, &old) ? 0 : old.log;
+	if (target_read(pid, registry, head, sizeof(head)) ||
+	    head[0] != (VMSPAN_MAGIC | (u64)VMSPAN_ABI << 32))
+		return 0;
+	return head[1];
 }
 
 static int broken(struct log_cursor *c)
@@ -76,18 +123,17 @@ static int read_block(u32 pid, struct log_cursor *c, u64 *next, log_fn fn, void 
 	return 0;
 }
 
-int target_log_read(u32 pid, u64 registry, struct log_cursor *c, log_fn fn, void *ctx)
+int target_log_read(u32 pid, u64 registry, bool abi1, struct log_cursor *c, log_fn fn, void *ctx)
 {
-	struct vmspan_registry head;
 	u64 next;
 	int r;
 
 	if (c->broken)
 		return 0;
 	if (!c->block) {
-		if (target_registry(pid, registry, &head) || !head.log)
+		c->block = log_of(pid, registry, abi1);
+		if (!c->block)
 			return 0;
-		c->block = head.log;
 	}
 	/* A log that runs in a circle ends at one of the limits. */
 	for (;;) {

@@ -251,7 +251,7 @@ union record {
 	struct vmspan_event event;
 	struct vmspan_gc gc;
 	struct vmspan_block block;
-	struct vmspan_mark mark;
+	struct vmspan_point mark;
 	u64 words[255 * VMSPAN_SLOT / 8];
 };
 
@@ -291,7 +291,7 @@ CODE void code_gc(struct records *r, struct coder *c, const bool writing, u64 sh
 
 CODE void code_mark(struct records *r, struct records_thread *t, struct coder *c,
 		    const bool writing, enum form form, u64 shape, u64 before, const struct stay *s,
-		    struct times *n, struct vmspan_mark *m)
+		    struct times *n, struct vmspan_point *m)
 {
 	u64 v = (u64)m->value, at;
 	bool same;

@@ -246,7 +246,8 @@ int live_tails(struct live *l)
 		for (i = 0; i < p->registry_count; i++) {
 			struct registry *r = &p->registries[i];
 
-			if ((r->due && registry_read(l, p, r)) || registry_tails(l, p, r))
+			if ((r->due && registry_read(l, p, r)) ||
+			    (r->abi1 ? registry_tails(l, p, r) : live_rings_read(l, p, r, 0)))
 				return l->failed;
 		}
 	}
@@ -286,6 +287,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	if (!r)
 		r = live_drain(l, err);
 	process_detach_all(l);
+	tracer_rest(l->t);
 	if (!r)
 		r = live_drain(l, err);
 	if (!r)

@@ -107,9 +107,22 @@ static int attach_direct(struct live *l, struct process *p, const struct plan_ds
 	return 0;
 }
 
+/* What defines the ids of a copy of the SDK. NULL: nothing yet, or it cannot be read. */
+static struct registry *registry_of(struct process *p, const struct plan_dso *d)
+{
+	u64 address;
+	bool abi1;
+
+	if (!d->registry || target_definer(p->pid, d->registry, &address, &abi1))
+		return NULL;
+	return live_registry_of(p, d->registry);
+}
+
 static int attach_flush(struct live *l, struct process *p, const struct plan_dso *d,
 			struct attachment *a, struct err *err)
 {
+	struct registry *r;
+
 	if (l->s.info.clock != CLOCK_TSC)
 		return err_set(err, -ENOTSUP,
 			       "%s: batches are measured in TSC cycles, and another target can "
@@ -126,8 +139,11 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
 		return -1;
-	if (d->registry)
-		registry_new_session(p->pid, d->registry);
+	r = registry_of(p, d);
+	if (r && r->abi1)
+		registry_new_session(p->pid, r->address);
+	else if (r && !r->begun)
+		live_rings_begin(l, p->pid, r);
 	a->armed = site_armed(l->t, p->pid, d, err);
 	return a->armed ? 0 : -1;
 }
@@ -143,7 +159,7 @@ static void tell_registries(struct live *l, const struct process *p)
 	u32 i, n = 0;
 
 	for (i = 0; i < p->registry_count && n < TRACED_REGISTRIES; i++)
-		addresses[n++] = p->registries[i].address;
+		addresses[n++] = p->registries[i].address | !p->registries[i].abi1;
 	tracer_registries(l->t, p->pid, addresses, n);
 }
 
@@ -182,7 +198,7 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 	} else if (direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err)) {
 		return err->code; /* a part that came back */
 	}
-	if (d->registry && live_registry_at(p, d->registry))
+	if (registry_of(p, d))
 		tell_registries(l, p);
 	p->vm = d->probes.profile->name;
 	l->attached_once = true;
@@ -380,10 +396,11 @@ static void detach_some(struct live *l, bool idle)
 static bool has_lost_marks(const struct process *p)
 {
 	struct vmspan_registry head;
-	u32 i;
+	u64 copy, address;
+	size_t at = 0;
 
-	for (i = 0; i < p->registry_count; i++)
-		if (!target_registry(p->pid, p->registries[i].address, &head) && !head.semaphore &&
+	while (map_next(&p->copies, &at, &copy, &address))
+		if (!target_registry(p->pid, copy, &head) && !head.semaphore &&
 		    !head.probes_semaphore)
 			return true;
 	return false;

@@ -12,7 +12,7 @@
 
 /* The process of a batch. One that nobody told of (its fork was lost) is
  * taken in now. NULL: there is none. */
-static struct process *process_of(struct live *l, u32 pid)
+struct process *live_process_of(struct live *l, u32 pid)
 {
 	struct process *p = process_find(l, pid);
 	char path[32];
@@ -28,8 +28,8 @@ static struct process *process_of(struct live *l, u32 pid)
  * definition was lost, or a child has its parent's) the log is read again.
  * Not for every such batch, or a hostile target could keep the reader busy.
  */
-static int define(struct live *l, struct process *p, struct registry *r, const void *data,
-		  u32 bytes, const struct batch_sum *sum)
+int live_define(struct live *l, struct process *p, struct registry *r, const void *data, u32 bytes,
+		const struct batch_sum *sum)
 {
 	bool first = !r->read_ns;
 
@@ -70,13 +70,13 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
 		return malformed(l, 0, 0);
 	bytes = h->bytes - (u32)sizeof(*b);
-	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != VMSPAN_ABI || b->bytes != h->bytes ||
+	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != ABI1 || b->bytes != h->bytes ||
 	    batch_sum(data, bytes, b->records, &sum))
 		return malformed(l, b->records, h->bytes);
-	p = process_of(l, h->pid);
+	p = live_process_of(l, h->pid);
 	if (l->failed)
 		return l->failed;
-	r = p ? live_registry_at(p, b->registry) : NULL;
+	r = p ? live_registry_of(p, b->registry) : NULL;
 	if (!r)
 		return malformed(l, b->records, h->bytes);
 	/* One that was killed right after it had handed over. */
@@ -88,7 +88,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 		map_put(&r->seq, b->thread, b->seq + b->records);
 		return live_emit_loss(l, LOSS_READ_FAULT, b->records, 1);
 	}
-	if (process_thread(l, p, h->tid) || define(l, p, r, data, bytes, &sum))
+	if (process_thread(l, p, h->tid) || live_define(l, p, r, data, bytes, &sum))
 		return l->failed;
 	if (r->seq.len >= SEQ_MAX)
 		map_free(&r->seq);
@@ -96,7 +96,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	it.batch = (struct item_batch){
 		.pid = h->pid,
 		.tid = h->tid,
-		.registry = b->registry,
+		.registry = r->address,
 		.thread = b->thread,
 		.seq = b->seq,
 		.records = b->records,
@@ -152,7 +152,11 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	struct process *p = process_find(l, w->h.pid);
 	struct item it = { .type = ITEM_THREAD };
 	char name[sizeof(w->comm)];
+	u32 i;
 
+	for (i = 0; p && i < p->registry_count; i++)
+		if (live_rings_read(l, p, &p->registries[i], w->h.tid))
+			return l->failed;
 	/* One that never handed a batch over is nobody's concern. */
 	if (!p || !map_del(&p->threads, w->h.tid))
 		return 0;
@@ -179,6 +183,10 @@ int live_record(struct live *l, const void *data, size_t size)
 		return 0;
 	if (h->kind == WIRE_BATCH || h->kind == WIRE_TAIL)
 		return batch(l, h, size);
+	if (h->kind == WIRE_MARKS)
+		return live_marks(l, h, size);
+	if (h->kind == WIRE_DEFINITION)
+		return live_definition(l, h, size);
 	if (h->kind >= WIRE_VM_FRAME && h->kind <= WIRE_VM_WAIT)
 		return live_vm_record(l, h, size);
 	if (h->kind == WIRE_SCHED)

@@ -10,6 +10,7 @@
  *   live_children.c  descendants that were there before
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
+ *   live_marks.c     marks of threads -> items
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
@@ -55,9 +56,13 @@ struct known {
 #define REREAD_BURST 32
 #define REREAD_NS (100 * NSEC_PER_MSEC)
 
-/* A registry of a process. */
+/* What defines ids in a process: the block that all copies of the SDK in it share; of version 1,
+ * the registry of one copy. */
 struct registry {
 	u64 address;
+	bool abi1;
+	bool begun; /* its rings were looked at before it was armed, or it was born traced */
+	struct map rings; /* number of a thread -> struct ring_reader *, owned */
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
@@ -126,6 +131,7 @@ struct process {
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
+	struct map copies; /* of the SDK: address -> that of its registry | version 1 */
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
@@ -386,7 +392,15 @@ void live_vm_free(struct process *p);
 /* ---- live_registry.c ---- */
 
 /* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
-struct registry *live_registry_at(struct process *p, u64 address);
+struct registry *live_registry_at(struct process *p, u64 address, bool abi1);
+/* That of a copy of the SDK; where it cannot be read, it is taken for one of version 1. */
+struct registry *live_registry_of(struct process *p, u64 copy);
+/* Before records that name an id nobody has defined here the log is read. `sum`: theirs. 0 or
+ * l->failed. */
+int live_define(struct live *l, struct process *p, struct registry *r, const void *data, u32 bytes,
+		const struct batch_sum *sum);
+/* The process of what came; one that nobody told of is taken in now. NULL: there is none. */
+struct process *live_process_of(struct live *l, u32 pid);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
@@ -399,6 +413,18 @@ void registry_new_session(u32 pid, u64 address);
 int registry_tails(struct live *l, struct process *p, struct registry *r);
 void registry_copy(struct registry *to, const struct registry *from);
 void live_registry_free(struct registry *r);
+
+/* ---- live_marks.c ---- */
+
+/* Marks, or a definition, that were handed over. 0, or l->failed. */
+int live_marks(struct live *l, const struct wire_head *h, size_t size);
+int live_definition(struct live *l, const struct wire_head *h, size_t size);
+/* Before arming: what is in the rings is not of this trace, and each thread's next
+ * mark says which CPU it is on. */
+void live_rings_begin(struct live *l, u32 pid, struct registry *r);
+/* Reads from the rings what has not been handed over; of one thread, or (0) of all. */
+int live_rings_read(struct live *l, struct process *p, struct registry *r, u32 tid);
+void live_rings_free(struct registry *r);
 
 /* ---- live_command.c ---- */
 

@@ -158,10 +158,16 @@ int process_fork(struct live *l, const struct wire_life *w)
 		p->rescan_ns = parent->rescan_ns;
 	}
 	if (parent) {
+		u64 copy, address;
+		size_t at = 0;
+
 		p->vm = parent->vm;
 		p->vm_profile = parent->vm_profile;
+		while (map_next(&parent->copies, &at, &copy, &address))
+			map_put(&p->copies, copy, address);
 		for (i = 0; i < parent->registry_count; i++) {
-			struct registry *r = live_registry_at(p, parent->registries[i].address);
+			struct registry *r = live_registry_at(p, parent->registries[i].address,
+							      parent->registries[i].abi1);
 
 			if (r)
 				registry_copy(r, &parent->registries[i]);
@@ -185,6 +191,7 @@ static void forget_memory(struct process *p)
 	free(p->registries);
 	p->registries = NULL;
 	p->registry_count = 0;
+	map_free(&p->copies);
 	map_free(&p->threads);
 	live_vm_free(p);
 	p->vm_profile = NULL;

@@ -23,18 +23,18 @@
  */
 void registry_new_session(u32 pid, u64 address)
 {
-	struct vmspan_registry head;
+	struct abi1_registry head;
 	struct iovec local, remote;
 	u64 session = 0;
 
-	if (target_registry(pid, address, &head) || head.semaphore)
+	if (target_abi1(pid, address, &head) || head.semaphore)
 		return;
 	if (getrandom(&session, sizeof(session), 0) != sizeof(session))
 		session = clock_mono_ns();
 	session |= 1;
 	local.iov_base = &session;
 	local.iov_len = sizeof(session);
-	remote.iov_base = (void *)(uintptr_t)(address + offsetof(struct vmspan_registry, session));
+	remote.iov_base = (void *)(uintptr_t)(address + offsetof(struct abi1_registry, session));
 	remote.iov_len = sizeof(session);
 	(void)!process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0);
 }
@@ -159,7 +159,8 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 
 	r->due = false;
 	r->read_ns = clock_mono_ns();
-	if (target_log_read(p->pid, r->address, &r->log, hand_out, &g) == -EBADMSG && !l->failed)
+	if (target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g) == -EBADMSG &&
+	    !l->failed)
 		live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
 	return l->failed;
 }
@@ -167,7 +168,7 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 /* ---- Unfinished batches ---- */
 
 static int tail_item(struct live *l, struct process *p, struct registry *r,
-		     const struct vmspan_thread *t, bool others)
+		     const struct abi1_thread *t, bool others)
 {
 	u32 slots = t->slots - t->room;
 	struct batch_sum sum;
@@ -214,14 +215,14 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
  * Records are only ever added while `seq` stays, so a copy is good when room
  * and seq are the same before and after.
  */
-static bool read_thread(u32 pid, u64 address, struct vmspan_thread *t)
+static bool read_thread(u32 pid, u64 address, struct abi1_thread *t)
 {
-	struct vmspan_thread again;
+	struct abi1_thread again;
 	int i;
 
 	for (i = 0; i < TAIL_TRIES; i++) {
 		if (target_read(pid, address, t, sizeof(*t)) || t->magic != VMSPAN_MAGIC ||
-		    target_read(pid, address, &again, offsetof(struct vmspan_thread, records)))
+		    target_read(pid, address, &again, offsetof(struct abi1_thread, records)))
 			return false;
 		if (t->room && t->room == again.room && t->batch.seq == again.batch.seq)
 			return t->room < t->slots && t->slots <= VMSPAN_BATCH_SLOTS;
@@ -232,13 +233,13 @@ static bool read_thread(u32 pid, u64 address, struct vmspan_thread *t)
 
 int registry_tails(struct live *l, struct process *p, struct registry *r)
 {
-	struct vmspan_thread *t;
-	struct vmspan_registry head;
+	struct abi1_thread *t;
+	struct abi1_registry head;
 	u32 count = 0;
 	u64 at;
 	int e = 0;
 
-	if (target_registry(p->pid, r->address, &head))
+	if (target_abi1(p->pid, r->address, &head))
 		return 0;
 	t = malloc(sizeof(*t));
 	if (!t)
@@ -250,7 +251,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 		 * trace, and thrown away by the thread's next mark. */
 		if (read_thread(p->pid, at, t) && t->tid && t->session == head.session)
 			e = tail_item(l, p, r, t, head.semaphore || head.probes_semaphore);
-		if (target_read(p->pid, at + offsetof(struct vmspan_thread, next), &next,
+		if (target_read(p->pid, at + offsetof(struct abi1_thread, next), &next,
 				sizeof(next)))
 			break;
 		at = next;
@@ -261,7 +262,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 
 /* ---- Life ---- */
 
-struct registry *live_registry_at(struct process *p, u64 address)
+struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 {
 	struct registry *grown;
 	u32 i;
@@ -277,7 +278,24 @@ struct registry *live_registry_at(struct process *p, u64 address)
 	p->registries = grown;
 	memset(&grown[p->registry_count], 0, sizeof(*grown));
 	grown[p->registry_count].address = address;
+	grown[p->registry_count].abi1 = abi1;
 	return &grown[p->registry_count++];
+}
+
+struct registry *live_registry_of(struct process *p, u64 copy)
+{
+	u64 *known = map_get(&p->copies, copy), address;
+	bool abi1 = true;
+
+	if (known)
+		return live_registry_at(p, *known & ~1ull, *known & 1);
+	if (target_definer(p->pid, copy, &address, &abi1)) {
+		address = copy;
+		abi1 = true;
+	} else if (p->copies.len < REGISTRIES_MAX) {
+		map_put(&p->copies, copy, address | abi1);
+	}
+	return live_registry_at(p, address, abi1);
 }
 
 /* A forked child knows what its parent knew, and its log lies where the
@@ -288,6 +306,8 @@ void registry_copy(struct registry *to, const struct registry *from)
 
 	*to = *from;
 	memset(&to->seq, 0, sizeof(to->seq));
+	memset(&to->rings, 0, sizeof(to->rings));
+	to->begun = true;
 	for (i = 0; i < KNOWN_KINDS; i++) {
 		size_t size = from->known[i].words * sizeof(u64);
 
@@ -309,4 +329,5 @@ void live_registry_free(struct registry *r)
 	for (i = 0; i < KNOWN_KINDS; i++)
 		free(r->known[i].bits);
 	map_free(&r->seq);
+	live_rings_free(r);
 }

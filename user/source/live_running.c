@@ -29,19 +29,18 @@ static u64 to_ns(const struct live *l, u64 cycles)
 
 /* The stays of a thread, outermost first. */
 static void look_at_thread(struct look *k, u32 pid, u64 registry, u64 address,
-			   const struct vmspan_thread *head)
+			   const struct abi1_thread *head)
 {
 	u32 from = head->depth > RUNNING_DEPTH ? head->depth - RUNNING_DEPTH + 1 : 1;
 	u32 n = head->depth - from + 1, i;
-	struct vmspan_open open[RUNNING_DEPTH];
+	struct abi1_open open[RUNNING_DEPTH];
 	struct live_stay *last = NULL;
 
-	if (target_read(pid,
-			address + offsetof(struct vmspan_thread, open) + from * sizeof(open[0]),
+	if (target_read(pid, address + offsetof(struct abi1_thread, open) + from * sizeof(open[0]),
 			open, n * sizeof(open[0])))
 		return;
 	for (i = 0; i < n && k->count < k->max; i++) {
-		const struct vmspan_open *o = &open[i];
+		const struct abi1_open *o = &open[i];
 
 		/* Younger ones are inside: none of them is old enough either. */
 		if (o->begin > k->now || k->now - o->begin < k->least)
@@ -64,14 +63,14 @@ static void look_at_thread(struct look *k, u32 pid, u64 registry, u64 address,
 
 static void look_at_registry(struct look *k, u32 pid, u64 registry)
 {
-	struct vmspan_registry head;
-	struct vmspan_thread t;
+	struct abi1_registry head;
+	struct abi1_thread t;
 	u64 at;
 
-	if (target_registry(pid, registry, &head))
+	if (target_abi1(pid, registry, &head))
 		return;
 	for (at = head.threads; at && k->threads < RUNNING_THREADS; at = t.next, k->threads++) {
-		if (target_read(pid, at, &t, offsetof(struct vmspan_thread, turn)) ||
+		if (target_read(pid, at, &t, offsetof(struct abi1_thread, turn)) ||
 		    t.magic != VMSPAN_MAGIC)
 			return;
 		/* A stack of another session was open when an earlier trace ended. */

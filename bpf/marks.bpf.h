@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Marks on their way: from a thread's ring in the target into the ring buffer. Nothing from the
+ * target is trusted: the reader looks again at all that is copied here.
+ */
+#ifndef BPF_MARKS_H
+#define BPF_MARKS_H
+
+#include "bpf/sched.bpf.h"
+
+static __always_inline void marks_lost(__u32 batches, __u32 records, __u32 bytes)
+{
+	count(batches, 1);
+	count(records, bytes / sizeof(struct vmspan_mark));
+}
+
+/* Is the last of them the end of an event that took as long as somebody waits for? When that
+ * began, the head says. A forged one wakes the reader, and nothing more. */
+static __always_inline bool marks_alert(const struct wire_marks *w, const void *end)
+{
+	struct vmspan_mark m;
+
+	if (!alert_cycles || bpf_probe_read_kernel(&m, sizeof(m), (const char *)end - sizeof(m)))
+		return false;
+	return m.type == VMSPAN_MARK_EVENT_END && m.cycles - w->ring.event_begin >= alert_cycles;
+}
+
+/* `room` is a constant at every call: the verifier wants one. */
+static __always_inline int marks_copy(struct ids ids, const struct vmspan_ring *r, __u32 bytes,
+				      __u64 from, bool foreign, const __u32 room)
+{
+	struct wire_marks *w = bpf_ringbuf_reserve(&ring, sizeof(*w) + room, 0);
+
+	if (!w) {
+		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, bytes);
+		return 0;
+	}
+	barrier_var(bytes);
+	if (bytes > room || bpf_probe_read_user(&w->ring, sizeof(w->ring), r) ||
+	    bpf_probe_read_user(w + 1, bytes,
+				(const void *)(w->ring.base + (from & w->ring.mask)))) {
+		bpf_ringbuf_discard(w, fill_flags());
+		marks_lost(COUNT_READ_FAULT_BATCHES, COUNT_READ_FAULT_RECORDS, bytes);
+		return 0;
+	}
+	w->h.kind = WIRE_MARKS;
+	w->h.bytes = sizeof(*w) - sizeof(w->h) + bytes;
+	w->h.pid = ids.tgid;
+	w->h.tid = ids.tid;
+	w->from = from;
+	w->bytes = bytes;
+	w->foreign = foreign;
+	bpf_ringbuf_submit(w, wake_flags(marks_alert(w, (const char *)(w + 1) + bytes)));
+	return 0;
+}
+
+static __always_inline int marks_send(struct ids ids, const struct vmspan_ring *r, __u32 bytes,
+				      __u64 from, bool foreign)
+{
+	/* What the scheduler did to these spans has to be known before them. */
+	if (exact && !foreign && !sched_hand_over(bpf_get_current_task_btf(), r, true)) {
+		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, bytes);
+		return 0;
+	}
+	if (bytes <= WIRE_MARKS_SMALL)
+		return marks_copy(ids, r, bytes, from, foreign, WIRE_MARKS_SMALL);
+	if (bytes <= WIRE_MARKS_MIDDLE)
+		return marks_copy(ids, r, bytes, from, foreign, WIRE_MARKS_MIDDLE);
+	return marks_copy(ids, r, bytes, from, foreign, WIRE_MARKS_FULL);
+}
+
+/* Where the marks of a process are to be found at its end. */
+static __always_inline void marks_note(struct traced_process *p, __u64 process)
+{
+	__u32 i;
+
+	process |= 1;
+	for (i = 0; i < TRACED_REGISTRIES; i++) {
+		if (p->registries[i] == process)
+			return;
+		if (!p->registries[i]) {
+			p->registries[i] = process;
+			return;
+		}
+	}
+}
+
+static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
+				       const struct vmspan_ring *r, __u32 bytes, __u64 from)
+{
+	__u64 process;
+
+	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process))
+		marks_note(p, process);
+	if (bytes > VMSPAN_FLUSH_MAX || bytes % sizeof(struct vmspan_mark)) {
+		count(COUNT_MALFORMED, 1);
+		return 0;
+	}
+	return marks_send(ids, r, bytes, from, false);
+}
+
+#endif

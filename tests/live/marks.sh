@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Targets whose marks the tracer makes spans of (user/sdk/v2): what is counted is what was
+# done, however it has come, and a target is left as it was found.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+# Set by target and attach, by name.
+vm_pid='' child_pid='' child_in=''
+if ! build "$T/v2" tests/vm/steady.c -pthread -DSDK_V2; then
+	not_ok "build" "the program of this test does not build"
+	exit 1
+fi
+
+target vm "$T/v2"
+eq "a target is untouched before" "$(state "$vm_pid")" "$untouched"
+tell vm "spans 12345" "group late"
+attach a -p "$vm_pid"
+eq "attached: its semaphore is up" "$(state "$vm_pid")" "$traced"
+tell vm "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11"
+detach a
+eq "by PID: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \
+	"[$((1009 + 31 + 4 * 211)),1,3,5,7,11]"
+eq "by PID: nothing lost, all defined" "$(counts a "$clean")" "$none"
+eq "by PID: threads are told of" "$(counts a '[.threads, .thread_ends]')" '[5,4]'
+eq "detached: the target is as it was" "$(state "$vm_pid")" "$untouched"
+tell vm "spans 501"
+attach a -p "$vm_pid"
+tell vm "spans 13"
+detach a
+eq "a second trace sees only its own time" "$(counts a .spans)" 13
+
+attach a -p "$vm_pid"
+tell vm "skip 4" "deep 260" "group new" "spans 3"
+detach a
+eq "repaired and too deep are counted" "$(counts a '[.spans, .events]')" "[$((4 + 256 + 3)),1]"
+eq "a group defined under the trace is known" "$(counts a "$clean")" "$none"
+
+attach a -p "$vm_pid"
+tell vm "spans 100"
+attach b -p "$vm_pid"
+tell vm "spans 1000"
+detach a
+eq "one of two gone: the other is still there" "$(state "$vm_pid")" "$traced"
+tell vm "spans 10"
+detach b
+eq "two tracers: the first" "$(counts a .spans)" 1100
+eq "two tracers: the second has nothing from before its time" \
+	"$(counts b '[.spans, .before_start]')" '[1010,0]'
+eq "two tracers: nothing lost" "$(counts a "$clean")$(counts b "$clean")" "$none$none"
+eq "both gone: the target is as it was" "$(state "$vm_pid")" "$untouched"
+
+attach a -p "$vm_pid"
+tell vm "spans 5" "fork 77" "fork 1009" "spans 6"
+detach a
+eq "forked children: every span from the first" \
+	"$(counts a '[.spans, .forks, .exits, ([.pids[]] | sort)]')" "[1097,2,2,[11,77,1009]]"
+eq "forked children: nothing lost, all defined" "$(counts a "$clean")" "$none"
+target child "$T/v2"
+attach a -p "$child_pid" -p "$vm_pid"
+echo "keep 5" >&"$child_in"
+answer child >/dev/null
+answer child >/dev/null
+attach b -p "$child_pid"
+detach b
+tell child "spans 1000"
+tell vm "spans 9"
+detach a
+eq "a child outlives another tracer" "$(counts a '[.spans, ([.pids[]] | sort)]')" '[1014,[9,1005]]'
+dismiss child
+
+target child "$T/v2"
+attach a -p "$child_pid"
+tell child "event 5" "exec"
+answer child >/dev/null
+tell child "spans 1009"
+detach a
+eq "exec of itself: traced from the first mark" "$(counts a '[.spans, .execs]')" '[1014,1]'
+eq "exec of itself: nothing lost, all defined" "$(counts a "$clean")" "$none"
+dismiss child
+
+run_command a -- "$T/v2" "spans 1009"
+eq "a command: every span from the first" "$(counts a '[.spans, .status, .execs, .exits]')" \
+	'[1009,0,0,1]'
+eq "a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
+run_command a -- "$T/v2" "spans 3" "fork 7" "event 5" "threads 3 11"
+eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
+
+# A ring that is too small: marks are missing, so many as are counted.
+attach a -s -r 65536 -p "$vm_pid"
+tell vm "event 7" "spans 100000" "group lost" "spans 200000"
+detach a
+# Three definitions are no marks, and find room or not.
+eq "tiny ring: the gaps are the losses" \
+	"$(counts a '[.records > 0, .gaps > 0, (.ring_full - .gaps | . >= 0 and . <= 3)]')" '[true,true,true]'
+eq "tiny ring: no more than there was" "$(counts a '.records < 300007 + 1 + 3')" true
+eq "tiny ring: definitions that were lost are read from the target" "$(counts a .undefined)" 0
+dismiss vm

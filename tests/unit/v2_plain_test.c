@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The SDK without rseq: as with musl, under valgrind, or where another has the thread. */
+#ifndef __x86_64__
+#include <stdio.h>
+int main(void)
+{
+	return puts("skip v2_plain - the stand-in for a tracer knows x86-64 only") < 0;
+}
+#else
+#include <time.h>
+
+static int made_up_clock(clockid_t id, struct timespec *ts);
+
+#define clock_gettime(id, ts) made_up_clock(id, ts)
+#define VMSPAN_RING 4096
+#include "v2_tracer.h"
+#undef clock_gettime
+
+#include <sched.h>
+
+enum {
+	A = 1001,
+	B
+};
+
+static u64 thread_ns;
+
+/* Each reading is one more. */
+static int made_up_clock(clockid_t id, struct timespec *ts)
+{
+	assert_int_equal(id, CLOCK_THREAD_CPUTIME_ID);
+	*ts = (struct timespec){ .tv_nsec = (long)thread_ns++ };
+	return 0;
+}
+
+static int without_rseq(void **state)
+{
+	int r = tracer_setup(state);
+
+	vmspan_registry_2.rseq = 0;
+	return r;
+}
+
+static void marks_come_as_with_it(void **state)
+{
+	(void)state;
+	tracer_on();
+	for (u32 i = 0; i < 1000; i++) { /* several rings */
+		vmspan_event_begin(0);
+		vmspan_enter(A);
+		vmspan_gc_begin(1, 2);
+		vmspan_gc_end(3);
+		vmspan_leave(A);
+		vmspan_event_end();
+	}
+	collect();
+	assert_int_equal(seen_count, 3000);
+	for (u32 i = 0; i < 3000; i += 3) {
+		assert_int_equal(seen[i]->type, VMSPAN_GC);
+		expect_span(i + 1, A, 0, 0);
+		expect_event(i + 2, 0, 2);
+	}
+	assert_int_equal(own_ring()->flags, VMSPAN_RING_PLAIN);
+	assert_int_equal(own_ring()->lost, 0);
+}
+
+static void an_event_has_the_readings_of_its_two_ends(void **state)
+{
+	const struct vmspan_event *e;
+	u64 before;
+
+	(void)state;
+	tracer_on();
+	before = thread_ns;
+	vmspan_event_begin(0);
+	vmspan_enter(A);
+	vmspan_leave(A);
+	thread_ns += 1000000;
+	vmspan_event_end();
+	assert_int_equal(thread_ns, before + 1000002);
+	collect();
+	e = expect_event(1, 0, 1);
+	assert_in_range(e->cpu_ns_begin, before, before + (e->begin >> 1));
+	assert_true(e->cpu_ns_end >= before + 1000001);
+}
+
+static void a_stay_has_the_cpus_it_was_on(void **state)
+{
+	const struct vmspan_span *span;
+	cpu_set_t home, one;
+	vmspan_u16 cpus[16];
+	u32 n = 0;
+
+	(void)state;
+	tracer_on();
+	assert_int_equal(sched_getaffinity(0, sizeof(home), &home), 0);
+	for (vmspan_u16 cpu = 0; cpu < CPU_SETSIZE && n < 16; cpu++) {
+		if (!CPU_ISSET(cpu, &home))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+		if (n)
+			vmspan_leave(A);
+		vmspan_enter(B);
+		vmspan_leave(B);
+		vmspan_enter(A);
+		cpus[n++] = cpu;
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(home), &home), 0);
+	collect();
+	assert_int_equal(seen_count, 2 * n - 1);
+	for (u32 i = 0; i < n; i++) {
+		span = (const struct vmspan_span *)seen[2 * i];
+		assert_int_equal(span->h.id, B);
+		assert_int_equal(span->cpu_begin, cpus[i]);
+		assert_int_equal(span->cpu_end, cpus[i]);
+		if (!i)
+			continue;
+		span = (const struct vmspan_span *)seen[2 * i - 1];
+		assert_int_equal(span->cpu_begin, cpus[i - 1]);
+		assert_int_equal(span->cpu_end, cpus[i]);
+	}
+}
+
+static u32 step_at, step_now;
+static bool step_done;
+
+static bool handler(greg_t *ip)
+{
+	(void)ip;
+	if (step_now++ < step_at)
+		return true;
+	step_done = true;
+	vmspan_enter(B);
+	vmspan_leave(B);
+	return false;
+}
+
+/* Here a handler cannot mark inside a mark. It is all or nothing, and nothing is counted. */
+static void a_mark_that_interrupts_a_mark_is_counted(void **state)
+{
+	bool in = false, out = false;
+	u32 lost;
+
+	(void)state;
+	tracer_on();
+	vmspan_value(1, 1);
+	for (step_at = 0; step_at == 0 || step_done; step_at++) {
+		tracer_on();
+		lost = own_ring()->lost;
+		step_now = 0;
+		step_done = false;
+		vmspan_enter(A);
+		step_begin(handler);
+		vmspan_value(2, 2);
+		step_end();
+		vmspan_leave(A);
+		collect();
+		lost = own_ring()->lost - lost;
+		if (!step_done)
+			break;
+		assert_true(lost == 0 || lost == 2);
+		assert_int_equal(seen_of[VMSPAN_VALUE], 1);
+		assert_int_equal(seen_of[VMSPAN_SPAN], lost ? 1 : 2);
+		*(lost ? &in : &out) = true;
+	}
+	assert_true(in && out);
+}
+
+/* Another user of rseq leaves its own section there, at each of our marks: the kernel
+ * says nothing more about the thread to us. */
+static void where_another_has_rseq_it_is_done_without(void **state)
+{
+	static struct vmspan_section other __attribute__((aligned(32)));
+	cpu_set_t home, one;
+	u32 reads;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(home), &home), 0);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	rseq_play(0);
+	tracer_on();
+	own_ring()->flags = 0;
+	for (u32 i = 0; i < 2 * VMSPAN__FOREIGN; i++) {
+		reads = (u32)thread_ns;
+		rseq_played.section = (u64)(size_t)&other;
+		vmspan_enter(A);
+		rseq_played.section = (u64)(size_t)&other;
+		vmspan_leave(A);
+		/* More where the ring is full. */
+		assert_true(i < VMSPAN__FOREIGN / 2
+				    ? thread_ns - reads >= 2
+				    : i == VMSPAN__FOREIGN / 2 || thread_ns == reads);
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof(home), &home), 0);
+	assert_int_equal(own_ring()->flags, VMSPAN_RING_PLAIN);
+	collect();
+	assert_int_equal(seen_count, 2 * VMSPAN__FOREIGN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(marks_come_as_with_it),
+		cmocka_unit_test(an_event_has_the_readings_of_its_two_ends),
+		cmocka_unit_test(a_stay_has_the_cpus_it_was_on),
+		cmocka_unit_test(a_mark_that_interrupts_a_mark_is_counted),
+		cmocka_unit_test(where_another_has_rseq_it_is_done_without),
+	};
+
+	return cmocka_run_group_tests_name("v2 plain", tests, without_rseq, NULL);
+}
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A tracer without a kernel, for the tests of the SDK: an int3 over the first
+ * byte of the flush site, as a uprobe would put there, and a SIGTRAP handler
+ * that copies what is handed over. The real reader (source/marks.h) makes records of
+ * it, so what is tested is both. What forked children hand over arrives in the same place.
+ *
+ * It can also play the kernel's part of rseq(2): see rseq_play().
+ */
+#ifndef V2_TRACER_H
+#define V2_TRACER_H
+
+#include "sdk/v2/vmspan.h"
+
+#include "source/marks.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <ucontext.h>
+
+enum {
+	SHOTS = 8192, /* hand-overs kept; later ones are only checked and counted */
+	THREADS = 4096,
+	RECORDS = 1 << 16,
+};
+
+struct shot {
+	u32 pid;
+	bool definition;
+	u64 from;
+	u32 bytes;
+	struct vmspan_ring ring; /* its head */
+	char data[VMSPAN_FLUSH_MAX] __attribute__((aligned(8)));
+};
+
+/* Shared with forked children. */
+static struct tracer {
+	_Atomic u32 shots, bad, bad_line;
+	struct shot shot[SHOTS];
+} * tracer;
+
+/* Called at every single step; false ends the stepping. See step_begin(). */
+static bool (*volatile tracer_step)(greg_t *ip);
+
+static void tracer_bad(u32 line)
+{
+	tracer->bad_line = line;
+	tracer->bad++;
+}
+
+#define SOUND(c)                                     \
+	do {                                         \
+		if (!(c))                            \
+			return tracer_bad(__LINE__); \
+	} while (0)
+
+static void tracer_check(const struct vmspan_ring *g, u64 bytes, u64 from)
+{
+	SOUND(bytes <= VMSPAN_FLUSH_MAX && !(bytes % sizeof(struct vmspan_mark)));
+	SOUND(g->magic == VMSPAN_MAGIC && g->abi == VMSPAN_ABI);
+	SOUND(g->thread > 0 && g->thread < THREADS && g->tid);
+	SOUND(from + bytes <= g->head && g->start <= g->head && g->handed <= g->head);
+	/* In one piece. */
+	SOUND((from & g->mask) + bytes <= g->mask + 1);
+	SOUND(g->process == vmspan_registry_2.process);
+}
+
+static void tracer_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const struct vmspan_ring *g = (const struct vmspan_ring *)(size_t)r[REG_RDI];
+	u64 size = (u64)r[REG_RSI], bytes = size & 0xffffffff, from = (u64)r[REG_RDX];
+	struct shot *s;
+	u32 i;
+
+	(void)sig;
+	(void)info;
+	/* By where it stopped, not by si_code: a hypervisor that loses the debug status
+	 * register (DR6) makes a single step look like a breakpoint. */
+	if (r[REG_RIP] != (greg_t)(size_t)vmspan_site_flush_2 + 1) {
+		if (!tracer_step)
+			_exit(99); /* neither the probe nor a step */
+		if (!tracer_step(&r[REG_RIP]))
+			r[REG_EFL] &= ~0x100;
+		return;
+	}
+	if (size & VMSPAN_FLUSH_MARKS)
+		tracer_check(g, bytes, from);
+	else if (!(size & VMSPAN_FLUSH_DEFINITION) || from != vmspan_registry_2.process)
+		tracer_bad(__LINE__);
+	i = tracer->shots++;
+	if (i >= SHOTS || bytes > VMSPAN_FLUSH_MAX)
+		return;
+	s = &tracer->shot[i];
+	s->pid = (u32)getpid();
+	s->definition = size & VMSPAN_FLUSH_DEFINITION;
+	s->from = from;
+	s->bytes = (u32)bytes;
+	if (s->definition) {
+		memcpy(s->data, g, bytes);
+		return;
+	}
+	s->ring = *g;
+	memcpy(s->data, (const char *)(size_t)(g->base + (from & g->mask)), bytes);
+}
+
+/* ---- The reader ---- */
+
+/* Of this process's threads, and of a child's while its records are collected. */
+static struct reader {
+	struct marks m;
+	u64 seen;
+	bool used;
+} reader[THREADS];
+
+/* Where a thread's ring was when the tracer came. */
+static u64 tracer_from[THREADS];
+
+/* The records of a process in order of arrival. */
+static const struct vmspan_head *seen[RECORDS];
+static u32 seen_count;
+static u32 seen_thread[RECORDS];
+static struct buf seen_kept[SHOTS + THREADS];
+static u32 seen_kept_count;
+static u64 seen_of[256]; /* of them, by type */
+
+/* The counter as it is: nothing is measured here. */
+static u64 tracer_ns(void *ctx, u64 cycles)
+{
+	(void)ctx;
+	return cycles;
+}
+
+static void keep(struct buf *b, u32 thread)
+{
+	const u8 *p = b->data, *end = p + b->len;
+
+	assert_true(seen_kept_count < SHOTS + THREADS);
+	seen_kept[seen_kept_count++] = *b;
+	for (; p < end; p += ((const struct vmspan_head *)(const void *)p)->slots * VMSPAN_SLOT) {
+		assert_true(seen_count < RECORDS);
+		seen_thread[seen_count] = thread;
+		seen[seen_count] = (const struct vmspan_head *)(const void *)p;
+		seen_of[seen[seen_count++]->type]++;
+	}
+	memset(b, 0, sizeof(*b));
+}
+
+static void take(const struct vmspan_ring *g, u64 from, const struct vmspan_mark *marks, u32 bytes,
+		 bool own)
+{
+	struct reader *t = &reader[g->thread];
+	u64 at;
+
+	if (!t->used) {
+		marks_init(&t->m, tracer_ns, NULL);
+		t->used = true;
+		t->seen = own ? max_u64(tracer_from[g->thread], g->start) : g->start;
+	}
+	at = t->seen > from ? t->seen : from;
+	if (at >= from + bytes)
+		return;
+	assert_int_equal(at, t->seen); /* nothing is ever missing */
+	assert_true(g->head - at <= g->mask + 1); /* nor overwritten */
+	assert_int_equal(marks_take(&t->m, marks + (at - from) / sizeof(*marks),
+				    (u32)((from + bytes - at) / sizeof(*marks))),
+			 0);
+	t->seen = from + bytes;
+	keep(&t->m.out, g->thread);
+	marks_taken(&t->m);
+}
+
+static void readers_reset(void)
+{
+	for (u32 i = 0; i < THREADS; i++) {
+		if (reader[i].used)
+			marks_free(&reader[i].m);
+		reader[i].used = false;
+	}
+	for (u32 i = 0; i < seen_kept_count; i++)
+		buf_free(&seen_kept[i]);
+	seen_kept_count = seen_count = 0;
+	memset(seen_of, 0, sizeof(seen_of));
+}
+
+static struct vmspan_process *process(void)
+{
+	return (struct vmspan_process *)(size_t)vmspan_registry_2.process;
+}
+
+/* What has come of a process since the tracer came: of this one, also what is in its rings. */
+static void collect_of(u32 pid)
+{
+	bool own = pid == (u32)getpid();
+	u32 shots = tracer->shots;
+
+	readers_reset();
+	assert_true(shots <= SHOTS);
+	for (u32 i = 0; i < shots; i++) {
+		struct shot *s = &tracer->shot[i];
+
+		if (s->pid != pid)
+			continue;
+		if (s->definition) {
+			struct buf b = { 0 };
+
+			assert_int_equal(buf_put(&b, s->data, s->bytes), 0);
+			keep(&b, 0);
+		} else {
+			take(&s->ring, s->from, (const void *)s->data, s->bytes, own);
+		}
+	}
+	for (u64 at = own ? process()->rings : 0; at; at = vmspan__ring_at(at)->next) {
+		const struct vmspan_ring *g = vmspan__ring_at(at);
+		u64 from = max_u64(g->handed, max_u64(g->start, tracer_from[g->thread]));
+
+		if (g->head > from)
+			take(g, from, (const void *)(size_t)(g->base + (from & g->mask)),
+			     (u32)(g->head - from), true);
+	}
+	if (tracer->bad)
+		print_error("a hand-over failed the check of line %u\n", tracer->bad_line);
+	assert_int_equal(tracer->bad, 0);
+}
+
+static VMSPAN__UNUSED void collect(void)
+{
+	collect_of((u32)getpid());
+}
+
+/* ---- The kernel's part ---- */
+
+/*
+ * The SDK is shown a struct rseq that the kernel does not know, and what the kernel does to an
+ * interrupted thread is done here, where a test wants it: so no other program's doings show in
+ * the marks. A step is a signal besides, and each would make the kernel begin the mark anew:
+ * no instruction behind the first of a sequence would ever be seen.
+ */
+struct rseq_played {
+	u32 cpu_start, cpu;
+	u64 section;
+	u32 rest[4];
+};
+static __thread struct rseq_played rseq_played __attribute__((aligned(32)));
+
+/* For this thread. `real`: it ends for all, who have the kernel's there again. */
+static VMSPAN__UNUSED void rseq_play(s64 real)
+{
+	vmspan_registry_2.rseq =
+		real ? real : (s64)((u64)(size_t)&rseq_played - vmspan__thread_pointer());
+}
+
+/* The thread is interrupted at *ip: by a signal, or it loses its CPU. */
+static VMSPAN__UNUSED void rseq_interrupt(greg_t *ip)
+{
+	const struct vmspan_section *s = (const struct vmspan_section *)(size_t)rseq_played.section;
+
+	if (!s)
+		return;
+	rseq_played.section = 0;
+	if ((u64)*ip - s->start < s->length)
+		*ip = (greg_t)s->abort;
+}
+
+/* ---- Coming and going ---- */
+
+/* Puts the probe in. */
+static int tracer_setup(void **state)
+{
+	struct sigaction sa = { .sa_sigaction = tracer_trap, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	unsigned char *site = (unsigned char *)(size_t)vmspan_site_flush_2;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	(void)state;
+	tracer = mmap(NULL, sizeof(*tracer), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	/* What the kernel copies is not interrupted by a handler of the program's. */
+	sigaddset(&sa.sa_mask, SIGALRM);
+	if (tracer == MAP_FAILED || sigaction(SIGTRAP, &sa, NULL))
+		return -1;
+	if (mprotect(site - (size_t)site % page, page, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return -1;
+	if (*site != 0x90)
+		return -1;
+	*site = 0xcc;
+	rseq_play(0);
+	return 0;
+}
+
+/* A tracer comes, as a new session, or goes. A busy machine must not make marks look old: they do
+ * in hours. */
+static VMSPAN__UNUSED void tracer_on(void)
+{
+	struct vmspan_process *p = process();
+
+	readers_reset();
+	tracer->shots = tracer->bad = 0;
+	memset(tracer_from, 0, sizeof(tracer_from));
+	p->session++;
+	p->latency = UINT64_MAX;
+	for (u64 at = p->rings; at; at = vmspan__ring_at(at)->next) {
+		struct vmspan_ring *g = vmspan__ring_at(at);
+
+		tracer_from[g->thread] = g->limit = g->head;
+	}
+	*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore = 1;
+}
+
+static VMSPAN__UNUSED void tracer_off(void)
+{
+	*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore = 0;
+}
+
+/* This thread's ring; NULL: it has none. */
+static VMSPAN__UNUSED struct vmspan_ring *own_ring(void)
+{
+	u64 at = vmspan__ring(process(), 0, 0);
+
+	return at ? vmspan__ring_at(at) : NULL;
+}
+
+/* A counter of this thread's reader. */
+#define COUNTED(counter) (reader[own_ring()->thread].m.counter)
+
+/* ---- What is expected ---- */
+
+static VMSPAN__UNUSED void expect_span(u32 i, u32 id, u32 depth, u32 flags)
+{
+	const struct vmspan_span *s = (const struct vmspan_span *)seen[i];
+
+	assert_true(i < seen_count);
+	assert_int_equal(s->h.type, VMSPAN_SPAN);
+	assert_int_equal(s->h.slots, 1);
+	assert_int_equal(s->h.id, id);
+	assert_int_equal(s->h.depth, depth | flags);
+}
+
+static VMSPAN__UNUSED const struct vmspan_event *expect_event(u32 i, u32 base, u32 records)
+{
+	const struct vmspan_event *e = (const struct vmspan_event *)seen[i];
+
+	assert_true(i < seen_count);
+	assert_int_equal(e->h.type, VMSPAN_EVENT);
+	assert_int_equal(e->h.slots, 3);
+	assert_int_equal(e->h.depth, base);
+	assert_int_equal(e->records, records);
+	return e;
+}
+
+/* ---- Single steps ---- */
+
+/*
+ * Between these two the handler runs after every instruction: a signal that
+ * can come anywhere comes, in turn, everywhere. It may change where the thread goes on.
+ */
+static VMSPAN__UNUSED void step_begin(bool (*step)(greg_t *ip))
+{
+	tracer_step = step;
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n"
+			 "lea 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
+}
+
+static VMSPAN__UNUSED void step_end(void)
+{
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n"
+			 "lea 128(%%rsp), %%rsp" ::
+				 : "memory", "cc");
+	tracer_step = NULL;
+}
+
+#endif

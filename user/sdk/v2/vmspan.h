@@ -1,0 +1,1468 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * vmspan.h - probe SDK for authors of language VMs and multi-tenant hosts.
+ *
+ * Include this one header, define groups and compartments, and mark where the
+ * VM enters and leaves them. While nobody traces, a mark is one load and one
+ * predicted branch. While `vmspan` is attached, a mark is a reading of the
+ * CPU's counter and 16 bytes in a ring of its thread; one probe hands over what
+ * the ring holds. Spans, events and what they cost are made of it by the tracer.
+ *
+ * What a mark does: it looks whether the thread has lost its CPU since the mark before,
+ * and appends. All of that is one restartable sequence (rseq(2)): if the kernel
+ * interrupts the thread in it, for a signal, for another thread or for a move to
+ * another CPU, it is begun anew. So a mark is in the ring once, and those of a handler are
+ * there too, in order. Outside of the sequence the kernel clears the thread's
+ * rseq_cs when it has been interrupted, which the next mark sees: it then puts
+ * before itself which CPU the thread is on and how much CPU time it has had.
+ *
+ * What it never does, once the thread has a ring: allocate, lock, use thread-local
+ * storage, call the system; but for a trap to hand over, and a reading of the
+ * thread's clock after each interruption.
+ *
+ * The file has two parts. Part 1 is plain data: what a tracer finds in the target's memory.
+ * Its BPF and user code include only that part (VMSPAN_WIRE_ONLY). Part 2
+ * is the SDK proper; user/sdk/README.md explains it.
+ *
+ * Needs: C11 or C++11, GCC or clang, Linux, glibc or musl; x86-64 (TSC) or
+ * aarch64 (cntvct). No library beyond libc.
+ *
+ * Thread rules: every function may be called from any thread at any time, marks
+ * from signal handlers too. Definitions (groups, compartments, labels) take a
+ * lock and must not be made from signal handlers.
+ */
+#ifndef VMSPAN_H
+#define VMSPAN_H
+
+/* ---------------------------------------------------------------- Part 1 --
+ * Little-endian, naturally aligned, no padding. Addresses are 64-bit numbers.
+ */
+
+#ifdef __cplusplus /* C++ has no flexible array members, its compilers do */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#endif
+
+typedef __UINT8_TYPE__ vmspan_u8;
+typedef __UINT16_TYPE__ vmspan_u16;
+typedef __UINT32_TYPE__ vmspan_u32;
+typedef __UINT64_TYPE__ vmspan_u64;
+typedef __INT64_TYPE__ vmspan_i64;
+
+#define VMSPAN_ABI 2
+#define VMSPAN_MAGIC 0x6e707376u /* "vspn" */
+
+enum {
+	VMSPAN_GROUPS_MAX = 8, /* groups of one compartment */
+	VMSPAN_NAME_MAX = 255, /* bytes of a name, without a terminator */
+};
+
+/* Kinds of groups. */
+enum vmspan_kind {
+	VMSPAN_ADDON = 1,
+	VMSPAN_PAGE = 2,
+	VMSPAN_PACKAGE = 3,
+	VMSPAN_PLUGIN = 4,
+	VMSPAN_TENANT = 5,
+	VMSPAN_COMPARTMENT = 6,
+	VMSPAN_TOP = 7,
+};
+
+enum vmspan_mark_type { /* id, and the value of those that have one */
+	VMSPAN_MARK_FILL = 0, /* nothing: keeps the next two together */
+	VMSPAN_MARK_ENTER = 1, /* compartment */
+	VMSPAN_MARK_LEAVE = 2, /* compartment */
+	VMSPAN_MARK_EVENT_BEGIN = 3, /* label */
+	VMSPAN_MARK_EVENT_END = 4,
+	VMSPAN_MARK_INPUT = 5, /* label */
+	VMSPAN_MARK_FRAME = 6, /* label */
+	VMSPAN_MARK_VALUE = 7, /* label; value */
+	VMSPAN_MARK_GC_BEGIN = 8, /* label; bytes of the heap */
+	VMSPAN_MARK_GC_END = 9, /* 0; bytes of the heap */
+	VMSPAN_MARK_BLOCK_BEGIN = 10, /* label; process waited for */
+	VMSPAN_MARK_BLOCK_END = 11,
+	VMSPAN_MARK_SWITCH = 12, /* CPU; CLOCK_THREAD_CPUTIME_ID, ns */
+	VMSPAN_MARK_MORE = 13, /* in the place of cycles: the value of the one before */
+};
+
+/* A mark as it lies in a ring, at a multiple of its size. */
+struct vmspan_mark {
+	vmspan_u64 cycles;
+	vmspan_u32 id;
+	vmspan_u32 type; /* enum vmspan_mark_type */
+};
+
+/*
+ * Head of a thread's ring. Positions are bytes ever appended: a mark at position p lies
+ * at base + (p & mask). `head` is stored after the mark, and by that one store the mark is
+ * there. What lies below `handed` has been handed over; what lies between the two is
+ * in the ring only. It is never overwritten before it has been handed over.
+ */
+struct vmspan_ring {
+	vmspan_u64 head; /* offsets of these five: VMSPAN__HEAD ... VMSPAN__CPU */
+	vmspan_u64 limit; /* reached by head: hand over first; a tracer may lower it to head */
+	vmspan_u64 base, mask;
+	vmspan_u32 cpu; /* of the last VMSPAN_MARK_SWITCH */
+	vmspan_u32 tid; /* as gettid() sees it */
+	vmspan_u32 magic, abi;
+	vmspan_u64 process; /* address of the struct vmspan_process */
+	vmspan_u64 start; /* position of the thread's first mark */
+	vmspan_u64 handed;
+	vmspan_u64 handed_cycles; /* when */
+	vmspan_u32 thread; /* number of the thread in its process, from 1 */
+	vmspan_u32 flags; /* VMSPAN_RING_* */
+	vmspan_u32 lost; /* marks that could not be made */
+	vmspan_u32 session; /* the process's, when the last VMSPAN_MARK_SWITCH was made */
+	vmspan_u64 event_begin; /* cycles: of the innermost event, or 0 */
+	vmspan_u64 next; /* next ring */
+	vmspan_u64 thread_pointer;
+	vmspan_u32 busy; /* VMSPAN_RING_PLAIN: a mark is being made */
+	vmspan_u32 foreign; /* how often another user of rseq was found in its place */
+};
+/*
+ * The probe vmspan:flush(what, bytes, from) hands over marks of a ring (its head; from: their
+ * position), at most so many, which lie in one piece, and none where a ring is new; or a definition (from: the address of the
+ * process's block). The first bits of `bytes` say which. */
+#define VMSPAN_FLUSH_MARKS 0x8000000000000000ull
+#define VMSPAN_FLUSH_DEFINITION 0x4000000000000000ull
+#define VMSPAN_FLUSH_MAX 16384u
+#define VMSPAN_RING_PLAIN 1u /* without rseq: interruptions are not known */
+#define VMSPAN_RING_HEAD_BYTES 128
+
+/*
+ * A copy of the SDK: one a program or library, however many of its files include the
+ * header. It begins with the semaphores, so the semaphore address in any of our ELF notes
+ * finds it, in a stripped binary too.
+ */
+struct vmspan_registry {
+	vmspan_u16 semaphore; /* kept by the kernel: tracers attached */
+	vmspan_u16 probes_semaphore; /* the same for the conventional probes */
+	vmspan_u32 magic, abi;
+	vmspan_u32 slot; /* its sections in each ring */
+	vmspan_u64 process; /* address of the struct vmspan_process */
+	vmspan_i64 rseq; /* of struct rseq from the thread pointer; 0: none */
+	vmspan_u32 closed; /* it is about to be unloaded */
+	vmspan_u32 loaded; /* vmspan_loaded_2() has run */
+	vmspan_u64 reserved[11];
+};
+#define VMSPAN_REGISTRY_BYTES 128
+#define VMSPAN_REGISTRY_ALIGN 128
+
+/* struct rseq_cs of the kernel's: the code that is begun anew at `abort`. */
+struct vmspan_section {
+	vmspan_u32 version, flags;
+	vmspan_u64 start, length, abort;
+};
+
+enum {
+	/* Sections of a ring lie below its head, two a copy of the SDK. A forked child keeps
+	 * them, since the kernel reads the one that the parent was in; all else it finds wiped. */
+	VMSPAN_COPIES = 1024,
+	VMSPAN_RING_ALIGN = 131072,
+	VMSPAN_RING_AT = 65536, /* the head, above the ring's address */
+	VMSPAN_RING_DATA = 4096, /* the first mark, above the head */
+	VMSPAN_THREADS = 65536,
+};
+
+/*
+ * All copies of one process share this one; and it all. It is never moved or freed,
+ * nor is anything that it leads to, so a tracer may read it at any time.
+ */
+struct vmspan_process {
+	vmspan_u32 magic, abi;
+	vmspan_u64 log; /* first struct vmspan_log: all definitions so far */
+	vmspan_u64 log_tail;
+	vmspan_u64 latency; /* cycles: marks this old are handed over. A tracer's to set */
+	vmspan_u32 session; /* a tracer's to set, before it attaches */
+	vmspan_u32 group_last, compartment_last, label_last;
+	vmspan_u64 copies[VMSPAN_COPIES / 64]; /* a bit each that is loaded */
+	vmspan_u64 unused[(VMSPAN_RING_AT - 48 - VMSPAN_COPIES / 8) / 8];
+	/* A forked child finds zeroes from here on. */
+	vmspan_u64 rings; /* address of the first; see VMSPAN_RING_AT */
+	vmspan_u32 lock;
+	vmspan_u32 thread_last;
+	vmspan_u32 lost_threads; /* marks of threads that have no ring */
+	vmspan_u32 pid; /* whose it is, as getpid() sees it */
+	vmspan_u32 pad[10];
+	struct {
+		vmspan_u64 thread_pointer, ring;
+	} table[VMSPAN_THREADS];
+};
+
+enum vmspan_definition {
+	VMSPAN_DEF_GROUP = 16,
+	VMSPAN_DEF_COMPARTMENT = 17,
+	VMSPAN_DEF_LABEL = 18,
+};
+
+/* Head of a definition, and of every record that a tracer makes. */
+struct vmspan_head {
+	vmspan_u8 type;
+	vmspan_u8 slots; /* size in units of 32 bytes, >= 1 */
+	vmspan_u16 depth;
+	vmspan_u32 id;
+};
+
+/*
+ * A definition; the last one of an id holds. id: what is defined. Group:
+ * `kind`, flags. Compartment: `count` group ids, then the name. Frame: the id of
+ * its compartment in the place of a group's, flags, then the name. Note: odd ids say what
+ * is not as it should be with the process, the even ones behind them what to do; an
+ * empty name takes it back. Part: in the place of a name two u64, from when to when
+ * (cycles; ~0: still) the tracer did not measure it. In all, the name begins at groups[count] and is `name_len` bytes long; the slot is
+ * zero-filled behind it.
+ */
+#define VMSPAN_GROUP_INACTIVE 1u /* measured only when asked for */
+#define VMSPAN_FRAME_NAMED 1u /* its group is one by name, no fallback */
+struct vmspan_def {
+	struct vmspan_head h;
+	vmspan_u8 kind; /* enum vmspan_kind */
+	vmspan_u8 flags;
+	vmspan_u8 count; /* 0 ... VMSPAN_GROUPS_MAX */
+	vmspan_u8 name_len;
+	vmspan_u32 groups[];
+};
+
+/* A block of the definition log: `used` bytes of struct vmspan_def records. */
+struct vmspan_log {
+	vmspan_u64 next;
+	vmspan_u32 used; /* published after the bytes: load-acquire it */
+	vmspan_u32 size;
+	vmspan_u64 data[];
+};
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
+
+#ifndef VMSPAN_WIRE_ONLY
+/* ---------------------------------------------------------------- Part 2 --
+ * The SDK. Names with two underscores (vmspan__x) are private.
+ */
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "vmspan.h: x86-64 and aarch64 only"
+#endif
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+/* -std=c11 hides mmap and the clocks unless they are asked for by name. */
+#if defined(_FEATURES_H) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE)
+#error "vmspan.h: with -std=c11 include it first, or define _DEFAULT_SOURCE"
+#elif !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE 1
+#endif
+#endif
+
+#include <elf.h>
+#include <errno.h>
+#include <pthread.h> /* not for this file: programs have it from here */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define VMSPAN__ASSERT(c, m) static_assert(c, m)
+#else
+#define VMSPAN__ASSERT(c, m) _Static_assert(c, m)
+#endif
+
+#define VMSPAN__HIDDEN __attribute__((visibility("hidden")))
+#define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define VMSPAN__UNUSED __attribute__((unused))
+#define VMSPAN__SLOW __attribute__((unused, noinline, cold))
+/* The compiler must not move what a signal handler may see or change. */
+#define VMSPAN__FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#define VMSPAN__STR2(x) #x
+#define VMSPAN__STR(x) VMSPAN__STR2(x)
+
+VMSPAN__ASSERT(sizeof(struct vmspan_mark) == 16, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_head) == 8, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_ring) == VMSPAN_RING_HEAD_BYTES, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "ABI");
+VMSPAN__ASSERT(offsetof(struct vmspan_registry, rseq) == 24, "known to vmspan_mark_2()");
+VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
+
+/* ------------------------------------------- Registry, sites, sequences --
+ *
+ * One of each a program or library however many of its files include this header: they are
+ * written in assembler so that the linker folds them as one COMDAT group, in C as in
+ * C++. With -flto several files share one assembler run: hence `.ifndef`.
+ *
+ * A site is a function of its own, so it works at any -O, never touches the
+ * caller's red zone, and its arguments are always in the argument registers.
+ * x86-64: the note points at a one-byte nop, which every kernel traps on; the
+ * 10-byte nop behind it lets kernels >= 7.2 use a jump instead. A 5-byte nop
+ * must not stand here: kernels 6.18 to 7.1 rewrite it into a call that
+ * destroys the red zone and kills forked children.
+ *
+ * The semaphore belongs to the site `armed`, which is never executed. A tracer
+ * that attaches there for one process turns that process's marks on, and the
+ * kernel turns them off when the tracer is gone. Marks go through the
+ * site `flush`, where a tracer may attach for every process at once at no cost
+ * to those whose semaphore is down; so a forked child is traced from its
+ * first instruction.
+ */
+#if defined(__x86_64__)
+#define VMSPAN__NOPS ".byte 0x90,0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0\n"
+#define VMSPAN__ARG1 "8@%rdi"
+#define VMSPAN__ARG2 "8@%rdi 8@%rsi"
+#define VMSPAN__ARG3 "8@%rdi 8@%rsi 8@%rdx"
+/* What must stand before the code that a sequence is begun anew at (RSEQ_SIG). */
+#define VMSPAN__SIGNATURE 0x53053053
+#define VMSPAN__SIGN ".byte 0x0f,0xb9,0x3d\n.4byte 0x53053053\n"
+#else
+#define VMSPAN__NOPS "nop\n"
+#define VMSPAN__ARG1 "8@x0"
+#define VMSPAN__ARG2 "8@x0 8@x1"
+#define VMSPAN__ARG3 "8@x0 8@x1 8@x2"
+#define VMSPAN__SIGNATURE 0xd428bc00
+#define VMSPAN__SIGN ".inst 0xd428bc00\n"
+#endif
+
+/* clang-format off */
+#define VMSPAN__SITE(group, function, probe, semaphore, args)                  \
+	".ifndef " function "\n"                                              \
+	".pushsection .text." group ",\"axG\",%progbits," group ",comdat\n"    \
+	".p2align 4\n.weak " function "\n.hidden " function "\n"               \
+	".type " function ",%function\n" function ":\n.cfi_startproc\n"        \
+	VMSPAN__NOPS "ret\n.cfi_endproc\n"                                     \
+	".size " function ",.-" function "\n.popsection\n"                     \
+	".pushsection .note.stapsdt,\"G\",%note," group ",comdat\n"            \
+	".balign 4\n.4byte 992f-991f,994f-993f,3\n"                            \
+	"991: .asciz \"stapsdt\"\n992: .balign 4\n"                            \
+	"993: .8byte " function "\n.8byte _.stapsdt.base\n"                    \
+	".8byte " semaphore "\n"                                               \
+	".asciz \"vmspan\"\n.asciz \"" probe "\"\n.asciz \"" args "\"\n"       \
+	"994: .balign 4\n.popsection\n.endif\n"
+
+/*
+ * A restartable sequence, from the local label 1 to 2, and 4, where it is begun anew; and
+ * where its symbol with `_at_2` finds the three: differences, so that nothing is relocated.
+ */
+#define VMSPAN__SEQUENCE(name, align, code)                                    \
+	".ifndef vmspan_" name "_2\n"                                         \
+	".pushsection .text.vmspan_group_2,\"axG\",%progbits,vmspan_group_2,comdat\n" \
+	".p2align " align "\n.weak vmspan_" name "_2\n.hidden vmspan_" name "_2\n" \
+	".type vmspan_" name "_2,%function\nvmspan_" name "_2:\n.cfi_startproc\n" \
+	code ".cfi_endproc\n.size vmspan_" name "_2,.-vmspan_" name "_2\n"     \
+	".weak vmspan_" name "_at_2\n.hidden vmspan_" name "_at_2\n.balign 8\n" \
+	"vmspan_" name "_at_2: .8byte 1b-.,2b-1b,4b-.\n.popsection\n.endif\n"
+
+/* Offsets from a ring's address. */
+#define VMSPAN__HEAD "65536"
+#define VMSPAN__LIMIT "65536+8"
+#define VMSPAN__BASE "65536+16"
+#define VMSPAN__MASK "65536+24"
+#define VMSPAN__CPU "65536+32"
+
+#if defined(__x86_64__)
+/*
+ * A mark of one word (type, id; rdi). Nothing has happened to the thread since its last mark
+ * if its rseq_cs is still the section of this sequence in the thread's ring, and if it is on
+ * the same CPU; the section's address is the ring's but for its last bits. Anything
+ * else is for vmspan_slow_2(). Returns the cycles and the ring's address.
+ */
+#define VMSPAN__MARK                                                           \
+	"movq vmspan_registry_2+24(%rip), %rcx\n"                              \
+	"testq %rcx, %rcx\n"                                                   \
+	"jz 3f\n"                                                              \
+	"1: movq %fs:8(%rcx), %r8\n" /* rseq_cs */                             \
+	"testq %r8, %r8\n"                                                     \
+	"jz 3f\n"                                                              \
+	"leaq 1b(%rip), %rdx\n"                                                \
+	"cmpq %rdx, 8(%r8)\n" /* start */                                      \
+	"jne 3f\n"                                                             \
+	"andq $-131072, %r8\n"                                                 \
+	"movl %fs:4(%rcx), %eax\n" /* cpu_id */                                \
+	"cmpl %eax, " VMSPAN__CPU "(%r8)\n"                                    \
+	"jne 3f\n"                                                             \
+	"movq " VMSPAN__HEAD "(%r8), %rsi\n"                                   \
+	"cmpq " VMSPAN__LIMIT "(%r8), %rsi\n"                                  \
+	"jae 3f\n"                                                             \
+	"movq " VMSPAN__MASK "(%r8), %rcx\n"                                   \
+	"andq %rsi, %rcx\n"                                                    \
+	"addq " VMSPAN__BASE "(%r8), %rcx\n"                                   \
+	"rdtsc\n"                                                              \
+	"shlq $32, %rdx\n"                                                     \
+	"orq %rdx, %rax\n"                                                     \
+	"movq %rax, (%rcx)\n"                                                  \
+	"movq %rdi, 8(%rcx)\n"                                                 \
+	"addq $16, %rsi\n"                                                     \
+	"movq %rsi, " VMSPAN__HEAD "(%r8)\n" /* from here on it is there */    \
+	"2: movq %r8, %rdx\n"                                                  \
+	"ret\n"                                                                \
+	"3: jmp vmspan_slow_2\n"                                               \
+	VMSPAN__SIGN                                                           \
+	"4: jmp vmspan_mark_2\n"
+
+/*
+ * The same for vmspan__slow(), which says where: word rdi, value rsi, bytes rdx (16; 32
+ * with a value), rcx as above, ring r8, section r9. 0: it is there; 1: the thread was
+ * interrupted; 2: the ring is full.
+ */
+#define VMSPAN__PUT                                                            \
+	"1: cmpq %r9, %fs:8(%rcx)\n"                                           \
+	"jne 4f\n"                                                             \
+	"movq " VMSPAN__HEAD "(%r8), %r10\n"                                   \
+	"leaq (%r10,%rdx), %r11\n"                                             \
+	"cmpq " VMSPAN__LIMIT "(%r8), %r11\n"                                  \
+	"ja 6f\n"                                                              \
+	"movq " VMSPAN__MASK "(%r8), %rcx\n"                                   \
+	"andq %r10, %rcx\n"                                                    \
+	"addq " VMSPAN__BASE "(%r8), %rcx\n"                                   \
+	"cmpl $16, %edx\n"                                                     \
+	"je 5f\n"                                                              \
+	"movq %rsi, 16(%rcx)\n"                                                \
+	"movabsq $0xd00000000, %rdx\n" /* VMSPAN_MARK_MORE */                  \
+	"movq %rdx, 24(%rcx)\n"                                                \
+	"5: rdtsc\n"                                                           \
+	"shlq $32, %rdx\n"                                                     \
+	"orq %rdx, %rax\n"                                                     \
+	"movq %rax, (%rcx)\n"                                                  \
+	"movq %rdi, 8(%rcx)\n"                                                 \
+	"movq %r11, " VMSPAN__HEAD "(%r8)\n"                                   \
+	"2: xorl %eax, %eax\n"                                                 \
+	"ret\n"                                                                \
+	"6: movl $2, %eax\n"                                                   \
+	"ret\n"                                                                \
+	VMSPAN__SIGN                                                           \
+	"4: movl $1, %eax\n"                                                   \
+	"ret\n"
+#else
+#define VMSPAN__MARK                                                           \
+	"adrp x9, vmspan_registry_2\n"                                         \
+	"add x9, x9, :lo12:vmspan_registry_2\n"                                \
+	"ldr x1, [x9, #24]\n"                                                  \
+	"cbz x1, 3f\n"                                                         \
+	"mrs x2, tpidr_el0\n"                                                  \
+	"add x1, x1, x2\n"                                                     \
+	"1: ldr x3, [x1, #8]\n"                                                \
+	"cbz x3, 3f\n"                                                         \
+	"adr x4, 1b\n"                                                         \
+	"ldr x5, [x3, #8]\n"                                                   \
+	"cmp x4, x5\n"                                                         \
+	"b.ne 3f\n"                                                            \
+	"and x3, x3, #-131072\n"                                               \
+	"add x8, x3, #16, lsl #12\n"                                           \
+	"ldr w4, [x1, #4]\n"                                                   \
+	"ldr w5, [x8, #32]\n"                                                  \
+	"cmp w4, w5\n"                                                         \
+	"b.ne 3f\n"                                                            \
+	"ldp x4, x5, [x8]\n"                                                   \
+	"cmp x4, x5\n"                                                         \
+	"b.hs 3f\n"                                                            \
+	"ldp x5, x6, [x8, #16]\n"                                              \
+	"and x6, x6, x4\n"                                                     \
+	"add x5, x5, x6\n"                                                     \
+	"mrs x7, cntvct_el0\n"                                                 \
+	"stp x7, x0, [x5]\n"                                                   \
+	"add x4, x4, #16\n"                                                    \
+	"stlr x4, [x8]\n"                                                      \
+	"2: mov x0, x7\n"                                                      \
+	"mov x1, x3\n"                                                         \
+	"ret\n"                                                                \
+	"3: b vmspan_slow_2\n"                                                 \
+	VMSPAN__SIGN                                                           \
+	"4: b vmspan_mark_2\n"
+#define VMSPAN__PUT                                                            \
+	"mrs x9, tpidr_el0\n"                                                  \
+	"add x3, x3, x9\n"                                                     \
+	"1: ldr x9, [x3, #8]\n"                                                \
+	"cmp x9, x5\n"                                                         \
+	"b.ne 4f\n"                                                            \
+	"add x8, x4, #16, lsl #12\n"                                           \
+	"ldp x10, x11, [x8]\n"                                                 \
+	"add x12, x10, x2\n"                                                   \
+	"cmp x12, x11\n"                                                       \
+	"b.hi 6f\n"                                                            \
+	"ldp x11, x13, [x8, #16]\n"                                            \
+	"and x13, x13, x10\n"                                                  \
+	"add x11, x11, x13\n"                                                  \
+	"cmp x2, #16\n"                                                        \
+	"b.eq 5f\n"                                                            \
+	"mov x13, #0xd00000000\n"                                              \
+	"stp x1, x13, [x11, #16]\n"                                            \
+	"5: mrs x13, cntvct_el0\n"                                             \
+	"stp x13, x0, [x11]\n"                                                 \
+	"stlr x12, [x8]\n"                                                     \
+	"2: mov w0, #0\n"                                                      \
+	"ret\n"                                                                \
+	"6: mov w0, #2\n"                                                      \
+	"ret\n"                                                                \
+	VMSPAN__SIGN                                                           \
+	"4: mov w0, #1\n"                                                      \
+	"ret\n"
+#endif
+
+__asm__(
+	".ifndef _.stapsdt.base\n"
+	".pushsection .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n"
+	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n"
+	"_.stapsdt.base: .space 1\n.size _.stapsdt.base,1\n"
+	".popsection\n.endif\n"
+	".ifndef vmspan_registry_2\n"
+	".pushsection .probes,\"awG\",%progbits,vmspan_group_2,comdat\n"
+	".balign " VMSPAN__STR(VMSPAN_REGISTRY_ALIGN) "\n"
+	".weak vmspan_registry_2\n.hidden vmspan_registry_2\n"
+	".type vmspan_registry_2,%object\n"
+	".size vmspan_registry_2," VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "\n"
+	"vmspan_registry_2:\n"
+	".4byte 0,0x6e707376," VMSPAN__STR(VMSPAN_ABI) "\n"
+	".zero " VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "-12\n"
+	".popsection\n"
+	/* By this note, which is loaded, copies find each other. */
+	".pushsection .note.vmspan,\"aG\",%note,vmspan_group_2,comdat\n"
+	".balign 4\n.4byte 7,8," VMSPAN__STR(VMSPAN_ABI) "\n.asciz \"vmspan\"\n.balign 4\n"
+	".8byte vmspan_registry_2-.\n"
+	".popsection\n.endif\n"
+	VMSPAN__SITE("vmspan_group_2", "vmspan_site_flush_2", "flush", "0", VMSPAN__ARG3)
+	VMSPAN__SITE("vmspan_group_2", "vmspan_site_armed_2", "armed", "vmspan_registry_2", "")
+	VMSPAN__SEQUENCE("mark", "6", VMSPAN__MARK)
+	VMSPAN__SEQUENCE("put", "4", VMSPAN__PUT)
+);
+
+struct vmspan__at {
+	vmspan_u64 cycles;
+	vmspan_u64 ring; /* its address; 0: no mark was made */
+};
+extern VMSPAN__HIDDEN struct vmspan_registry vmspan_registry_2;
+extern VMSPAN__HIDDEN void vmspan_site_flush_2(const void *what, vmspan_u64 bytes, vmspan_u64 from);
+extern VMSPAN__HIDDEN struct vmspan__at vmspan_mark_2(vmspan_u64 word);
+extern VMSPAN__HIDDEN int vmspan_put_2(vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
+				       vmspan_i64 rseq, vmspan_u64 ring, vmspan_u64 section);
+extern VMSPAN__HIDDEN const vmspan_i64 vmspan_mark_at_2[3], vmspan_put_at_2[3];
+
+#ifdef VMSPAN_PROBES
+/*
+ * Conventional probes, for bpftrace, perf and vmspan's direct stopwatch.
+ * Compiled in by -DVMSPAN_PROBES in every file that marks.
+ */
+#define VMSPAN__PROBE(name, probe, args)                                       \
+	VMSPAN__SITE("vmspan_probes_2", "vmspan_site_" name "_2", probe,       \
+		     "vmspan_registry_2+2", args)
+__asm__(VMSPAN__PROBE("enter", "enter", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("leave", "leave", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("event_begin", "event__begin", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("event_end", "event__end", ""));
+__asm__(VMSPAN__PROBE("gc_begin", "gc__begin", VMSPAN__ARG2));
+__asm__(VMSPAN__PROBE("gc_end", "gc__end", VMSPAN__ARG1));
+__asm__(VMSPAN__PROBE("block_begin", "block__begin", VMSPAN__ARG2));
+__asm__(VMSPAN__PROBE("block_end", "block__end", ""));
+__asm__(VMSPAN__PROBE("mark", "mark", VMSPAN__ARG3));
+extern VMSPAN__HIDDEN void vmspan_site_enter_2(vmspan_u64 compartment);
+extern VMSPAN__HIDDEN void vmspan_site_leave_2(vmspan_u64 compartment);
+extern VMSPAN__HIDDEN void vmspan_site_event_begin_2(vmspan_u64 label);
+extern VMSPAN__HIDDEN void vmspan_site_event_end_2(void);
+extern VMSPAN__HIDDEN void vmspan_site_gc_begin_2(vmspan_u64 label, vmspan_u64 bytes);
+extern VMSPAN__HIDDEN void vmspan_site_gc_end_2(vmspan_u64 bytes);
+extern VMSPAN__HIDDEN void vmspan_site_block_begin_2(vmspan_u64 label, vmspan_u64 peer);
+extern VMSPAN__HIDDEN void vmspan_site_block_end_2(void);
+extern VMSPAN__HIDDEN void vmspan_site_mark_2(vmspan_u64 type, vmspan_u64 label, vmspan_u64 value);
+/* Both semaphores in one load. */
+#define VMSPAN__ON() (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2)
+#define VMSPAN__FIRE(call)                                                     \
+	do {                                                                   \
+		if (*(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore) \
+			call;                                                  \
+		if (!*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore)     \
+			return;                                                \
+	} while (0)
+#else
+#define VMSPAN__ON() (*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore)
+#define VMSPAN__FIRE(call) ((void)0)
+#endif
+/* clang-format on */
+
+/* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* True while a tracer is attached. For work worth doing only then. */
+static inline VMSPAN__UNUSED int vmspan_enabled(void)
+{
+	return (int)VMSPAN__UNLIKELY(VMSPAN__ON() != 0);
+}
+
+/* ------------------------------------------------------------- Clocks -- */
+
+static inline VMSPAN__UNUSED vmspan_u64 vmspan__cycles(void)
+{
+#if defined(__x86_64__)
+	vmspan_u32 lo, hi;
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return ((vmspan_u64)hi << 32) | lo;
+#else
+	vmspan_u64 v;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+#endif
+}
+
+/* Marks that are as old are handed over, until a tracer says otherwise: some 50 ms. */
+static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
+{
+#if defined(__x86_64__)
+	return 100000000;
+#else
+	vmspan_u64 hz;
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+	return hz / 20;
+#endif
+}
+
+static VMSPAN__SLOW vmspan_u64 vmspan__thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
+}
+
+static inline VMSPAN__UNUSED vmspan_u64 vmspan__thread_pointer(void)
+{
+	vmspan_u64 at;
+#if defined(__x86_64__)
+	__asm__("movq %%fs:0, %0" : "=r"(at));
+#else
+	__asm__("mrs %0, tpidr_el0" : "=r"(at));
+#endif
+	return at;
+}
+
+/* Stores `to` if *at is `from`, in one instruction: no interruption comes between. */
+static inline VMSPAN__UNUSED int vmspan__swap(volatile vmspan_u64 *at, vmspan_u64 from,
+					      vmspan_u64 to)
+{
+#if defined(__x86_64__)
+	vmspan_u64 was = from;
+	__asm__ volatile("cmpxchgq %2, %1" : "+a"(was), "+m"(*at) : "r"(to) : "memory", "cc");
+	return was == from;
+#else
+	return __atomic_compare_exchange_n(at, &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+/* ------------------------------------------------------------ Loading -- */
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Memory that is `keep` bytes that a forked child has too, and `wipe` bytes of zeroes for it.
+ * NULL: there is none (MADV_WIPEONFORK: Linux 4.14). */
+static VMSPAN__SLOW char *vmspan__map(size_t align, size_t keep, size_t wipe)
+{
+	size_t want = keep + wipe, all = want + align, skip;
+	char *m = (char *)mmap(NULL, all, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (m == MAP_FAILED)
+		return NULL;
+	skip = (align - (size_t)m % align) % align;
+	if (skip)
+		munmap(m, skip);
+	munmap(m + skip + want, all - skip - want);
+	m += skip;
+	if (madvise(m + keep, wipe, MADV_WIPEONFORK)) {
+		munmap(m, want);
+		return NULL;
+	}
+	return m;
+}
+
+/* What dl_iterate_phdr(3) tells first of each object; its own declaration is not always to be
+ * had. */
+struct vmspan__object {
+	Elf64_Addr address;
+	const char *name;
+	const Elf64_Phdr *headers;
+	Elf64_Half count;
+};
+extern int vmspan__objects(int (*)(struct vmspan__object *, size_t, void *),
+			   void *) __asm__("dl_iterate_phdr");
+
+/* Looks for another copy of the SDK that has the process's block. Its note is as ours. */
+static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void *found)
+{
+	Elf64_Half i;
+
+	(void)size;
+	for (i = 0; i < o->count; i++) {
+		const Elf64_Phdr *h = &o->headers[i];
+		const char *p = (const char *)(o->address + h->p_vaddr), *end = p + h->p_memsz;
+
+		if (h->p_type != PT_NOTE || h->p_align > 4)
+			continue;
+		while (end - p >= (ptrdiff_t)sizeof(Elf64_Nhdr)) {
+			const Elf64_Nhdr *n = (const Elf64_Nhdr *)(const void *)p;
+			size_t name = (n->n_namesz + 3u) & ~(size_t)3;
+			size_t bytes = sizeof(*n) + name + ((n->n_descsz + 3u) & ~(size_t)3);
+			const struct vmspan_registry *r;
+			vmspan_i64 to;
+
+			if ((size_t)(end - p) < bytes)
+				break;
+			if (n->n_type == VMSPAN_ABI && n->n_namesz == 7 && n->n_descsz == 8 &&
+			    !memcmp(n + 1, "vmspan", 7)) {
+				memcpy(&to, (const char *)(n + 1) + name, 8);
+				r = (const struct vmspan_registry
+					     *)(const void *)((const char *)(n + 1) + name + to);
+				if (r->magic == VMSPAN_MAGIC && r->process)
+					return *(vmspan_u64 *)found = r->process, 1;
+			}
+			p += bytes;
+		}
+	}
+	return 0;
+}
+
+/* Joins the process's block, or makes it. 0: there is none. */
+static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
+{
+	struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_process *p;
+	vmspan_u64 found = r->process;
+	vmspan_u32 i;
+
+	if (found)
+		return (struct vmspan_process *)(size_t)found;
+	if (!vmspan__objects(vmspan__look, &found)) {
+		p = (struct vmspan_process *)(void *)vmspan__map(4096, VMSPAN_RING_AT,
+								 sizeof(*p) - VMSPAN_RING_AT);
+		if (!p)
+			return NULL;
+		p->magic = VMSPAN_MAGIC;
+		p->abi = VMSPAN_ABI;
+		p->latency = vmspan__latency();
+		p->pid = (vmspan_u32)getpid();
+		found = (vmspan_u64)(size_t)p;
+	}
+	p = (struct vmspan_process *)(size_t)found;
+	/* The last place is none: see VMSPAN__NOWHERE. Without one, marks go without rseq. */
+	for (i = 0; i < VMSPAN_COPIES - 1; i++)
+		if (!(__atomic_fetch_or(&p->copies[i / 64], 1ull << (i % 64), __ATOMIC_RELAXED) >>
+			      (i % 64) &
+		      1))
+			break;
+	r->slot = i;
+	if (&__rseq_offset && &__rseq_size && __rseq_size && i < VMSPAN_COPIES - 1)
+		r->rseq = (vmspan_i64)__rseq_offset;
+	__atomic_store_n(&r->process, found, __ATOMIC_RELEASE);
+	return p;
+}
+
+/*
+ * Runs when the program or library has been loaded, once a DSO. A thread that
+ * gives itself the name it has changes nothing, and tells a tracer of this
+ * process that there is something new to attach to: dlopen has no other sign.
+ *
+ * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
+ * CMD executes waits here until it is attached to, so that nothing of it is
+ * missed: as long as the tracer lives, and never longer than a quarter of a
+ * second.
+ */
+#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us */
+__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void);
+__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void)
+{
+	struct timespec round = { 0, 100000 };
+	char name[16] = { 0 };
+	const char *tracer;
+	int saved = errno;
+	long i, pid;
+
+	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
+		return;
+	vmspan__process();
+	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
+		prctl(PR_SET_NAME, name, 0, 0, 0);
+	tracer = getenv("VMSPAN_WAIT");
+	pid = tracer ? strtol(tracer, NULL, 10) : 0;
+	for (i = 0; pid > 0 && i < VMSPAN__WAIT_ROUNDS; i++) {
+		/* Both semaphores: either method counts. */
+		if (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2 ||
+		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
+			break;
+		nanosleep(&round, NULL);
+	}
+	errno = saved;
+}
+
+/* -------------------------------------------------------------- Rings -- */
+
+/* Bytes of a thread's ring, a power of two: 4096 ... 262144. One trap hands over a
+ * ring, so the larger the cheaper; it should stay in the second-level cache. */
+#ifndef VMSPAN_RING
+#define VMSPAN_RING 16384
+#endif
+VMSPAN__ASSERT(VMSPAN_RING >= 4096 && VMSPAN_RING <= 262144 && !(VMSPAN_RING & (VMSPAN_RING - 1)),
+	       "VMSPAN_RING: 4096 to 262144, a power of two");
+
+/* Above a ring's address, in the place of the last copy, which is none: where a section that is
+ * nowhere is begun anew. */
+#define VMSPAN__NOWHERE (VMSPAN_RING_AT - 8)
+
+static inline VMSPAN__UNUSED struct vmspan_ring *vmspan__ring_at(vmspan_u64 at)
+{
+	return (struct vmspan_ring *)(size_t)(at + VMSPAN_RING_AT);
+}
+
+/*
+ * Hands over what has not been. A handler may come in at any point and do the same: then
+ * some of it is handed over twice, and the reader takes each position once.
+ */
+static VMSPAN__SLOW void vmspan__hand_over(vmspan_u64 at)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED), from = g->handed, bytes;
+
+	for (; from < head; from += bytes) {
+		bytes = head - from < VMSPAN_FLUSH_MAX ? head - from : VMSPAN_FLUSH_MAX;
+		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS | bytes, from);
+	}
+	VMSPAN__FENCE();
+	if (g->handed < head)
+		g->handed = head;
+	g->handed_cycles = vmspan__cycles();
+	VMSPAN__FENCE();
+	/* Marks up to the end of the ring fit: what they overwrite has been handed over. */
+	head = (head & ~g->mask) + g->mask + 1;
+	if (g->limit < head)
+		g->limit = head;
+}
+
+/* A ring for this thread, which is called `thread_pointer`. 0: there is no memory. */
+static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan_u64 thread_pointer,
+						vmspan_u64 *place)
+{
+	const size_t wipe = VMSPAN_RING_DATA + VMSPAN_RING;
+	char *m = vmspan__map(VMSPAN_RING_ALIGN, VMSPAN_RING_AT, wipe);
+	vmspan_u64 at = (vmspan_u64)(size_t)m, seen = 0;
+	struct vmspan_ring *g;
+
+	if (!m)
+		return 0;
+	*(vmspan_u32 *)(void *)(m + VMSPAN__NOWHERE - 4) = VMSPAN__SIGNATURE;
+	g = vmspan__ring_at(at);
+	g->base = at + VMSPAN_RING_AT + VMSPAN_RING_DATA;
+	g->mask = VMSPAN_RING - 1;
+	g->limit = VMSPAN_RING;
+	g->cpu = ~0u;
+	g->tid = (vmspan_u32)syscall(SYS_gettid);
+	g->magic = VMSPAN_MAGIC;
+	g->abi = VMSPAN_ABI;
+	g->process = (vmspan_u64)(size_t)p;
+	g->thread_pointer = thread_pointer;
+	if (!__atomic_load_n(&p->pid, __ATOMIC_RELAXED))
+		p->pid = (vmspan_u32)getpid();
+	g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+	if (!__atomic_compare_exchange_n(place, &seen, at, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		munmap(m, VMSPAN_RING_AT + wipe);
+		return seen; /* a handler came in between and has made it */
+	}
+	seen = __atomic_load_n(&p->rings, __ATOMIC_RELAXED);
+	do
+		g->next = seen;
+	while (!__atomic_compare_exchange_n(&p->rings, &seen, at, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+	/* No mark yet: so a tracer knows where to look, whatever becomes of the process. */
+	vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, 0);
+	return at;
+}
+
+/*
+ * The address of this thread's ring, found by the thread pointer: no thread-local variable
+ * is read. `make`: if it has none yet. `maybe_new`: another thread may have been at this place in
+ * memory, whose ring it then takes over. 0: none.
+ */
+static VMSPAN__SLOW vmspan_u64 vmspan__ring(struct vmspan_process *p, int make, int maybe_new)
+{
+	vmspan_u64 self = vmspan__thread_pointer(), seen, at;
+	vmspan_u64 i = (self >> 4) * 0x9e3779b97f4a7c15ull >> 48, last = i + 64;
+	struct vmspan_ring *g;
+	vmspan_u32 tid;
+
+	VMSPAN__ASSERT(VMSPAN_THREADS == 1 << (64 - 48), "the table");
+	for (;; i++) {
+		seen = 0;
+		if (i == last) {
+			__atomic_fetch_add(&p->lost_threads, 1, __ATOMIC_RELAXED);
+			return 0;
+		}
+		if (__atomic_compare_exchange_n(&p->table[i % VMSPAN_THREADS].thread_pointer, &seen,
+						self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+		    seen == self)
+			break;
+	}
+	at = __atomic_load_n(&p->table[i % VMSPAN_THREADS].ring, __ATOMIC_RELAXED);
+	if (!at)
+		return !make ? 0 : vmspan__ring_new(p, self, &p->table[i % VMSPAN_THREADS].ring);
+	g = vmspan__ring_at(at);
+	if (maybe_new && g->tid != (tid = (vmspan_u32)syscall(SYS_gettid))) {
+		vmspan__hand_over(at);
+		g->start = g->head;
+		g->event_begin = g->busy = 0;
+		g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+		g->tid = tid;
+	}
+	return at;
+}
+
+/* ------------------------------------------------------ The slow path -- */
+
+/*
+ * Makes a section say where a sequence of this copy is. While its length is 0 it is
+ * nowhere: so the kernel, which may read it at any time, finds no half of one.
+ */
+static VMSPAN__SLOW void vmspan__section(struct vmspan_section *s, vmspan_u64 start,
+					 vmspan_u64 length, vmspan_u64 abort)
+{
+	if (s->start == start && s->length == length && s->abort == abort)
+		return;
+	__atomic_store_n(&s->length, 0, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	__atomic_store_n(&s->abort, abort, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->start, start, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	__atomic_store_n(&s->length, length, __ATOMIC_RELAXED);
+}
+
+static VMSPAN__SLOW void vmspan__section_of(struct vmspan_section *s, const vmspan_i64 at[3])
+{
+	vmspan__section(s, (vmspan_u64)(size_t)&at[0] + (vmspan_u64)at[0], (vmspan_u64)at[1],
+			(vmspan_u64)(size_t)&at[2] + (vmspan_u64)at[2]);
+}
+
+static VMSPAN__SLOW vmspan_u32 vmspan__cpu(void)
+{
+	unsigned int cpu = 0;
+
+	syscall(SYS_getcpu, &cpu, NULL, NULL);
+	return cpu;
+}
+
+static VMSPAN__SLOW void vmspan__store(struct vmspan_ring *g, vmspan_u64 word, vmspan_u64 value,
+				       vmspan_u64 bytes)
+{
+	struct vmspan_mark *m = (struct vmspan_mark *)(size_t)(g->base + (g->head & g->mask));
+
+	m[0].id = (vmspan_u32)word;
+	m[0].type = (vmspan_u32)(word >> 32);
+	if (bytes > sizeof(*m)) {
+		m[1].cycles = value;
+		m[1].id = 0;
+		m[1].type = VMSPAN_MARK_MORE;
+	}
+	m[0].cycles = vmspan__cycles();
+	__atomic_store_n(&g->head, g->head + bytes, __ATOMIC_RELEASE);
+}
+
+/* What is in the way of `bytes` more goes: a full ring, or an end where only one mark fits.
+ * Returns the bytes that are to be filled first, or 0. */
+static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED);
+
+	if (head + bytes <= g->limit)
+		return 0;
+	if (head < g->limit && bytes > g->mask + 1 - (head & g->mask))
+		return sizeof(struct vmspan_mark);
+	vmspan__hand_over(at);
+	return 0;
+}
+
+/*
+ * A mark without rseq. A handler that interrupts it cannot mark, which is counted. The
+ * thread's clock is read at both ends of an event and where the CPU has changed.
+ */
+static VMSPAN__SLOW int vmspan__plain(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
+				      vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	struct vmspan_process *p = (struct vmspan_process *)(size_t)g->process;
+	vmspan_u32 type = (vmspan_u32)(word >> 32), cpu = vmspan__cpu();
+
+	if (g->busy) {
+		__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
+		return -1;
+	}
+	g->busy = 1;
+	VMSPAN__FENCE();
+	g->flags |= VMSPAN_RING_PLAIN;
+	if (cpu != g->cpu || g->session != p->session || type == VMSPAN_MARK_EVENT_BEGIN ||
+	    type == VMSPAN_MARK_EVENT_END) {
+		while (g->head + 32 > g->limit)
+			if (vmspan__make_room(at, 32))
+				vmspan__store(g, 0, 0, 16);
+		g->cpu = cpu;
+		g->session = p->session;
+		vmspan__store(g, (vmspan_u64)VMSPAN_MARK_SWITCH << 32 | cpu, vmspan__thread_ns(),
+			      32);
+	}
+	while (g->head + bytes > g->limit)
+		if (vmspan__make_room(at, bytes))
+			vmspan__store(g, 0, 0, 16);
+	vmspan__store(g, word, value, bytes);
+	VMSPAN__FENCE();
+	g->busy = 0;
+	return 0;
+}
+
+#define VMSPAN__TRIES 1000 /* each interrupted */
+#define VMSPAN__FOREIGN 256 /* then another user of rseq has the thread */
+
+/*
+ * A mark with rseq, the slow way: the thread has been interrupted, has just come, comes from
+ * another copy of the SDK, or its ring is full. `value` goes with it if bytes is 32.
+ * The section `put` of this copy, in rseq_cs before anything is read, says whether all that
+ * follows is still so: the sequence appends only if it still stands there. 0, or -1.
+ */
+static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
+				       vmspan_u64 bytes)
+{
+	const struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	struct vmspan_process *p = (struct vmspan_process *)(size_t)g->process;
+	struct vmspan_section *mark = (struct vmspan_section *)(size_t)at + 2 * r->slot;
+	struct vmspan_section *put = mark + 1;
+	vmspan_u64 self = vmspan__thread_pointer() + (vmspan_u64)r->rseq, fill = 0, was, ns;
+	volatile vmspan_u64 *in = (volatile vmspan_u64 *)(size_t)(self + 8); /* rseq_cs */
+	volatile vmspan_u32 *cpu = (volatile vmspan_u32 *)(size_t)(self + 4); /* cpu_id */
+	vmspan_u32 tries, session;
+	int known, e = 1;
+
+	vmspan__section_of(put, vmspan_put_at_2);
+	vmspan__section_of(mark, vmspan_mark_at_2);
+	for (tries = 0; e && tries < VMSPAN__TRIES; tries++) {
+		was = *in;
+		session = p->session;
+		/* Any copy's section of a mark in this ring: nothing has happened since that mark. */
+		known = was - at < VMSPAN_RING_AT && (was - at) / sizeof(*mark) % 2 == 0 &&
+			g->cpu == *cpu && g->session == session;
+		ns = known ? 0 : vmspan__thread_ns();
+		if (!known)
+			*in = (vmspan_u64)(size_t)put;
+		else if (!vmspan__swap(in, was, (vmspan_u64)(size_t)put))
+			continue;
+		VMSPAN__FENCE();
+		e = 0;
+		if (fill) {
+			e = vmspan_put_2(0, 0, fill, r->rseq, at, (vmspan_u64)(size_t)put);
+			fill = e ? fill : 0;
+		}
+		if (!e && !known) {
+			g->cpu = *cpu;
+			e = vmspan_put_2((vmspan_u64)VMSPAN_MARK_SWITCH << 32 | g->cpu, ns, 32,
+					 r->rseq, at, (vmspan_u64)(size_t)put);
+			known = !e;
+			if (known)
+				g->session = session;
+		}
+		if (!e)
+			e = vmspan_put_2(word, value, bytes, r->rseq, at, (vmspan_u64)(size_t)put);
+		/* Unless it was interrupted since: then the next look will see it. */
+		vmspan__swap(in, (vmspan_u64)(size_t)put,
+			     known && !r->closed ? (vmspan_u64)(size_t)mark : 0);
+		if (e == 2)
+			fill = vmspan__make_room(at, 32);
+	}
+	if (e)
+		__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
+	return -e;
+}
+
+static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 value,
+						   vmspan_u64 bytes)
+{
+	const struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_process *p = vmspan__process();
+	struct vmspan__at none = { 0, 0 }, m = { 0, 0 };
+	vmspan_u64 in = 0;
+	struct vmspan_ring *g;
+
+	if (!p)
+		return none;
+	if (r->rseq)
+		in = *(volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
+						      (vmspan_u64)r->rseq + 8);
+	m.ring = vmspan__ring(p, 1, !in);
+	if (!m.ring)
+		return none;
+	g = vmspan__ring_at(m.ring);
+	if (in && in - m.ring >= VMSPAN_RING_AT && g->foreign < VMSPAN__FOREIGN)
+		g->foreign++;
+	if (r->rseq && g->foreign < VMSPAN__FOREIGN ? vmspan__append(m.ring, word, value, bytes)
+						    : vmspan__plain(m.ring, word, value, bytes))
+		return none;
+	m.cycles = vmspan__cycles();
+	return m;
+}
+
+/* Called by vmspan_mark_2(), as that. */
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_slow_2(vmspan_u64 word);
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_slow_2(vmspan_u64 word)
+{
+	return vmspan__slow(word, 0, sizeof(struct vmspan_mark));
+}
+
+/*
+ * The program ends, or the library is unloaded. No thread may be left with an address of this
+ * code in a section that the kernel reads: they become sections of no length, in rings, which
+ * stay. Marks may still come, of destructors that run later.
+ */
+__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void);
+__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void)
+{
+	struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
+	vmspan_u64 at;
+
+	if (!p || __atomic_exchange_n(&r->closed, 1, __ATOMIC_RELAXED))
+		return;
+	at = r->semaphore ? vmspan__ring(p, 0, 0) : 0;
+	if (at)
+		vmspan__hand_over(at);
+	if (r->slot == VMSPAN_COPIES - 1)
+		return;
+	for (at = __atomic_load_n(&p->rings, __ATOMIC_ACQUIRE); at;
+	     at = vmspan__ring_at(at)->next) {
+		struct vmspan_section *s = (struct vmspan_section *)(size_t)at + 2 * r->slot;
+
+		vmspan__section(s, 0, 0, at + VMSPAN__NOWHERE);
+		vmspan__section(s + 1, 0, 0, at + VMSPAN__NOWHERE);
+	}
+	__atomic_fetch_and(&p->copies[r->slot / 64], ~(1ull << (r->slot % 64)), __ATOMIC_RELAXED);
+}
+
+/* -------------------------------------------------------------- Marks -- */
+
+#define VMSPAN__WORD(type, id) ((vmspan_u64)(type) << 32 | (vmspan_u32)(id))
+
+static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
+{
+	VMSPAN__FIRE(vmspan_site_enter_2(id));
+	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_ENTER, id));
+}
+
+static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
+{
+	VMSPAN__FIRE(vmspan_site_leave_2(id));
+	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_LEAVE, id));
+}
+
+static VMSPAN__UNUSED void vmspan__event_begin(vmspan_u32 label)
+{
+	struct vmspan__at m;
+
+	VMSPAN__FIRE(vmspan_site_event_begin_2(label));
+	m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_BEGIN, label));
+	if (m.ring)
+		vmspan__ring_at(m.ring)->event_begin = m.cycles;
+}
+
+/* Hands over if marks have waited for long, and what follows on a part of an event that has
+ * been handed over; so an event that takes long is told of at its end. */
+static VMSPAN__UNUSED void vmspan__event_end(void)
+{
+	struct vmspan__at m;
+	struct vmspan_ring *g;
+	vmspan_u64 begin;
+
+	VMSPAN__FIRE(vmspan_site_event_end_2());
+	m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_END, 0));
+	if (!m.ring)
+		return;
+	g = vmspan__ring_at(m.ring);
+	begin = g->event_begin;
+	if (VMSPAN__UNLIKELY(begin < g->handed_cycles ||
+			     m.cycles - g->handed_cycles >
+				     ((struct vmspan_process *)(size_t)g->process)->latency))
+		vmspan__hand_over(m.ring);
+	g->event_begin = 0;
+}
+
+static VMSPAN__SLOW void vmspan__gc_begin(vmspan_u32 label, vmspan_u64 bytes)
+{
+	VMSPAN__FIRE(vmspan_site_gc_begin_2(label, bytes));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_BEGIN, label), bytes, 32);
+}
+
+static VMSPAN__SLOW void vmspan__gc_end(vmspan_u64 bytes)
+{
+	VMSPAN__FIRE(vmspan_site_gc_end_2(bytes));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_END, 0), bytes, 32);
+}
+
+static VMSPAN__SLOW void vmspan__block_begin(vmspan_u32 label, vmspan_u64 peer)
+{
+	VMSPAN__FIRE(vmspan_site_block_begin_2(label, peer));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_BLOCK_BEGIN, label), peer, 32);
+}
+
+static VMSPAN__SLOW void vmspan__block_end(void)
+{
+	VMSPAN__FIRE(vmspan_site_block_end_2());
+	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_BLOCK_END, 0));
+}
+
+static VMSPAN__SLOW void vmspan__point(vmspan_u32 type, vmspan_u32 label, vmspan_i64 value)
+{
+	VMSPAN__FIRE(vmspan_site_mark_2(type, label, (vmspan_u64)value));
+	if (type == VMSPAN_MARK_VALUE)
+		vmspan__slow(VMSPAN__WORD(type, label), (vmspan_u64)value, 32);
+	else
+		vmspan_mark_2(VMSPAN__WORD(type, label));
+}
+
+/*
+ * The thread enters a compartment, or leaves it. They nest. A recursive entry
+ * of the compartment already on top is not a span of its own. A leave that was
+ * skipped (exception, longjmp) is repaired at the next mark that shows it.
+ */
+static inline VMSPAN__UNUSED void vmspan_enter(vmspan_u32 compartment)
+{
+	if (vmspan_enabled())
+		vmspan__enter(compartment);
+}
+
+static inline VMSPAN__UNUSED void vmspan_leave(vmspan_u32 compartment)
+{
+	if (vmspan_enabled())
+		vmspan__leave(compartment);
+}
+
+/*
+ * One turn of the event loop, one request, one statement. `label`: what kind
+ * (from vmspan_label), or 0. A turn inside a turn is a nested event loop.
+ */
+static inline VMSPAN__UNUSED void vmspan_event_begin(vmspan_u32 label)
+{
+	if (vmspan_enabled())
+		vmspan__event_begin(label);
+}
+
+static inline VMSPAN__UNUSED void vmspan_event_end(void)
+{
+	if (vmspan_enabled())
+		vmspan__event_end();
+}
+
+/* A collection: the label of its reason or 0, the heap's bytes or 0. */
+static inline VMSPAN__UNUSED void vmspan_gc_begin(vmspan_u32 reason, vmspan_u64 heap_bytes)
+{
+	if (vmspan_enabled())
+		vmspan__gc_begin(reason, heap_bytes);
+}
+
+static inline VMSPAN__UNUSED void vmspan_gc_end(vmspan_u64 heap_bytes)
+{
+	if (vmspan_enabled())
+		vmspan__gc_end(heap_bytes);
+}
+
+/* A blocking call: the label of its kind or 0, the process waited for or 0. */
+static inline VMSPAN__UNUSED void vmspan_block_begin(vmspan_u32 what, vmspan_u32 peer_pid)
+{
+	if (vmspan_enabled())
+		vmspan__block_begin(what, peer_pid);
+}
+
+static inline VMSPAN__UNUSED void vmspan_block_end(void)
+{
+	if (vmspan_enabled())
+		vmspan__block_end();
+}
+
+/* The user did something; a frame was shown; a named value has changed. */
+static inline VMSPAN__UNUSED void vmspan_input(vmspan_u32 label)
+{
+	if (vmspan_enabled())
+		vmspan__point(VMSPAN_MARK_INPUT, label, 0);
+}
+
+static inline VMSPAN__UNUSED void vmspan_frame(vmspan_u32 label)
+{
+	if (vmspan_enabled())
+		vmspan__point(VMSPAN_MARK_FRAME, label, 0);
+}
+
+static inline VMSPAN__UNUSED void vmspan_value(vmspan_u32 label, vmspan_i64 value)
+{
+	if (vmspan_enabled())
+		vmspan__point(VMSPAN_MARK_VALUE, label, value);
+}
+
+/* Hands over what this thread has measured so far. Rarely needed. */
+static VMSPAN__SLOW void vmspan_flush(void)
+{
+	struct vmspan_process *p = vmspan_enabled() ? vmspan__process() : NULL;
+	vmspan_u64 at = p ? vmspan__ring(p, 0, 0) : 0;
+
+	if (at)
+		vmspan__hand_over(at);
+}
+
+/* --------------------------------------------------------- Definitions -- */
+
+static VMSPAN__SLOW void vmspan__lock(struct vmspan_process *p)
+{
+	while (__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&p->lock, __ATOMIC_RELAXED))
+			syscall(SYS_sched_yield);
+}
+
+/* Space at the end of the log; the lock is held. NULL without memory. */
+static VMSPAN__SLOW struct vmspan_log *vmspan__log_space(struct vmspan_process *p, vmspan_u32 bytes)
+{
+	struct vmspan_log *l = (struct vmspan_log *)(size_t)p->log_tail;
+	const vmspan_u32 block = 64 << 10;
+
+	if (l && l->size - l->used >= bytes)
+		return l;
+	l = (struct vmspan_log *)mmap(NULL, block, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (l == MAP_FAILED)
+		return NULL;
+	l->size = block - (vmspan_u32)sizeof(*l);
+	__atomic_store_n(p->log_tail ? &((struct vmspan_log *)(size_t)p->log_tail)->next : &p->log,
+			 (vmspan_u64)(size_t)l, __ATOMIC_RELEASE);
+	p->log_tail = (vmspan_u64)(size_t)l;
+	return l;
+}
+
+/*
+ * Writes a definition to the log and tells a tracer of it. id 0: the
+ * next of its type. Returns the id, or 0 without memory.
+ */
+static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vmspan_u8 kind,
+					      vmspan_u8 flags, const vmspan_u32 *groups,
+					      unsigned int count, const char *name)
+{
+	struct vmspan_process *p = vmspan__process();
+	size_t len = name ? strlen(name) : 0;
+	struct vmspan_def *d;
+	struct vmspan_log *l;
+	vmspan_u32 bytes;
+
+	if (!p)
+		return 0;
+	if (len > VMSPAN_NAME_MAX)
+		len = VMSPAN_NAME_MAX;
+	if (count > VMSPAN_GROUPS_MAX)
+		count = VMSPAN_GROUPS_MAX;
+	bytes = (vmspan_u32)((sizeof(*d) + count * 4 + len + 31) / 32 * 32);
+	vmspan__lock(p);
+	l = vmspan__log_space(p, bytes);
+	if (!l) {
+		__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+		return 0;
+	}
+	if (!id)
+		id = type == VMSPAN_DEF_GROUP         ? ++p->group_last
+		     : type == VMSPAN_DEF_COMPARTMENT ? ++p->compartment_last
+						      : ++p->label_last;
+	d = (struct vmspan_def *)(void *)((char *)l->data + l->used);
+	d->h.type = type;
+	d->h.slots = (vmspan_u8)(bytes / 32);
+	d->h.id = id;
+	d->kind = kind;
+	d->flags = flags;
+	d->count = (vmspan_u8)count;
+	d->name_len = (vmspan_u8)len;
+	if (count)
+		memcpy(d->groups, groups, count * 4);
+	if (len)
+		memcpy(d->groups + count, name, len);
+	__atomic_store_n(&l->used, l->used + bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+	if (vmspan_registry_2.semaphore)
+		vmspan_site_flush_2(d, VMSPAN_FLUSH_DEFINITION | bytes, (vmspan_u64)(size_t)p);
+	return id;
+}
+
+/*
+ * A group: what gets charged. Names are text in UTF-8, at most
+ * VMSPAN_NAME_MAX bytes of it are kept. Returns its id, or 0 without memory;
+ * marks of id 0 are harmless.
+ */
+static VMSPAN__SLOW vmspan_u32 vmspan_group(enum vmspan_kind kind, const char *name)
+{
+	return vmspan__define(VMSPAN_DEF_GROUP, 0, (vmspan_u8)kind, 0, NULL, 0, name);
+}
+
+/* Gives a group another name, as when a page has loaded and has a title. */
+static VMSPAN__SLOW void vmspan_group_rename(vmspan_u32 group, enum vmspan_kind kind,
+					     const char *name)
+{
+	if (group)
+		vmspan__define(VMSPAN_DEF_GROUP, group, (vmspan_u8)kind, 0, NULL, 0, name);
+}
+
+/*
+ * A compartment: the smallest owner of code the VM can tell apart, and the
+ * groups it belongs to (at most VMSPAN_GROUPS_MAX). Its own group and the
+ * process's top group need not be named.
+ */
+static VMSPAN__SLOW vmspan_u32 vmspan_compartment(const char *name, const vmspan_u32 *groups,
+						  unsigned int count)
+{
+	return vmspan__define(VMSPAN_DEF_COMPARTMENT, 0, 0, 0, groups, count, name);
+}
+
+/* A label: the name of a kind of event, mark, value, reason or call. */
+static VMSPAN__SLOW vmspan_u32 vmspan_label(const char *name)
+{
+	return vmspan__define(VMSPAN_DEF_LABEL, 0, 0, 0, NULL, 0, name);
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace vmspan
+{
+/* Stays in a compartment for the life of the object, exceptions included. */
+class stopwatch
+{
+      public:
+	explicit stopwatch(vmspan_u32 compartment) : id_(compartment)
+	{
+		vmspan_enter(id_);
+	}
+	~stopwatch()
+	{
+		vmspan_leave(id_);
+	}
+	stopwatch(const stopwatch &) = delete;
+	stopwatch &operator=(const stopwatch &) = delete;
+
+      private:
+	const vmspan_u32 id_;
+};
+
+/* One turn of the event loop for the life of the object. */
+class event
+{
+      public:
+	explicit event(vmspan_u32 label = 0)
+	{
+		vmspan_event_begin(label);
+	}
+	~event()
+	{
+		vmspan_event_end();
+	}
+	event(const event &) = delete;
+	event &operator=(const event &) = delete;
+};
+} // namespace vmspan
+#endif
+#endif /* VMSPAN_WIRE_ONLY */
+#endif /* VMSPAN_H */

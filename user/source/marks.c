@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/marks.h"
+
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void marks_init(struct marks *m, marks_ns_fn ns, void *ctx)
+{
+	memset(m, 0, sizeof(*m));
+	m->ns = ns;
+	m->ns_ctx = ctx;
+	m->cpu = UINT16_MAX;
+}
+
+void marks_free(struct marks *m)
+{
+	buf_free(&m->out);
+	free(m->open);
+	free(m->event);
+}
+
+void marks_taken(struct marks *m)
+{
+	m->seq += m->records;
+	m->records = 0;
+	m->out.len = 0;
+}
+
+/* Zeroes for a record; NULL: no memory. */
+static void *record(struct marks *m, u8 type, u32 slots)
+{
+	size_t bytes = slots * (size_t)VMSPAN_SLOT;
+	struct vmspan_head *h = (void *)buf_space(&m->out, bytes);
+
+	if (!h)
+		return NULL;
+	memset(h, 0, bytes);
+	m->out.len += bytes;
+	h->type = type;
+	h->slots = (u8)slots;
+	m->records++;
+	return h;
+}
+
+static struct marks_event *event_now(struct marks *m)
+{
+	return m->events ? &m->event[m->events - 1] : NULL;
+}
+
+/* Marks do not reach below the event that they are in. */
+static u32 base_of(struct marks *m)
+{
+	return m->events ? event_now(m)->base : 0;
+}
+
+static u32 iteration_of(struct marks *m)
+{
+	return m->events ? event_now(m)->iteration : 0;
+}
+
+static struct marks_open *top(struct marks *m)
+{
+	return m->depth > base_of(m) && !m->too_deep_open ? &m->open[m->depth - 1] : NULL;
+}
+
+/* ---- Stays ---- */
+
+static int push(struct marks *m, u32 id, u32 label, u64 value)
+{
+	if (m->depth == VMSPAN_DEPTH_MAX) {
+		m->too_deep_open++;
+		m->too_deep++;
+		return 0;
+	}
+	if (array_room(m->open, m->open_max, m->depth + 1))
+		return -ENOMEM;
+	m->open[m->depth++] = (struct marks_open){
+		.begin = m->last, .id = id, .label = label, .value = value, .cpu = m->cpu
+	};
+	return 0;
+}
+
+/* Ends the innermost stay. */
+static int pop(struct marks *m, u64 value, u32 flags)
+{
+	const struct marks_open *o = &m->open[--m->depth]; /* stays where it is */
+	u8 type = o->id == VMSPAN_ID_GC      ? VMSPAN_GC
+		  : o->id == VMSPAN_ID_BLOCK ? VMSPAN_BLOCK
+					     : VMSPAN_SPAN;
+	struct vmspan_span *s = record(m, type, type == VMSPAN_SPAN ? 1 : 2);
+
+	if (!s)
+		return -ENOMEM;
+	s->h.depth = (u16)(m->depth | flags);
+	s->h.id = type == VMSPAN_SPAN ? o->id : o->label;
+	s->begin = o->begin;
+	s->end = m->last;
+	s->cpu_begin = o->cpu;
+	s->cpu_end = m->cpu;
+	s->iteration = iteration_of(m);
+	if (type == VMSPAN_GC) {
+		((struct vmspan_gc *)s)->bytes_before = o->value;
+		((struct vmspan_gc *)s)->bytes_after = value;
+	} else if (type == VMSPAN_BLOCK) {
+		((struct vmspan_block *)s)->peer = o->value;
+	}
+	m->repaired += flags & VMSPAN_F_REPAIRED ? 1 : 0;
+	return 0;
+}
+
+/* Ends what was never left above `depth`. */
+static int unwind(struct marks *m, u32 depth)
+{
+	int e = 0;
+
+	while (!e && m->depth > depth)
+		e = pop(m, 0, VMSPAN_F_REPAIRED);
+	return e;
+}
+
+static int enter(struct marks *m, u32 id)
+{
+	struct marks_open *o = top(m);
+
+	if (!o || o->id != id)
+		return push(m, id, 0, 0);
+	o->reentered++;
+	return 0;
+}
+
+/*
+ * What lies above the newest stay of `id` in this event was left without a mark
+ * (an exception, a longjmp).
+ */
+static int leave(struct marks *m, u32 id, u64 value)
+{
+	struct marks_open *o = top(m);
+	u32 base = base_of(m), d = m->depth;
+	int e;
+
+	if (!o || o->id != id) {
+		/* Those that were open when the event began are not this event's to close. */
+		if (m->too_deep_open > (m->events ? event_now(m)->too_deep_open : 0)) {
+			m->too_deep_open--;
+			return 0;
+		}
+		while (d > base && m->open[d - 1].id != id)
+			d--;
+		if (d <= base) {
+			/* At the bottom of what is known it may be that of an enter from
+			 * before the trace: no sign of anything wrong. */
+			m->unmatched += (m->depth || m->events) && !m->doubtful;
+			return 0;
+		}
+		e = unwind(m, d);
+		if (e)
+			return e;
+		o = &m->open[d - 1];
+	}
+	if (o->reentered) {
+		o->reentered--;
+		return 0;
+	}
+	return pop(m, value, 0);
+}
+
+/* ---- Events ---- */
+
+/* The CPU time of the thread, now. Since the last switch it has had its CPU all the time. */
+static u64 cpu_ns(const struct marks *m, u64 mono)
+{
+	return m->cpu_known ? m->switch_cpu_ns + mono - m->switch_mono : mono;
+}
+
+static int event_begin(struct marks *m, u32 label)
+{
+	struct marks_event *v;
+
+	if (m->events == VMSPAN_EVENT_MAX) {
+		m->events_over++;
+		m->too_deep++;
+		return 0;
+	}
+	if (array_room(m->event, m->event_max, m->events + 1))
+		return -ENOMEM;
+	v = &m->event[m->events++];
+	*v = (struct marks_event){
+		.begin = m->last,
+		.mono = m->ns(m->ns_ctx, m->last),
+		.first = m->seq + m->records,
+		.iteration = ++m->iteration_last,
+		.label = label,
+		.base = m->depth,
+		.too_deep_open = m->too_deep_open,
+		.cpu = m->cpu,
+	};
+	v->cpu_ns = cpu_ns(m, v->mono);
+	return 0;
+}
+
+static int event_end(struct marks *m)
+{
+	struct marks_event *v = event_now(m);
+	struct vmspan_event *r;
+	int e;
+
+	if (m->events_over) {
+		m->events_over--;
+		return 0;
+	}
+	/* The end of an event from before the trace. */
+	if (!v)
+		return 0;
+	e = unwind(m, v->base);
+	if (e)
+		return e;
+	m->too_deep_open = v->too_deep_open;
+	m->events--;
+	r = record(m, VMSPAN_EVENT, sizeof(*r) / VMSPAN_SLOT);
+	if (!r)
+		return -ENOMEM;
+	r->h.depth = (u16)v->base;
+	r->h.id = v->iteration;
+	r->begin = v->begin;
+	r->end = m->last;
+	r->mono_begin = v->mono;
+	r->mono_end = m->ns(m->ns_ctx, m->last);
+	r->cpu_ns_begin = v->cpu_ns;
+	r->cpu_ns_end = cpu_ns(m, r->mono_end);
+	r->cpu_begin = v->cpu;
+	r->cpu_end = m->cpu;
+	r->parent = iteration_of(m);
+	r->label = v->label;
+	r->records = (u32)(m->seq + m->records - 1 - v->first);
+	return 0;
+}
+
+/* ---- Marks ---- */
+
+static int point(struct marks *m, u8 type, u32 label, u64 value)
+{
+	struct vmspan_point *p = record(m, type, 1);
+
+	if (!p)
+		return -ENOMEM;
+	p->h.depth = (u16)m->depth;
+	p->h.id = label;
+	p->time = m->last;
+	p->value = (vmspan_i64)value;
+	p->cpu = m->cpu;
+	p->iteration = iteration_of(m);
+	return 0;
+}
+
+static void switched(struct marks *m, u32 cpu, u64 ns)
+{
+	m->cpu = (u16)cpu;
+	m->switch_mono = m->ns(m->ns_ctx, m->last);
+	m->switch_cpu_ns = ns;
+	m->cpu_known = true;
+}
+
+static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
+{
+	switch (in->type) {
+	case VMSPAN_MARK_ENTER:
+		/* No compartment has such an id; the stack uses it otherwise. */
+		return in->id < VMSPAN_ID_MARKS ? enter(m, in->id) : 0;
+	case VMSPAN_MARK_LEAVE:
+		return in->id < VMSPAN_ID_MARKS ? leave(m, in->id, 0) : 0;
+	case VMSPAN_MARK_EVENT_BEGIN:
+		if (m->doubtful) {
+			int e = event_end(m);
+
+			m->doubtful = false;
+			if (e)
+				return e;
+		}
+		return event_begin(m, in->id);
+	case VMSPAN_MARK_EVENT_END:
+		m->doubtful = false;
+		return event_end(m);
+	case VMSPAN_MARK_GC_BEGIN:
+		return push(m, VMSPAN_ID_GC, in->id, value);
+	case VMSPAN_MARK_GC_END:
+		return leave(m, VMSPAN_ID_GC, value);
+	case VMSPAN_MARK_BLOCK_BEGIN:
+		return push(m, VMSPAN_ID_BLOCK, in->id, value);
+	case VMSPAN_MARK_BLOCK_END:
+		return leave(m, VMSPAN_ID_BLOCK, 0);
+	case VMSPAN_MARK_INPUT:
+		return point(m, VMSPAN_INPUT, in->id, 0);
+	case VMSPAN_MARK_FRAME:
+		return point(m, VMSPAN_FRAME, in->id, 0);
+	case VMSPAN_MARK_VALUE:
+		return point(m, VMSPAN_VALUE, in->id, value);
+	case VMSPAN_MARK_SWITCH:
+		switched(m, in->id, value);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
+{
+	u32 i;
+	int e = 0;
+
+	for (i = 0; i < n && !e; i++) {
+		bool more = i + 1 < n && in[i + 1].type == VMSPAN_MARK_MORE;
+
+		if (in[i].type == VMSPAN_MARK_MORE || in[i].type == VMSPAN_MARK_FILL)
+			continue;
+		if (in[i].cycles > m->last)
+			m->last = in[i].cycles;
+		e = one(m, &in[i], more ? in[i + 1].cycles : 0);
+	}
+	return e;
+}
+
+void marks_gap(struct marks *m, u64 n)
+{
+	m->seq += n;
+	m->depth = m->too_deep_open = m->events_over = 0;
+	m->events = m->events ? 1 : 0;
+	if (m->events) {
+		m->event[0].base = m->event[0].too_deep_open = 0;
+		m->doubtful = true;
+	}
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The marks of a thread -> the records of its stream: which stays and events there were,
+ * how they nest, and what was never left. The target keeps no state of this; the marks of a
+ * thread, in order, are all there is.
+ *
+ * No I/O, no clock. One thread. Marks come from the target: nothing of them is believed.
+ */
+#ifndef SOURCE_MARKS_H
+#define SOURCE_MARKS_H
+
+#include "base/buf.h"
+#include "base/wire.h"
+
+/* CLOCK_MONOTONIC, ns, at a reading of the counter. */
+typedef u64 (*marks_ns_fn)(void *ctx, u64 cycles);
+
+struct marks_open {
+	u64 begin; /* cycles */
+	u64 value; /* of a collection: bytes before; of a blocking call: the process */
+	u32 id; /* compartment, or VMSPAN_ID_* */
+	u32 label;
+	u32 reentered;
+	u16 cpu;
+};
+
+struct marks_event {
+	u64 begin; /* cycles */
+	u64 mono, cpu_ns;
+	u64 first; /* number of its first record */
+	u32 iteration, label;
+	u32 base; /* stays that were open when it began */
+	u32 too_deep_open; /* when it began */
+	u16 cpu;
+};
+
+struct marks {
+	/* What has been made and not been taken: `records` of them in whole slots, the first is
+	 * number `seq` of the thread's. */
+	struct buf out;
+	u32 records;
+	u64 seq;
+	/* Totals of the thread, as struct vmspan_batch has them. */
+	u32 too_deep, unmatched, repaired;
+	/* ---- The rest is marks.c's. ---- */
+	marks_ns_fn ns;
+	void *ns_ctx;
+	struct marks_open *open; /* owned; `depth` of them, room for open_max */
+	struct marks_event *event; /* the same */
+	u32 depth, open_max, too_deep_open;
+	u32 events, event_max, events_over;
+	u32 iteration_last;
+	u64 last; /* cycles of the newest mark */
+	u64 switch_mono, switch_cpu_ns; /* of the last VMSPAN_MARK_SWITCH */
+	u16 cpu;
+	bool cpu_known; /* there was one */
+	bool doubtful; /* marks are missing since the open event began */
+};
+
+void marks_init(struct marks *m, marks_ns_fn ns, void *ctx);
+void marks_free(struct marks *m);
+/*
+ * The thread's next `n` marks; one that has a value comes together with it. 0, or -ENOMEM.
+ * Time never goes back: a mark that is older than the one before it counts as of that time.
+ */
+int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n);
+/*
+ * Before the next one `n` marks are missing; what was made of those before has been taken. So many
+ * numbers are left out. Stays that were open are forgotten: when they ended nobody knows. An event
+ * goes on until its end, or until another begins, and its records say that some are missing.
+ */
+void marks_gap(struct marks *m, u64 n);
+/* The records have been taken: the next are numbered on. */
+void marks_taken(struct marks *m);
+
+#endif
