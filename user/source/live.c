@@ -247,7 +247,7 @@ int live_tails(struct live *l)
 			struct registry *r = &p->registries[i];
 
 			if ((r->due && registry_read(l, p, r)) ||
-			    (r->abi1 ? registry_tails(l, p, r) : live_rings_read(l, p, r, 0)))
+			    (r->abi1 ? registry_tails(l, p, r) : live_rings_read(l, p, r)))
 				return l->failed;
 		}
 	}

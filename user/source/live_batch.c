@@ -155,7 +155,7 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	u32 i;
 
 	for (i = 0; p && i < p->registry_count; i++)
-		if (live_rings_read(l, p, &p->registries[i], w->h.tid))
+		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid))
 			return l->failed;
 	/* One that never handed a batch over is nobody's concern. */
 	if (!p || !map_del(&p->threads, w->h.tid))

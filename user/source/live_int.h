@@ -63,6 +63,8 @@ struct registry {
 	bool abi1;
 	bool begun; /* its rings were looked at before it was armed, or it was born traced */
 	struct map rings; /* number of a thread -> struct ring_reader *, owned */
+	struct map tids; /* thread id -> number of the thread */
+	struct map ended; /* number of a thread that has ended -> position */
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
@@ -422,8 +424,10 @@ int live_definition(struct live *l, const struct wire_head *h, size_t size);
 /* Before arming: what is in the rings is not of this trace, and each thread's next
  * mark says which CPU it is on. */
 void live_rings_begin(struct live *l, u32 pid, struct registry *r);
-/* Reads from the rings what has not been handed over; of one thread, or (0) of all. */
-int live_rings_read(struct live *l, struct process *p, struct registry *r, u32 tid);
+/* Reads from the rings what has not been handed over. */
+int live_rings_read(struct live *l, struct process *p, struct registry *r);
+/* The same of a thread that has ended, which is then forgotten. */
+int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);
 void live_rings_free(struct registry *r);
 
 /* ---- live_command.c ---- */

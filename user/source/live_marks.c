@@ -12,13 +12,16 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Rings of a process that are followed; a hostile one could name any number. */
-#define RINGS_MAX 65536
+/* Threads of a process that are followed at one time; a hostile one could name any number. */
+#define RINGS_MAX 16384
+/* And that have ended: how far theirs were read is remembered. */
+#define ENDED_MAX 131072
 #define RING_BYTES_MAX (256u << 10)
 
 /* A thread of the target, as its marks tell of it. */
 struct ring_reader {
 	struct marks m;
+	u64 at; /* address of its ring */
 	u64 seen; /* position: marks below have been taken, or were before the trace */
 	u32 tid;
 };
@@ -58,7 +61,10 @@ static struct ring_reader *reader_of(struct live *l, struct registry *r,
 	marks_init(&t->m, ns_of, l);
 	t->seen = g->start;
 	t->tid = g->tid;
-	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t)) {
+	/* Whatever this says, it is only read from. */
+	t->at = g->base - VMSPAN_RING_DATA - VMSPAN_RING_AT;
+	if (map_put(&r->tids, g->tid, g->thread) ||
+	    map_put(&r->rings, g->thread, (u64)(uintptr_t)t)) {
 		free(t);
 		return NULL;
 	}
@@ -79,6 +85,8 @@ void live_rings_free(struct registry *r)
 	while (map_next(&r->rings, &at, &key, &value))
 		reader_free((struct ring_reader *)(uintptr_t)value);
 	map_free(&r->rings);
+	map_free(&r->tids);
+	map_free(&r->ended);
 }
 
 /* Hands out the records that have been made of marks. */
@@ -108,8 +116,10 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 		.repaired = t->m.repaired,
 		.in_mark = g->lost,
 	};
+	live_emit(l, &it);
 	marks_taken(&t->m);
-	return live_emit(l, &it);
+	buf_free(&t->m.out); /* of each of ten thousand threads it would be much */
+	return l->failed;
 }
 
 /* Marks from a position on. What lies further back than the ring is long has been overwritten
@@ -117,9 +127,14 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 static int take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
 		u64 from, const struct vmspan_mark *marks, u32 bytes)
 {
-	struct ring_reader *t = reader_of(l, r, g);
-	u64 end = from + bytes, oldest = g->head > g->mask + 1 ? g->head - g->mask - 1 : 0, at;
+	u64 end = from + bytes, *ended = map_get(&r->ended, g->thread);
+	struct ring_reader *t;
+	u64 oldest = g->head > g->mask + 1 ? g->head - g->mask - 1 : 0, at;
 
+	/* The next on its ring hands over what was read at its end, as does the end of the process. */
+	if (ended && end <= *ended)
+		return 0;
+	t = ended ? NULL : reader_of(l, r, g);
 	if (!t)
 		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
 	at = t->seen > from ? t->seen : from;
@@ -258,7 +273,6 @@ struct reading {
 	struct live *l;
 	struct process *p;
 	struct registry *r;
-	u32 tid;
 };
 
 /*
@@ -274,8 +288,6 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	u32 bytes, first;
 	int e = 0;
 
-	if (d->tid && g->tid != d->tid)
-		return 0;
 	/* What has been handed over and never came is counted as lost already. */
 	from = max_u64(from, g->handed);
 	if (known)
@@ -302,9 +314,35 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	return e;
 }
 
-int live_rings_read(struct live *l, struct process *p, struct registry *r, u32 tid)
+int live_rings_read(struct live *l, struct process *p, struct registry *r)
 {
-	struct reading d = { l, p, r, tid };
+	struct reading d = { l, p, r };
 
 	return r->abi1 ? 0 : each_ring(p->pid, r->address, ring_read, &d);
+}
+
+int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)
+{
+	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
+	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
+	struct reading d = { l, p, r };
+	struct vmspan_ring g;
+	int e = 0;
+
+	if (!t)
+		return 0;
+	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
+	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !is_ring(&g) ||
+	    g.thread != *thread)
+		return 0;
+	e = ring_read(&d, t->at, &g);
+	if (e || t->seen < g.head)
+		return e;
+	if (r->ended.len >= ENDED_MAX)
+		map_clear(&r->ended);
+	map_put(&r->ended, g.thread, t->seen);
+	map_del(&r->rings, g.thread);
+	map_del(&r->tids, tid);
+	reader_free(t);
+	return 0;
 }
