@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Marks on their way to items, whichever way they come: each is taken once, what is missing
+ * is told, and nothing of a target's is believed. The target is this process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "source/live_int.h"
+
+#define TID 4711
+#define MARKS 256 /* of a ring */
+
+/* A ring as the SDK lays it out, but for its alignment. */
+struct ring {
+	char sections[VMSPAN_RING_AT];
+	union {
+		struct vmspan_ring head;
+		char page[VMSPAN_RING_DATA];
+	};
+	struct vmspan_mark marks[MARKS];
+};
+
+struct rig {
+	struct live l;
+	struct process p;
+	struct registry *r;
+	struct vmspan_process *process;
+	struct ring *ring;
+	u64 records[LOSS_CAUSES], batches[LOSS_CAUSES];
+	u32 items, spans, defs;
+	u64 seq_next; /* of the last batch: the number behind it */
+	u32 gaps; /* numbers left out */
+};
+
+static int take(void *ctx, const struct item *it)
+{
+	struct rig *g = ctx;
+
+	if (it->type == ITEM_LOSS) {
+		g->records[it->loss.cause] += it->loss.records;
+		g->batches[it->loss.cause] += it->loss.batches;
+	}
+	g->defs += it->type == ITEM_DEFS;
+	if (it->type != ITEM_BATCH)
+		return 0;
+	g->items++;
+	assert_int_equal(it->batch.registry, (u64)(uintptr_t)g->process);
+	assert_int_equal(it->batch.tid, TID);
+	g->gaps += (u32)(it->batch.seq - g->seq_next);
+	g->seq_next = it->batch.seq + it->batch.records;
+	g->spans += it->batch.records;
+	return 0;
+}
+
+static void new_thread(struct rig *g, u32 number)
+{
+	g->ring->head.thread = number;
+	g->ring->head.start = g->ring->head.head;
+}
+
+static struct rig *rig_open(void)
+{
+	struct rig *g = calloc(1, sizeof(*g));
+
+	assert_non_null(g);
+	g->process = calloc(1, sizeof(*g->process));
+	g->ring = calloc(1, sizeof(*g->ring));
+	assert_true(g->process && g->ring);
+	g->p = (struct process){ .pid = (u32)getpid(), .pidfd = -1, .told = true };
+	g->l.fn = take;
+	g->l.ctx = g;
+	g->l.ring.epfd = -1;
+	assert_int_equal(map_put(&g->l.processes, g->p.pid, (u64)(uintptr_t)&g->p), 0);
+	assert_int_equal(map_put(&g->p.threads, TID, 1), 0); /* its name is known */
+	g->process->magic = VMSPAN_MAGIC;
+	g->process->abi = VMSPAN_ABI;
+	g->process->rings = (u64)(uintptr_t)g->ring;
+	g->ring->head = (struct vmspan_ring){
+		.magic = VMSPAN_MAGIC,
+		.abi = VMSPAN_ABI,
+		.base = (u64)(uintptr_t)g->ring->marks,
+		.mask = sizeof(g->ring->marks) - 1,
+		.process = (u64)(uintptr_t)g->process,
+		.tid = TID,
+		.thread = 1,
+	};
+	g->r = live_registry_at(&g->p, (u64)(uintptr_t)g->process, false);
+	assert_non_null(g->r);
+	g->r->read_ns = 1;
+	return g;
+}
+
+static void rig_close(struct rig *g)
+{
+	live_registry_free(g->r);
+	free(g->p.registries);
+	map_free(&g->p.threads);
+	map_free(&g->l.processes);
+	free(g->process);
+	free(g->ring);
+	free(g);
+}
+
+/* The thread marks so many spans. */
+static void spans(struct rig *g, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * n; i++) {
+		struct vmspan_ring *h = &g->ring->head;
+
+		g->ring->marks[(h->head & h->mask) / sizeof(struct vmspan_mark)] =
+			(struct vmspan_mark){
+				.cycles = 1000 + h->head,
+				.id = 5,
+				.type = i % 2 ? VMSPAN_MARK_LEAVE : VMSPAN_MARK_ENTER,
+			};
+		h->head += sizeof(struct vmspan_mark);
+	}
+}
+
+/* As the kernel side has it: marks from a position on, and the head as it is now. */
+static int arrive_as(struct rig *g, u64 from, u32 bytes, const struct vmspan_ring *head,
+		     bool foreign)
+{
+	struct wire_marks *w = calloc(1, sizeof(*w) + bytes);
+	u32 i;
+	int r;
+
+	assert_non_null(w);
+	w->h = (struct wire_head){ .kind = WIRE_MARKS, .pid = g->p.pid, .tid = TID };
+	w->from = from;
+	w->bytes = bytes;
+	w->foreign = foreign;
+	w->ring = *head;
+	for (i = 0; i < bytes / sizeof(struct vmspan_mark); i++)
+		memcpy((char *)(w + 1) + i * sizeof(struct vmspan_mark),
+		       &g->ring->marks[(from / sizeof(struct vmspan_mark) + i) % MARKS],
+		       sizeof(struct vmspan_mark));
+	r = live_marks(&g->l, &w->h, sizeof(*w) + bytes);
+	free(w);
+	return r;
+}
+
+static void arrive(struct rig *g, u64 from, u64 to)
+{
+	assert_int_equal(arrive_as(g, from, (u32)(to - from), &g->ring->head, false), 0);
+}
+
+/* The thread hands over what it has. */
+static void hand_over(struct rig *g)
+{
+	struct vmspan_ring *h = &g->ring->head;
+
+	arrive(g, h->handed, h->head);
+	h->handed = h->head;
+}
+
+static void no_loss(const struct rig *g)
+{
+	u32 i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		assert_true(!g->records[i] && !g->batches[i]);
+	assert_int_equal(g->gaps, 0);
+}
+
+static void each_mark_is_taken_once(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	hand_over(g);
+	assert_int_equal(g->spans, 10);
+	arrive(g, 0, g->ring->head.head); /* a handler has done the same */
+	assert_int_equal(g->spans, 10);
+	spans(g, 5);
+	arrive(g, 160, g->ring->head.head); /* and here in part */
+	assert_int_equal(g->spans, 15);
+	spans(g, 7);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->spans, 22);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	hand_over(g);
+	assert_int_equal(g->spans, 22);
+	no_loss(g);
+	rig_close(g);
+}
+
+static void what_did_not_come_is_missing(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	hand_over(g);
+	spans(g, 20);
+	g->ring->head.handed = g->ring->head.head; /* found no room */
+	spans(g, 3);
+	hand_over(g);
+	assert_int_equal(g->spans, 13);
+	assert_int_equal(g->gaps, 40);
+	/* Nor is it taken from the ring afterwards: it has been counted as lost. */
+	spans(g, 2);
+	g->ring->head.handed = g->ring->head.head;
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->spans, 13);
+	rig_close(g);
+}
+
+static void what_was_overwritten_is_missing(void **state)
+{
+	struct rig *g = rig_open();
+	u64 old;
+
+	(void)state;
+	spans(g, 10);
+	hand_over(g);
+	old = g->ring->head.head;
+	spans(g, MARKS / 2 + 4); /* eight marks more than there is room for */
+	arrive(g, old, g->ring->head.head);
+	assert_int_equal(g->spans, 10 + MARKS / 2);
+	assert_int_equal(g->gaps, 8);
+	rig_close(g);
+}
+
+/* The ring stays when a thread ends. Who takes it over hands over what is left in it, and the
+ * end of the process does once more. */
+static void the_marks_of_a_thread_that_has_ended_are_taken_once(void **state)
+{
+	struct vmspan_ring first;
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	hand_over(g);
+	spans(g, 4);
+	first = g->ring->head;
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	assert_int_equal(g->spans, 14);
+	assert_int_equal(g->r->rings.len, 0); /* nothing of it is kept */
+	assert_int_equal(
+		arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, false), 0);
+	assert_int_equal(g->spans, 14);
+	no_loss(g);
+	g->ring->head.handed = g->ring->head.head;
+	new_thread(g, 2);
+	spans(g, 1);
+	g->seq_next = 0;
+	hand_over(g);
+	assert_int_equal(g->spans, 15);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* Where the ring has gone over to another thread by then, the rest of the first is on its way. */
+static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
+{
+	struct vmspan_ring first;
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	hand_over(g);
+	spans(g, 4);
+	first = g->ring->head;
+	g->ring->head.handed = g->ring->head.head;
+	new_thread(g, 2);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	assert_int_equal(g->spans, 10);
+	assert_int_equal(
+		arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, false), 0);
+	assert_int_equal(g->spans, 14);
+	no_loss(g);
+	rig_close(g);
+}
+
+static void what_was_marked_before_the_trace_is_not_of_it(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	g->ring->head.limit = sizeof(g->ring->marks);
+	live_rings_begin(&g->l, g->p.pid, g->r);
+	assert_int_equal(g->process->session, 1);
+	assert_int_equal(g->ring->head.limit,
+			 g->ring->head.head); /* the next mark goes the slow way */
+	spans(g, 3);
+	hand_over(g); /* all of it: the thread knows of no trace */
+	assert_int_equal(g->spans, 3);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* In exact mode the spans of a thread that somebody else has read lack what the scheduler did. */
+static void marks_without_the_schedulers_record_are_a_loss(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	assert_int_equal(arrive_as(g, 0, 320, &g->ring->head, true), 0);
+	assert_int_equal(g->spans, 10);
+	g->l.s.info.exact = true;
+	spans(g, 5);
+	assert_int_equal(arrive_as(g, 320, 160, &g->ring->head, true), 0);
+	assert_int_equal(g->spans, 10);
+	assert_int_equal(g->records[LOSS_READ_FAULT], 10);
+	rig_close(g);
+}
+
+static void a_head_that_makes_no_sense_is_a_loss(void **state)
+{
+	struct rig *g = rig_open();
+	struct vmspan_ring bad[10];
+	u32 i;
+
+	(void)state;
+	spans(g, 10);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		bad[i] = g->ring->head;
+	bad[0].magic++;
+	bad[1].abi++;
+	bad[2].thread = 0;
+	bad[3].mask--;
+	bad[4].mask = 1 << 20;
+	bad[5].head = 300; /* less than it hands over */
+	bad[6].start = bad[6].head + 16;
+	bad[7].handed = bad[7].head + 16;
+	bad[8].start = 8;
+	bad[9].mask = 7;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		g->records[LOSS_TRUNCATED] = g->batches[LOSS_TRUNCATED] = 0;
+		assert_int_equal(arrive_as(g, 0, 320, &bad[i], false), 0);
+		assert_int_equal(g->records[LOSS_TRUNCATED], 20);
+		assert_int_equal(g->batches[LOSS_TRUNCATED], 1);
+	}
+	assert_int_equal(arrive_as(g, 8, 304, &g->ring->head, false), 0);
+	assert_int_equal(arrive_as(g, 0, 312, &g->ring->head, false), 0);
+	assert_int_equal(arrive_as(g, UINT64_MAX - 15, 160, &g->ring->head, false), 0);
+	assert_int_equal(g->batches[LOSS_TRUNCATED], 4);
+	assert_int_equal(g->spans, 0);
+	rig_close(g);
+}
+
+/* A list of rings that runs in a circle, or leads nowhere, ends. */
+static void a_list_without_an_end_is_left(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 10);
+	g->ring->head.next = (u64)(uintptr_t)g->ring;
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->spans, 10);
+	g->ring->head.next = 8;
+	spans(g, 1);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->spans, 11);
+	rig_close(g);
+}
+
+static int define(struct rig *g, u32 type, u32 slots, u32 bytes)
+{
+	struct {
+		struct wire_definition w;
+		struct vmspan_head def;
+		char rest[64 - sizeof(struct vmspan_head)];
+	} d = { .w = { .h = { .kind = WIRE_DEFINITION, .pid = g->p.pid },
+		       .process = (u64)(uintptr_t)g->process,
+		       .bytes = bytes },
+		.def = { .type = (u8)type, .slots = (u8)slots, .id = 5 } };
+
+	return live_definition(&g->l, &d.w.h, sizeof(d));
+}
+
+static void a_definition_is_handed_on(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	assert_int_equal(define(g, VMSPAN_DEF_LABEL, 1, 32), 0);
+	assert_int_equal(g->defs, 1);
+	no_loss(g);
+	assert_int_equal(define(g, VMSPAN_DEF_LABEL, 2, 32), 0); /* longer than it is */
+	assert_int_equal(define(g, VMSPAN_DEF_LABEL, 1, 320), 0);
+	assert_int_equal(define(g, VMSPAN_SPAN, 1, 32), 0); /* none */
+	assert_int_equal(g->defs, 1);
+	assert_int_equal(g->batches[LOSS_TRUNCATED], 3);
+	rig_close(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_mark_is_taken_once),
+		cmocka_unit_test(what_did_not_come_is_missing),
+		cmocka_unit_test(what_was_overwritten_is_missing),
+		cmocka_unit_test(the_marks_of_a_thread_that_has_ended_are_taken_once),
+		cmocka_unit_test(a_ring_that_was_taken_over_is_left_to_the_next),
+		cmocka_unit_test(what_was_marked_before_the_trace_is_not_of_it),
+		cmocka_unit_test(marks_without_the_schedulers_record_are_a_loss),
+		cmocka_unit_test(a_head_that_makes_no_sense_is_a_loss),
+		cmocka_unit_test(a_list_without_an_end_is_left),
+		cmocka_unit_test(a_definition_is_handed_on),
+	};
+
+	return cmocka_run_group_tests_name("live_marks", tests, NULL, NULL);
+}
