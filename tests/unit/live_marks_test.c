@@ -271,6 +271,7 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	first = g->ring->head;
 	g->ring->head.handed = g->ring->head.head;
 	new_thread(g, 2);
+	spans(g, 3);
 	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
 	assert_int_equal(g->spans, 10);
 	assert_int_equal(
