@@ -25,6 +25,28 @@ static __always_inline bool marks_alert(const struct wire_marks *w, const void *
 	return m.type == VMSPAN_MARK_EVENT_END && m.cycles - w->ring.event_begin >= alert_cycles;
 }
 
+/* The number by which a task knows itself. */
+static __always_inline __u32 own_number(struct pid *p)
+{
+	__u32 level = BPF_CORE_READ(p, level);
+	struct upid u = {};
+
+	if (level > 32)
+		return 0;
+	bpf_core_read(&u, sizeof(u), &p->numbers[level]);
+	return u.nr;
+}
+
+/* Are these marks of another thread? Who takes a ring over hands over what is left in it. */
+static __always_inline bool marks_foreign(const struct vmspan_ring *r)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 tid;
+
+	return bpf_probe_read_user(&tid, sizeof(tid), &r->tid) ||
+	       tid != own_number(BPF_CORE_READ(task, thread_pid));
+}
+
 /* `room` is a constant at every call: the verifier wants one. */
 static __always_inline int marks_copy(struct ids ids, const struct vmspan_ring *r, __u32 bytes,
 				      __u64 from, bool foreign, const __u32 room)
@@ -46,7 +68,7 @@ static __always_inline int marks_copy(struct ids ids, const struct vmspan_ring *
 	w->h.kind = WIRE_MARKS;
 	w->h.bytes = sizeof(*w) - sizeof(w->h) + bytes;
 	w->h.pid = ids.tgid;
-	w->h.tid = ids.tid;
+	w->h.tid = foreign ? 0 : ids.tid;
 	w->from = from;
 	w->bytes = bytes;
 	w->foreign = foreign;
@@ -96,7 +118,7 @@ static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
 		count(COUNT_MALFORMED, 1);
 		return 0;
 	}
-	return marks_send(ids, r, bytes, from, false);
+	return marks_send(ids, r, bytes, from, marks_foreign(r));
 }
 
 #endif

@@ -28,6 +28,7 @@ struct tail {
 	__u64 from; /* of the ring: marks below have been sent */
 	__u32 pid; /* as user space knows the process */
 	__u32 only; /* thread, as it sees itself; 0: all of them */
+	__u32 tid; /* of that one, as user space knows it */
 };
 
 /* `room` is a constant at every call, as in flush.bpf.c. */
@@ -57,7 +58,7 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 	h->kind = WIRE_TAIL;
 	h->bytes = bytes;
 	h->pid = w->pid;
-	h->tid = tid;
+	h->tid = w->only ? w->tid : tid;
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 
@@ -112,7 +113,7 @@ static long one_thread(__u32 i, struct tail *w)
 static long one_ring(__u32 i, struct tail *w)
 {
 	const struct vmspan_ring *at = (const void *)(w->at + VMSPAN_RING_AT);
-	struct ids ids = { .tgid = w->pid };
+	struct ids ids = { .tgid = w->pid, .tid = w->tid };
 	struct vmspan_ring g;
 	__u64 from, left;
 	__u32 bytes;
@@ -132,7 +133,6 @@ static long one_ring(__u32 i, struct tail *w)
 		return 0;
 	}
 	bytes = left < VMSPAN_FLUSH_MAX ? left : VMSPAN_FLUSH_MAX;
-	ids.tid = g.tid;
 	marks_send(ids, at, bytes, from, !w->only);
 	w->from = from + bytes;
 	return 0;
@@ -152,24 +152,12 @@ static __always_inline void tail_rings(struct tail *w, __u64 process, __u32 self
 	bpf_loop(TAIL_THREADS, one_ring, w, 0);
 }
 
-/* The number by which a task knows itself. */
-static __always_inline __u32 own_number(struct pid *p)
-{
-	__u32 level = BPF_CORE_READ(p, level);
-	struct upid u = {};
-
-	if (level > 32)
-		return 0;
-	bpf_core_read(&u, sizeof(u), &p->numbers[level]);
-	return u.nr;
-}
-
 static __always_inline void tail_walk(struct task_struct *task, bool all)
 {
 	struct ids ids = task_ids(task);
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
 	__u32 self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID])), i;
-	struct tail w = { .pid = ids.tgid };
+	struct tail w = { .pid = ids.tgid, .tid = ids.tid };
 
 	if (!p || !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return;

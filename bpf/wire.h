@@ -61,7 +61,7 @@ struct wire_marks {
 	struct wire_head h;
 	vmspan_u64 from; /* position of the first */
 	vmspan_u32 bytes; /* of them */
-	vmspan_u32 foreign; /* another thread has read them, as its process ends */
+	vmspan_u32 foreign; /* another thread has read them; h.tid is 0 */
 	struct vmspan_ring ring; /* its head, read before them */
 };
 

@@ -89,6 +89,91 @@ static void threads_that_cannot_be_read_are_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 }
 
+/* A thread in another PID namespace calls itself by another number. */
+static void who_reads_itself_is_called_what_the_tracer_calls_it(void **state)
+{
+	static struct abi1_thread thread = {
+		.magic = VMSPAN_MAGIC, .tid = 17, .slots = 10, .room = 8
+	};
+	const struct wire_head *told = (const void *)host.record;
+	struct tail w = { .at = (__u64)&thread, .pid = TRACED, .tid = TRACED + 7, .only = 17 };
+
+	assert_int_equal(one_thread(0, &w), 1);
+	assert_int_equal(told->kind, WIRE_TAIL);
+	assert_int_equal(told->tid, TRACED + 7);
+	/* Of others nothing else is known. */
+	w.at = (__u64)&thread;
+	w.only = 0;
+	assert_int_equal(one_thread(0, &w), 0);
+	assert_int_equal(told->tid, 17);
+}
+
+/* ---- Marks ---- */
+
+static struct vmspan_mark marks[4];
+static struct vmspan_ring ring_head;
+/* Of host.thread: 17 as it sees itself. */
+static struct {
+	struct pid head;
+	struct upid more;
+} number;
+
+static void a_thread_with_a_ring(void)
+{
+	struct upid *at = number.head.numbers;
+
+	at[1].nr = 17;
+	number.head.level = 1;
+	host.thread.thread_pid = &number.head;
+	host.current = &host.thread;
+	ring_head = (struct vmspan_ring){ .base = (__u64)marks,
+					  .mask = sizeof(marks) - 1,
+					  .head = sizeof(marks),
+					  .tid = 17,
+					  .process = 0x5000 };
+}
+
+static void marks_of_another_thread_are_said_to_be_that(void **state)
+{
+	const struct wire_marks *told = (const void *)host.record;
+	struct ids ids = { TRACED, TRACED };
+	__u32 tid;
+
+	a_thread_with_a_ring();
+	for (tid = 17; tid < 19; tid++) {
+		ring_head.tid = tid;
+		sched.batch = 0;
+		assert_int_equal(carry_marks(ids, &host.process, &ring_head, 32, 16), 0);
+		assert_int_equal(told->h.kind, WIRE_MARKS);
+		assert_int_equal(told->from, 16);
+		assert_int_equal(told->bytes, 32);
+		assert_int_equal(told->foreign, tid != 17);
+		assert_int_equal(told->h.tid, tid == 17 ? TRACED : 0);
+		/* What the scheduler did is its own alone. */
+		assert_int_equal(sched.batch, tid == 17 ? (__u64)&ring_head : 0);
+	}
+	/* Its head cannot be read. */
+	host.bad = &ring_head.tid;
+	ring_head.tid = 17;
+	assert_int_equal(carry_marks(ids, &host.process, &ring_head, 32, 16), 0);
+	assert_int_equal(told->foreign, 1);
+}
+
+static void a_new_ring_is_noted(void **state)
+{
+	struct ids ids = { TRACED, TRACED };
+	__u32 i;
+
+	a_thread_with_a_ring();
+	assert_int_equal(carry_marks(ids, &host.process, &ring_head, 32, 0), 0);
+	assert_int_equal(host.process.registries[0], 0);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(carry_marks(ids, &host.process, &ring_head, 0, 0), 0);
+		assert_int_equal(host.process.registries[0], 0x5001);
+		assert_int_equal(host.process.registries[1], 0);
+	}
+}
+
 /* ---- Switches ---- */
 
 static void switched(struct task_struct *from, struct task_struct *to)
@@ -279,6 +364,9 @@ int main(void)
 		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
 		TEST(a_child_that_finds_no_room_is_a_loss),
 		TEST(threads_that_cannot_be_read_are_a_loss),
+		TEST(who_reads_itself_is_called_what_the_tracer_calls_it),
+		TEST(marks_of_another_thread_are_said_to_be_that),
+		TEST(a_new_ring_is_noted),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),

@@ -11,7 +11,8 @@
 
 #include "source/live_int.h"
 
-#define TID 4711
+#define TID 4711 /* as the tracer sees the thread */
+#define OWN_TID 11 /* as it sees itself */
 #define MARKS 256 /* of a ring */
 
 /* A ring as the SDK lays it out, but for its alignment. */
@@ -34,6 +35,7 @@ struct rig {
 	u32 items, spans, defs;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
+	u32 tid; /* of the last batch */
 };
 
 static int take(void *ctx, const struct item *it)
@@ -49,7 +51,7 @@ static int take(void *ctx, const struct item *it)
 		return 0;
 	g->items++;
 	assert_int_equal(it->batch.registry, (u64)(uintptr_t)g->process);
-	assert_int_equal(it->batch.tid, TID);
+	g->tid = it->batch.tid;
 	g->gaps += (u32)(it->batch.seq - g->seq_next);
 	g->seq_next = it->batch.seq + it->batch.records;
 	g->spans += it->batch.records;
@@ -75,7 +77,9 @@ static struct rig *rig_open(void)
 	g->l.ctx = g;
 	g->l.ring.epfd = -1;
 	assert_int_equal(map_put(&g->l.processes, g->p.pid, (u64)(uintptr_t)&g->p), 0);
-	assert_int_equal(map_put(&g->p.threads, TID, 1), 0); /* its name is known */
+	/* Their names are known. */
+	assert_int_equal(map_put(&g->p.threads, TID, 1), 0);
+	assert_int_equal(map_put(&g->p.threads, OWN_TID, 1), 0);
 	g->process->magic = VMSPAN_MAGIC;
 	g->process->abi = VMSPAN_ABI;
 	g->process->rings = (u64)(uintptr_t)g->ring;
@@ -85,7 +89,7 @@ static struct rig *rig_open(void)
 		.base = (u64)(uintptr_t)g->ring->marks,
 		.mask = sizeof(g->ring->marks) - 1,
 		.process = (u64)(uintptr_t)g->process,
-		.tid = TID,
+		.tid = OWN_TID,
 		.thread = 1,
 	};
 	g->r = live_registry_at(&g->p, (u64)(uintptr_t)g->process, false);
@@ -132,7 +136,7 @@ static int arrive_as(struct rig *g, u64 from, u32 bytes, const struct vmspan_rin
 	int r;
 
 	assert_non_null(w);
-	w->h = (struct wire_head){ .kind = WIRE_MARKS, .pid = g->p.pid, .tid = TID };
+	w->h = (struct wire_head){ .kind = WIRE_MARKS, .pid = g->p.pid, .tid = foreign ? 0 : TID };
 	w->from = from;
 	w->bytes = bytes;
 	w->foreign = foreign;
@@ -244,8 +248,8 @@ static void the_marks_of_a_thread_that_has_ended_are_taken_once(void **state)
 	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
 	assert_int_equal(g->spans, 14);
 	assert_int_equal(g->r->rings.len, 0); /* nothing of it is kept */
-	assert_int_equal(
-		arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, false), 0);
+	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
+			 0);
 	assert_int_equal(g->spans, 14);
 	no_loss(g);
 	g->ring->head.handed = g->ring->head.head;
@@ -274,10 +278,52 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	spans(g, 3);
 	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
 	assert_int_equal(g->spans, 10);
-	assert_int_equal(
-		arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, false), 0);
+	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
+			 0);
 	assert_int_equal(g->spans, 14);
 	no_loss(g);
+	rig_close(g);
+}
+
+/* A thread in another PID namespace has two numbers. It is known by the tracer's, also where
+ * others read what it has left. */
+static void a_thread_is_called_what_the_tracer_calls_it(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->tid, TID);
+	spans(g, 2);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->spans, 3);
+	assert_int_equal(g->tid, TID);
+	spans(g, 1);
+	assert_int_equal(arrive_as(g, 96, 32, &g->ring->head, true), 0);
+	assert_int_equal(g->spans, 4);
+	assert_int_equal(g->tid, TID);
+	/* Another one may have the number that it gives itself. */
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID), 0);
+	assert_int_equal(g->r->rings.len, 1);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	assert_int_equal(g->r->rings.len, 0);
+	rig_close(g);
+}
+
+static void who_is_first_seen_by_others_is_called_what_it_calls_itself(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 1);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->tid, OWN_TID);
+	assert_int_equal(g->r->tids.len, 0);
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->tid, TID);
+	assert_int_equal(g->spans, 2);
 	rig_close(g);
 }
 
@@ -313,6 +359,83 @@ static void marks_without_the_schedulers_record_are_a_loss(void **state)
 	assert_int_equal(arrive_as(g, 320, 160, &g->ring->head, true), 0);
 	assert_int_equal(g->spans, 10);
 	assert_int_equal(g->records[LOSS_READ_FAULT], 10);
+	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
+	/* The thread has handed over the others itself: what comes again is no loss. */
+	spans(g, 4);
+	hand_over(g);
+	assert_int_equal(g->spans, 14);
+	spans(g, 1);
+	assert_int_equal(arrive_as(g, 480, 160, &g->ring->head, true), 0);
+	assert_int_equal(g->spans, 14);
+	assert_int_equal(g->records[LOSS_READ_FAULT], 12);
+	assert_int_equal(arrive_as(g, 480, 160, &g->ring->head, true), 0);
+	assert_int_equal(g->records[LOSS_READ_FAULT], 12);
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->spans, 15);
+	assert_int_equal(g->gaps, 12);
+	rig_close(g);
+}
+
+/* In exact mode a thread that ends hands over what it has, where the kernel lets it be read
+ * then. Elsewhere it is known what was lost. */
+static void the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost(void **state)
+{
+	bool tails;
+
+	(void)state;
+	for (tails = false;; tails = true) {
+		struct vmspan_ring first;
+		struct rig *g = rig_open();
+
+		g->l.s.info.exact = true;
+		g->l.tails = tails;
+		spans(g, 10);
+		hand_over(g);
+		spans(g, 4);
+		first = g->ring->head;
+		assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+		assert_int_equal(g->spans, 10);
+		assert_int_equal(g->records[LOSS_READ_FAULT], tails ? 0 : 8);
+		assert_int_equal(g->r->rings.len, 0);
+		/* The next on the ring hands it over again. */
+		assert_int_equal(
+			arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
+			0);
+		assert_int_equal(g->spans, 10);
+		assert_int_equal(g->records[LOSS_READ_FAULT], tails ? 0 : 8);
+		rig_close(g);
+		if (tails)
+			return;
+	}
+}
+
+/* Where nobody reads the memory of a process at its end, that is a loss of each thread that is
+ * still there but the first, which hands over as it leaves the program. */
+static void what_a_process_takes_with_it_is_a_loss(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 3);
+	hand_over(g);
+	g->l.tails = true;
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	no_loss(g);
+	g->l.tails = false;
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
+	assert_int_equal(g->records[LOSS_READ_FAULT], 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
+	new_thread(g, 2);
+	spans(g, 1);
+	g->p.pid = TID; /* as the tracer sees the first thread */
+	assert_int_equal(map_put(&g->l.processes, TID, (u64)(uintptr_t)&g->p), 0);
+	hand_over(g);
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
 	rig_close(g);
 }
 
@@ -405,8 +528,12 @@ int main(void)
 		cmocka_unit_test(what_was_overwritten_is_missing),
 		cmocka_unit_test(the_marks_of_a_thread_that_has_ended_are_taken_once),
 		cmocka_unit_test(a_ring_that_was_taken_over_is_left_to_the_next),
+		cmocka_unit_test(a_thread_is_called_what_the_tracer_calls_it),
+		cmocka_unit_test(who_is_first_seen_by_others_is_called_what_it_calls_itself),
 		cmocka_unit_test(what_was_marked_before_the_trace_is_not_of_it),
 		cmocka_unit_test(marks_without_the_schedulers_record_are_a_loss),
+		cmocka_unit_test(the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost),
+		cmocka_unit_test(what_a_process_takes_with_it_is_a_loss),
 		cmocka_unit_test(a_head_that_makes_no_sense_is_a_loss),
 		cmocka_unit_test(a_list_without_an_end_is_left),
 		cmocka_unit_test(a_definition_is_handed_on),

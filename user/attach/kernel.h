@@ -43,6 +43,10 @@ enum kernel_counter {
 };
 enum kernel_counter kernel_counter(void);
 
+/* Does a process still have its memory where its end can be watched (sched_process_exit)? From
+ * Linux 6.16 on; the tracepoint got a third argument in the same change. */
+bool kernel_exit_has_memory(void);
+
 /* The first line of a small file, without its end. -errno. */
 int kernel_read_line(const char *path, char *to, size_t cap);
 /* A number in a small file, or `otherwise`. */

@@ -318,6 +318,11 @@ bool tracer_has_life(const struct tracer *t)
 	return t->has_life;
 }
 
+bool tracer_has_tails(const struct tracer *t)
+{
+	return t->has_life && t->tails && kernel_exit_has_memory();
+}
+
 bool tracer_has_tsc(const struct tracer *t)
 {
 	return t->has_tsc;

@@ -34,6 +34,8 @@ void tracer_free(struct tracer *t);
 
 /* False when this kernel cannot tell of forks, execs and exits. */
 bool tracer_has_life(const struct tracer *t);
+/* What the threads of a process hold is read as they end. */
+bool tracer_has_tails(const struct tracer *t);
 /* The direct stopwatch measures in TSC cycles; else in ns of CLOCK_MONOTONIC. */
 bool tracer_has_tsc(const struct tracer *t);
 /* The scheduler is recorded. */

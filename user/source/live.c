@@ -613,6 +613,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		r = open_command(l, config->command, !config->no_children, err);
 	if (!r) {
 		l->s.info.exact = tracer_has_sched(l->t);
+		l->tails = tracer_has_tails(l->t);
 		return &l->s;
 	}
 	live_free(&l->s);

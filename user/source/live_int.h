@@ -208,6 +208,7 @@ struct live {
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
+	bool tails; /* as tracer_has_tails() has it */
 	bool attached_once;
 	/* For the duration of a poll or stop. */
 	item_fn fn;
@@ -428,6 +429,8 @@ void live_rings_begin(struct live *l, u32 pid, struct registry *r);
 int live_rings_read(struct live *l, struct process *p, struct registry *r);
 /* The same of a thread that has ended, which is then forgotten. */
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);
+/* The process has lost its memory, and with it what its threads had not handed over. */
+int live_rings_process_end(struct live *l, struct process *p);
 void live_rings_free(struct registry *r);
 
 /* ---- live_command.c ---- */

@@ -23,7 +23,14 @@ struct ring_reader {
 	struct marks m;
 	u64 at; /* address of its ring */
 	u64 seen; /* position: marks below have been taken, or were before the trace */
+	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
 	u32 tid;
+};
+
+/* Whose hands marks have come through. */
+struct hands {
+	u32 tid; /* the thread's own, which the tracer sees so; 0: others have read them */
+	bool lack; /* in exact mode: what the scheduler did to them is not known */
 };
 
 static u64 ns_of(void *ctx, u64 cycles)
@@ -45,14 +52,11 @@ static bool is_ring(const struct vmspan_ring *g)
 }
 
 /* The reader of a thread, made on first sight: all of its marks are of this trace. */
-static struct ring_reader *reader_of(struct live *l, struct registry *r,
-				     const struct vmspan_ring *g)
+static struct ring_reader *reader_new(struct live *l, struct registry *r,
+				      const struct vmspan_ring *g)
 {
-	u64 *at = map_get(&r->rings, g->thread);
 	struct ring_reader *t;
 
-	if (at)
-		return (struct ring_reader *)(uintptr_t)*at;
 	if (r->rings.len >= RINGS_MAX)
 		return NULL;
 	t = calloc(1, sizeof(*t));
@@ -63,12 +67,25 @@ static struct ring_reader *reader_of(struct live *l, struct registry *r,
 	t->tid = g->tid;
 	/* Whatever this says, it is only read from. */
 	t->at = g->base - VMSPAN_RING_DATA - VMSPAN_RING_AT;
-	if (map_put(&r->tids, g->tid, g->thread) ||
-	    map_put(&r->rings, g->thread, (u64)(uintptr_t)t)) {
+	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t)) {
 		free(t);
 		return NULL;
 	}
 	return t;
+}
+
+/* NULL: there are too many, or there is no memory. */
+static struct ring_reader *reader_of(struct live *l, struct registry *r,
+				     const struct vmspan_ring *g, u32 tid)
+{
+	u64 *at = map_get(&r->rings, g->thread), *known;
+	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, r, g);
+
+	if (!t || !tid)
+		return t;
+	t->tid = tid;
+	known = map_get(&r->tids, tid);
+	return (known && *known == g->thread) || !map_put(&r->tids, tid, g->thread) ? t : NULL;
 }
 
 static void reader_free(struct ring_reader *t)
@@ -122,10 +139,19 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 	return l->failed;
 }
 
+/* Spans without what the scheduler did to them would pass for whole. */
+static int lose(struct live *l, struct ring_reader *t, u64 bytes)
+{
+	u64 n = bytes / sizeof(struct vmspan_mark);
+
+	marks_gap(&t->m, n);
+	return live_emit_loss(l, LOSS_READ_FAULT, n, 1);
+}
+
 /* Marks from a position on. What lies further back than the ring is long has been overwritten
  * before it was read: it is missing. */
 static int take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
-		u64 from, const struct vmspan_mark *marks, u32 bytes)
+		struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes)
 {
 	u64 end = from + bytes, *ended = map_get(&r->ended, g->thread);
 	struct ring_reader *t;
@@ -134,7 +160,7 @@ static int take(struct live *l, struct process *p, struct registry *r, const str
 	/* The next on its ring hands over what was read at its end, as does the end of the process. */
 	if (ended && end <= *ended)
 		return 0;
-	t = ended ? NULL : reader_of(l, r, g);
+	t = ended ? NULL : reader_of(l, r, g, by.tid);
 	if (!t)
 		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
 	at = t->seen > from ? t->seen : from;
@@ -145,6 +171,8 @@ static int take(struct live *l, struct process *p, struct registry *r, const str
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
+	if (by.lack)
+		return lose(l, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
 		       (u32)((end - at) / sizeof(*marks))))
 		return l->failed = -ENOMEM;
@@ -161,6 +189,7 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	const struct wire_marks *w = (const void *)h;
 	struct registry *r;
 	struct process *p;
+	struct hands by;
 	u32 n;
 
 	if (size < sizeof(*w) || w->bytes > size - sizeof(*w) ||
@@ -176,10 +205,9 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	r = p ? live_registry_at(p, w->ring.process, false) : NULL;
 	if (!r)
 		return malformed(l, n);
-	/* Spans without what the scheduler did to them would pass for whole. */
-	if (w->foreign && l->s.info.exact)
-		return live_emit_loss(l, LOSS_READ_FAULT, n, 1);
-	return take(l, p, r, &w->ring, w->from, (const void *)(w + 1), w->bytes);
+	by.tid = w->foreign ? 0 : h->tid;
+	by.lack = w->foreign && l->s.info.exact;
+	return take(l, p, r, &w->ring, by, w->from, (const void *)(w + 1), w->bytes);
 }
 
 int live_definition(struct live *l, const struct wire_head *h, size_t size)
@@ -239,7 +267,7 @@ struct beginning {
 static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 {
 	struct beginning *b = ctx;
-	struct ring_reader *t = reader_of(b->l, b->r, g);
+	struct ring_reader *t = reader_of(b->l, b->r, g, 0);
 	struct iovec local = { (void *)&g->head, sizeof(g->head) };
 	struct iovec remote = { (void *)(uintptr_t)(at + VMSPAN_RING_AT +
 						    offsetof(struct vmspan_ring, limit)),
@@ -273,6 +301,7 @@ struct reading {
 	struct live *l;
 	struct process *p;
 	struct registry *r;
+	struct hands by;
 };
 
 /*
@@ -308,7 +337,7 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	    is_ring(&after) && after.thread == g->thread) {
 		/* A mark that was just being made is not counted in the head. */
 		after.head += 2 * sizeof(*marks);
-		e = take(d->l, d->p, d->r, &after, from, marks, bytes);
+		e = take(d->l, d->p, d->r, &after, d->by, from, marks, bytes);
 	}
 	free(marks);
 	return e;
@@ -316,7 +345,7 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 
 int live_rings_read(struct live *l, struct process *p, struct registry *r)
 {
-	struct reading d = { l, p, r };
+	struct reading d = { .l = l, .p = p, .r = r };
 
 	return r->abi1 ? 0 : each_ring(p->pid, r->address, ring_read, &d);
 }
@@ -325,7 +354,8 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 {
 	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
-	struct reading d = { l, p, r };
+	/* It has not handed over what the scheduler did to it. */
+	struct reading d = { .l = l, .p = p, .r = r, .by.lack = l->s.info.exact };
 	struct vmspan_ring g;
 	int e = 0;
 
@@ -335,7 +365,11 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !is_ring(&g) ||
 	    g.thread != *thread)
 		return 0;
-	e = ring_read(&d, t->at, &g);
+	/* In exact mode it has handed all of it over at its end, where it could. */
+	if (!l->s.info.exact || !l->tails)
+		e = ring_read(&d, t->at, &g);
+	else
+		t->seen = g.head;
 	if (e || t->seen < g.head)
 		return e;
 	if (r->ended.len >= ENDED_MAX)
@@ -345,4 +379,23 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	map_del(&r->tids, tid);
 	reader_free(t);
 	return 0;
+}
+
+int live_rings_process_end(struct live *l, struct process *p)
+{
+	u64 tid, thread;
+	size_t at;
+	u32 i;
+
+	/* Else what they held has been read at the end. */
+	if (l->tails)
+		return 0;
+	for (i = 0; i < p->registry_count && !l->failed; i++) {
+		at = 0;
+		while (map_next(&p->registries[i].tids, &at, &tid, &thread))
+			/* The first one has mostly handed over as it left the program. */
+			if (tid != p->pid)
+				live_emit_loss(l, LOSS_READ_FAULT, 0, 1);
+	}
+	return l->failed;
 }

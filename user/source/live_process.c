@@ -242,6 +242,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
+	if (live_rings_process_end(l, p))
+		return l->failed;
 	forget_memory(p);
 	set_name(p, w);
 	if (!first)
@@ -256,6 +258,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
+	live_rings_process_end(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
