@@ -129,6 +129,11 @@ said "full disk: why" "File too large"
 said "full disk: what stays" "readable"
 check_status "full disk: the file can be read" 0 "$VMSPAN" report "$T/full.vmspan" --json
 json_eq "full disk: the report notes it" "$T/out" '.source.note | type' '"string"'
+# All that so short a recording has is written as it is closed.
+rc=0
+(ulimit -f 1 && exec timeout -s KILL "$LIMIT" "$VMSPAN" record -p "$host_pid" --duration 0.5 -o "$T/end.vmspan") 2>"$T/err" || rc=$?
+eq "full disk at the end: status" $rc 1
+said "full disk at the end: why" "File too large"
 
 # ---- A command, and targets that end ----
 

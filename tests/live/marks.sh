@@ -86,6 +86,47 @@ eq "a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
 run_command a -- "$T/v2" "spans 3" "fork 7" "event 5" "threads 3 11"
 eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
 
+# Libraries that come later have copies of their own, and share what the process has.
+build "$T/host" tests/vm/crowd.c -pthread -DSDK_V2
+build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE
+for i in 1 2; do
+	build "$T/lib$i.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY -DSDK_V2
+done
+run_command a -- "$T/host" "spans 7" "open $T/lib1.so" "spans 5" "lib 11" "open $T/lib2.so" "lib 13"
+eq "libraries opened by a command: every span" "$(counts a '[.spans, .status]')" \
+	"[$((7 + 5 + 11 + 26)),0]"
+run_command a -- "$T/plain" "open $T/lib1.so" "lib 7" "open $T/lib2.so" "lib 11"
+eq "opened by a command without: every span" "$(counts a '[.spans, .status]')" "[$((7 + 22)),0]"
+eq "opened by a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
+target child "$T/host"
+attach a -p "$child_pid"
+tell child "spans 5" "open $T/lib1.so"
+check "dlopen after attach: it is attached to" wait_armed "$child_pid" 2
+tell child "lib 1009"
+detach a
+eq "dlopen after attach: exact counts" "$(counts a .spans)" $((5 + 1009))
+eq "dlopen after attach: nothing lost, all defined" "$(counts a "$clean")" "$none"
+dismiss child
+
+# What a thread keeps is read while the trace goes on.
+start idle "$VMSPAN" stat -p "$vm_pid" -i 0.1 --json
+need_line idle '"spans"'
+tell vm "spans 7"
+spans_are() { # NAME COUNT
+	jq -se ".[-1].spans == $2" "$T/$1.out" >/dev/null 2>&1
+}
+check "a program that idles: its spans are seen meanwhile" until_true spans_are idle 7
+finish idle INT
+eq "a program that idles: nothing twice at the end" "$(tail -n 1 "$T/idle.out" | jq .spans)" 7
+
+# In exact mode what the scheduler did to a thread comes from itself, also at its end.
+attach a -e -p "$vm_pid"
+tell vm "spans 1009" "event 31" "threads 4 211"
+detach a
+eq "exact: exact counts" "$(counts a '[.spans, .events, .threads]')" \
+	"[$((1009 + 31 + 4 * 211)),1,5]"
+eq "exact: nothing lost, all defined" "$(counts a "$clean")" "$none"
+
 # A ring that is too small: marks are missing, so many as are counted.
 attach a -s -r 65536 -p "$vm_pid"
 tell vm "event 7" "spans 100000" "group lost" "spans 200000"

@@ -270,7 +270,7 @@ until_seen 'STATUS 0' || not_ok "quit" "it runs on"
 
 mkfifo "$T/hang"
 cat >"$T/hang.c" <<'C'
-#include "user/sdk/vmspan.h"
+#include SDK
 #include <stdio.h>
 
 /* Ends a turn, then stays in `stuck` until its input ends. */
@@ -296,28 +296,34 @@ int main(void)
 	return 0;
 }
 C
-if ${CC:-cc} -I. -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
+
+a_program_that_hangs() { # VERSION HEADER
+	local v=$1
+	if ! ${CC:-cc} -I. -DSDK="\"$2\"" -o "$T/hangs" "$T/hang.c" -pthread 2>"$T/cc"; then
+		not_ok "$v: a program that hangs" "does not build: $(cat "$T/cc")"
+		return
+	fi
 	: >"$T/hangs.out"
 	# On one CPU: a stay that moves is charged to nobody.
 	"${ONE_CPU[@]}" "$T/hangs" <"$T/hang" >"$T/hangs.out" &
 	hangs_pid=$!
 	lib_owns "$hangs_pid"
 	exec 8>"$T/hang"
-	wait_line hangs ready >/dev/null || not_ok "a program that hangs" "it does not begin"
+	wait_line hangs ready >/dev/null || not_ok "$v: a program that hangs" "it does not begin"
 	terminal 100 30 "'$vmspan' top -p $hangs_pid -d 0.25 --no-config"
-	until_seen 'nothing ran' || not_ok "attached" "no table"
+	until_seen 'nothing ran' || not_ok "$v: attached" "no table"
 	echo go >&8
-	check "a stay that has not ended is named" until_seen '^still running: addon:stuck for .* in thread'
-	check "and in its row" until_seen '^addon:stuck +[0-9.]+ m?s '
-	check "its time grows to seconds" until_seen 'addon:stuck for [1-9][.0-9]* s in'
+	check "$v: a stay that has not ended is named" until_seen '^still running: addon:stuck for .* in thread'
+	check "$v: and in its row" until_seen '^addon:stuck +[0-9.]+ m?s '
+	check "$v: its time grows to seconds" until_seen 'addon:stuck for [1-9][.0-9]* s in'
 	exec 8>&-
-	check "a target that ends: the last figures stay" until_seen 'ENDED'
-	check "and the turn is counted" until_seen '^addon:stuck held 1 of [12] turns?'
+	check "$v: a target that ends: the last figures stay" until_seen 'ENDED'
+	check "$v: and the turn is counted" until_seen '^addon:stuck held 1 of [12] turns?'
 	key q
-	check "and q quits" until_seen 'STATUS 0'
-else
-	not_ok "a program that hangs" "does not build: $(cat "$T/cc")"
-fi
+	check "$v: and q quits" until_seen 'STATUS 0'
+}
+a_program_that_hangs "version 1" user/sdk/vmspan.h
+a_program_that_hangs "version 2" user/sdk/v2/vmspan.h
 
 # ---- vmspan alone: a list to pick from ----
 

@@ -16,7 +16,11 @@
  * a library; with -DCROWD_PAD=N its probes are N bytes further into the file.
  */
 #ifndef CROWD_NONE
+#ifdef SDK_V2
+#include "user/sdk/v2/vmspan.h"
+#else
 #include "user/sdk/vmspan.h"
+#endif
 #endif
 
 #include <dlfcn.h>

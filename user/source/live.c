@@ -243,6 +243,7 @@ int live_tails(struct live *l)
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
+		live_rings_end(l, p);
 		for (i = 0; i < p->registry_count; i++) {
 			struct registry *r = &p->registries[i];
 
@@ -476,6 +477,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	};
 	bool only_vms;
 
+	l->alert_ns = c->alert_ns;
 	l->t = tracer_open(&tc, err);
 	/* A sweep can do without them where they cannot be loaded. */
 	if (!l->t && l->vm_hz && !n->vm && err->code != -EPERM && err->code != -EACCES) {

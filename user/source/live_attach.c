@@ -133,8 +133,11 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier = carrier_get(l, d, err);
 	if (!a->carrier)
 		return -1;
-	if (!part_wanted(l, TRACE_TURNS) || a->armed)
+	if (!part_wanted(l, TRACE_TURNS) || a->armed) {
+		/* Since before an exec: all marks of the new program are of the trace. */
+		p->rings_begun |= a->armed != NULL;
 		return 0;
+	}
 	if (!a->carrier->link)
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
@@ -142,8 +145,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 	r = registry_of(p, d);
 	if (r && r->abi1)
 		registry_new_session(p->pid, r->address);
-	else if (r && !r->begun)
-		live_rings_begin(l, p->pid, r);
+	else
+		live_rings_begin(l, p, r);
 	a->armed = site_armed(l->t, p->pid, d, err);
 	return a->armed ? 0 : -1;
 }

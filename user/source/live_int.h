@@ -11,6 +11,7 @@
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_marks.c     marks of threads -> items
+ *   live_rings.c     those in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
@@ -61,7 +62,6 @@ struct known {
 struct registry {
 	u64 address;
 	bool abi1;
-	bool begun; /* its rings were looked at before it was armed, or it was born traced */
 	struct map rings; /* number of a thread -> struct ring_reader *, owned */
 	struct map tids; /* thread id -> number of the thread */
 	struct map ended; /* number of a thread that has ended -> position */
@@ -134,6 +134,8 @@ struct process {
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
 	struct map copies; /* of the SDK: address -> that of its registry | version 1 */
+	/* What was in its rings when it was armed is known: nothing that is of the trace. */
+	bool rings_begun;
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
@@ -209,6 +211,8 @@ struct live {
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
 	bool tails; /* as tracer_has_tails() has it */
+	u64 rings_ns; /* the rings are read again */
+	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
 	/* For the duration of a poll or stop. */
 	item_fn fn;
@@ -236,6 +240,9 @@ u64 live_cycles(const struct live *l, u64 ns);
 int ring_open(struct live_ring *r, struct live *l, struct err *err);
 void ring_close(struct live_ring *r);
 int ring_watch_pidfd(struct live_ring *r, int pidfd, u32 pid);
+/* Positions in the ring buffer: up to which it has been reserved, and drained. */
+u64 ring_reserved(const struct live_ring *r);
+u64 ring_drained(const struct live_ring *r);
 /*
  * Hands over what is in the ring, at most RING_DRAIN records. l->more says
  * whether it was cut. The number of records, or negative errno.
@@ -417,16 +424,34 @@ int registry_tails(struct live *l, struct process *p, struct registry *r);
 void registry_copy(struct registry *to, const struct registry *from);
 void live_registry_free(struct registry *r);
 
-/* ---- live_marks.c ---- */
+/* ---- live_marks.c, live_rings.c ---- */
 
 /* Marks, or a definition, that were handed over. 0, or l->failed. */
 int live_marks(struct live *l, const struct wire_head *h, size_t size);
 int live_definition(struct live *l, const struct wire_head *h, size_t size);
-/* Before arming: what is in the rings is not of this trace, and each thread's next
- * mark says which CPU it is on. */
-void live_rings_begin(struct live *l, u32 pid, struct registry *r);
+/* Before the process is armed for the first time: what is in the rings is not of this trace, each
+ * thread's next mark says which CPU it is on, and events that somebody waits for are handed over as they end.
+ * `r`: NULL where there are no rings yet. */
+void live_rings_begin(struct live *l, struct process *p, struct registry *r);
+/* It is armed no more, and its rings have been read. */
+void live_rings_end(struct live *l, struct process *p);
 /* Reads from the rings what has not been handed over. */
 int live_rings_read(struct live *l, struct process *p, struct registry *r);
+/*
+ * The same while the trace goes on, if it is time: threads that hang, sleep or idle hand nothing
+ * over. Not in exact mode, where a thread has to hand over what the scheduler did to it. 0, or
+ * l->failed.
+ */
+int live_rings_look(struct live *l, u64 now);
+/* When it is; UINT64_MAX: there are no rings. */
+u64 live_rings_next(const struct live *l);
+/*
+ * Calls fn for each thread: its number as it sees itself, and what is open in it now, whether
+ * its marks have been taken or not. Stops where fn says false.
+ */
+struct marks;
+void live_rings_open(const struct process *p, const struct registry *r,
+		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx);
 /* The same of a thread that has ended, which is then forgotten. */
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);
 /* The process has lost its memory, and with it what its threads had not handed over. */

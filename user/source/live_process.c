@@ -162,6 +162,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		size_t at = 0;
 
 		p->vm = parent->vm;
+		p->rings_begun = parent->rings_begun;
 		p->vm_profile = parent->vm_profile;
 		while (map_next(&parent->copies, &at, &copy, &address))
 			map_put(&p->copies, copy, address);
@@ -192,6 +193,7 @@ static void forget_memory(struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->copies);
+	p->rings_begun = false;
 	map_free(&p->threads);
 	live_vm_free(p);
 	p->vm_profile = NULL;
@@ -388,5 +390,7 @@ int process_settle(struct live *l, bool idle)
 	while (map_next(&l->processes, &at, &key, &value))
 		if (settle_one(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
+	if (live_rings_look(l, now))
+		return l->failed;
 	return attachments_thin(l, idle);
 }

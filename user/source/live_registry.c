@@ -309,7 +309,6 @@ void registry_copy(struct registry *to, const struct registry *from)
 	memset(&to->rings, 0, sizeof(to->rings));
 	memset(&to->tids, 0, sizeof(to->tids));
 	memset(&to->ended, 0, sizeof(to->ended));
-	to->begun = true;
 	for (i = 0; i < KNOWN_KINDS; i++) {
 		size_t size = from->known[i].words * sizeof(u64);
 

@@ -82,11 +82,20 @@ int ring_watch_pidfd(struct live_ring *r, int pidfd, u32 pid)
 	return epoll_ctl(r->epfd, EPOLL_CTL_ADD, pidfd, &e) ? -errno : 0;
 }
 
+u64 ring_reserved(const struct live_ring *r)
+{
+	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE);
+}
+
+u64 ring_drained(const struct live_ring *r)
+{
+	return __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
+}
+
 /* Nothing written, and nothing reserved that is still being written. */
 static bool is_empty(const struct live_ring *r)
 {
-	return __atomic_load_n(r->producer, __ATOMIC_ACQUIRE) ==
-	       __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
+	return ring_reserved(r) == ring_drained(r);
 }
 
 int ring_drain(struct live *l)
@@ -137,7 +146,7 @@ int ring_wait(struct live *l, u64 until_ns, int stop_fd)
 
 	if (now - l->ring.busy_ns < QUIET_NS || !is_empty(&l->ring))
 		end = min_u64(end, now + LOOK_NS);
-	end = min_u64(end, rescan);
+	end = min_u64(end, min_u64(rescan, live_rings_next(l)));
 	n = poll(p, stop_fd >= 0 ? 2 : 1,
 		 end == UINT64_MAX ? -1
 		 : end <= now      ? 0

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stays under way. A thread that hangs in a compartment hands nothing over;
- * its stack in the target's memory says where it is, and since when.
+ * its stack in the target's memory says where it is, and since when, or the marks
+ * that have come and those in its ring do.
  */
 #include "source/live_int.h"
+#include "source/marks.h"
 
 #include <stdlib.h>
 
@@ -27,39 +29,72 @@ static u64 to_ns(const struct live *l, u64 cycles)
 	return hz ? (u64)((double)cycles * 1e9 / (double)hz) : 0;
 }
 
-/* The stays of a thread, outermost first. */
+/* A stay with others around it. False: it is not old enough, nor are those inside of it. */
+static bool add(struct look *k, struct live_stay stay, u64 begin)
+{
+	if (k->count == k->max || begin > k->now || k->now - begin < k->least)
+		return false;
+	if (stay.compartment >= VMSPAN_ID_MARKS)
+		return true;
+	stay.for_ns = to_ns(k->l, k->now - begin);
+	k->to[k->count++] = stay;
+	return true;
+}
+
+/* Those of a thread, outermost first. */
 static void look_at_thread(struct look *k, u32 pid, u64 registry, u64 address,
 			   const struct abi1_thread *head)
 {
 	u32 from = head->depth > RUNNING_DEPTH ? head->depth - RUNNING_DEPTH + 1 : 1;
 	u32 n = head->depth - from + 1, i;
 	struct abi1_open open[RUNNING_DEPTH];
-	struct live_stay *last = NULL;
+	u32 before = k->count;
 
 	if (target_read(pid, address + offsetof(struct abi1_thread, open) + from * sizeof(open[0]),
 			open, n * sizeof(open[0])))
 		return;
-	for (i = 0; i < n && k->count < k->max; i++) {
-		const struct abi1_open *o = &open[i];
-
-		/* Younger ones are inside: none of them is old enough either. */
-		if (o->begin > k->now || k->now - o->begin < k->least)
+	for (i = 0; i < n; i++)
+		if (!add(k,
+			 (struct live_stay){ .pid = pid,
+					     .tid = head->tid,
+					     .registry = registry,
+					     .compartment = open[i].id,
+					     .depth = from + i - 1 },
+			 open[i].begin))
 			break;
-		if (o->id >= VMSPAN_ID_MARKS)
-			continue;
-		last = &k->to[k->count++];
-		*last = (struct live_stay){
-			.pid = pid,
-			.tid = head->tid,
-			.registry = registry,
-			.compartment = o->id,
-			.depth = from + i - 1,
-			.for_ns = to_ns(k->l, k->now - o->begin),
-		};
-	}
-	if (last)
-		last->innermost = true;
+	if (k->count > before)
+		k->to[k->count - 1].innermost = true;
 }
+
+/* ---- By marks ---- */
+
+struct look_marks {
+	struct look *k;
+	u32 pid;
+	u64 registry;
+};
+
+static bool look_at_marks(void *ctx, u32 tid, const struct marks *m)
+{
+	const struct look_marks *w = ctx;
+	struct look *k = w->k;
+	u32 i = m->depth > RUNNING_DEPTH ? m->depth - RUNNING_DEPTH : 0, before = k->count;
+
+	for (; i < m->depth; i++)
+		if (!add(k,
+			 (struct live_stay){ .pid = w->pid,
+					     .tid = tid,
+					     .registry = w->registry,
+					     .compartment = m->open[i].id,
+					     .depth = i },
+			 m->open[i].begin))
+			break;
+	if (k->count > before)
+		k->to[k->count - 1].innermost = true;
+	return ++k->threads < RUNNING_THREADS && k->count < k->max;
+}
+
+/* ---- All of them ---- */
 
 static void look_at_registry(struct look *k, u32 pid, u64 registry)
 {
@@ -94,8 +129,15 @@ u32 live_running(const struct source *s, u64 least_ns, struct live_stay *to, u32
 	while (map_next(&l->processes, &at, &key, &value)) {
 		const struct process *p = (const struct process *)(uintptr_t)value;
 
-		for (i = 0; i < p->registry_count && k.count < max; i++)
-			look_at_registry(&k, p->pid, p->registries[i].address);
+		for (i = 0; i < p->registry_count && k.count < max; i++) {
+			const struct registry *r = &p->registries[i];
+			struct look_marks w = { &k, p->pid, r->address };
+
+			if (r->abi1)
+				look_at_registry(&k, p->pid, r->address);
+			else
+				live_rings_open(p, r, look_at_marks, &w);
+		}
 	}
 	return k.count;
 }

@@ -22,6 +22,26 @@ void marks_free(struct marks *m)
 	free(m->event);
 }
 
+int marks_fork(struct marks *to, const struct marks *from)
+{
+	*to = *from;
+	memset(&to->out, 0, sizeof(to->out));
+	to->records = 0;
+	to->open = NULL;
+	to->event = NULL;
+	to->open_max = to->event_max = 0;
+	if (array_room(to->open, to->open_max, from->depth) ||
+	    array_room(to->event, to->event_max, from->events)) {
+		marks_free(to);
+		return -ENOMEM;
+	}
+	if (from->depth)
+		memcpy(to->open, from->open, from->depth * sizeof(*to->open));
+	if (from->events)
+		memcpy(to->event, from->event, from->events * sizeof(*to->event));
+	return 0;
+}
+
 void marks_taken(struct marks *m)
 {
 	m->seq += m->records;

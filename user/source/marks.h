@@ -59,6 +59,8 @@ struct marks {
 
 void marks_init(struct marks *m, marks_ns_fn ns, void *ctx);
 void marks_free(struct marks *m);
+/* Another one that has the same open; it has made nothing yet. 0, or -ENOMEM. */
+int marks_fork(struct marks *to, const struct marks *from);
 /*
  * The thread's next `n` marks; one that has a value comes together with it. 0, or -ENOMEM.
  * Time never goes back: a mark that is older than the one before it counts as of that time.

@@ -172,11 +172,14 @@ struct vmspan_process {
 	vmspan_u32 magic, abi;
 	vmspan_u64 log; /* first struct vmspan_log: all definitions so far */
 	vmspan_u64 log_tail;
-	vmspan_u64 latency; /* cycles: marks this old are handed over. A tracer's to set */
+	/* Cycles: marks this old are handed over at the end of an event. A tracer may set less than is
+	 * usual; the last one sets it back. */
+	vmspan_u64 latency;
 	vmspan_u32 session; /* a tracer's to set, before it attaches */
 	vmspan_u32 group_last, compartment_last, label_last;
 	vmspan_u64 copies[VMSPAN_COPIES / 64]; /* a bit each that is loaded */
-	vmspan_u64 unused[(VMSPAN_RING_AT - 48 - VMSPAN_COPIES / 8) / 8];
+	vmspan_u64 latency_usual;
+	vmspan_u64 unused[(VMSPAN_RING_AT - 56 - VMSPAN_COPIES / 8) / 8];
 	/* A forked child finds zeroes from here on. */
 	vmspan_u64 rings; /* address of the first; see VMSPAN_RING_AT */
 	vmspan_u32 lock;
@@ -603,7 +606,7 @@ static inline VMSPAN__UNUSED vmspan_u64 vmspan__cycles(void)
 #endif
 }
 
-/* Marks that are as old are handed over, until a tracer says otherwise: some 50 ms. */
+/* Some 50 ms. */
 static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 {
 #if defined(__x86_64__)
@@ -738,7 +741,7 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 			return NULL;
 		p->magic = VMSPAN_MAGIC;
 		p->abi = VMSPAN_ABI;
-		p->latency = vmspan__latency();
+		p->latency = p->latency_usual = vmspan__latency();
 		p->pid = (vmspan_u32)getpid();
 		found = (vmspan_u64)(size_t)p;
 	}

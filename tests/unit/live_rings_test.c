@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Marks that stay in the rings of threads that hang, sleep or idle: they are read while the trace
+ * goes on, none is lost by that or taken twice, and what is open in them is known. And what a
+ * tracer says to its target. */
+#include "marks_rig.h"
+
+/* ---- While the trace goes on ---- */
+
+static int look(struct rig *g)
+{
+	return live_rings_look(&g->l, live_rings_next(&g->l));
+}
+
+static void what_a_thread_keeps_is_read_while_the_trace_goes_on(void **state)
+{
+	struct rig *g = rig_open();
+	u64 next;
+
+	(void)state;
+	g->l.rings_ns = UINT64_MAX;
+	spans(g, 3);
+	hand_over(g);
+	next = live_rings_next(&g->l);
+	assert_true(next < UINT64_MAX);
+	spans(g, 4);
+	assert_int_equal(live_rings_look(&g->l, next - 1), 0); /* it is too early */
+	assert_int_equal(g->spans, 3);
+	assert_int_equal(live_rings_look(&g->l, next), 0);
+	assert_int_equal(g->spans, 7);
+	assert_true(live_rings_next(&g->l) > next);
+	assert_int_equal(look(g), 0);
+	hand_over(g); /* of the same again */
+	assert_int_equal(g->spans, 7);
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 7);
+	mark(g, VMSPAN_MARK_LEAVE, 5);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 8);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* What has been handed over may be in the ring buffer still: it is not lost before that has been
+ * drained. */
+static void what_is_on_its_way_is_waited_for(void **state)
+{
+	struct rig *g = rig_open();
+	struct vmspan_ring then;
+
+	(void)state;
+	spans(g, 3);
+	hand_over(g);
+	spans(g, 4);
+	then = g->ring->head;
+	g->ring->head.handed = then.head;
+	g->reserved = 100;
+	spans(g, 1);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 3);
+	g->reserved = 200;
+	g->drained = 99;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 3);
+	assert_int_equal(arrive_as(g, then.handed, (u32)(then.head - then.handed), &then, false),
+			 0);
+	assert_int_equal(g->spans, 7);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 8);
+	no_loss(g);
+	rig_close(g);
+}
+
+static void what_found_no_room_is_waited_for_once(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 3);
+	hand_over(g);
+	spans(g, 4);
+	g->ring->head.handed = g->ring->head.head;
+	g->reserved = 100;
+	assert_int_equal(look(g), 0);
+	g->drained = 100;
+	spans(g, 1);
+	g->ring->head.handed = g->ring->head.head; /* and again: that may be on its way */
+	g->reserved = 150;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 3);
+	g->drained = 150;
+	spans(g, 2);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 5);
+	assert_int_equal(g->gaps, 10);
+	rig_close(g);
+}
+
+/* There a thread has to hand over what the scheduler did to it; and where turns are off, nothing is
+ * wanted. */
+static void in_exact_mode_threads_are_waited_for(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 3);
+	hand_over(g);
+	spans(g, 1);
+	g->l.s.info.exact = true;
+	assert_int_equal(live_rings_next(&g->l), UINT64_MAX);
+	assert_int_equal(live_rings_look(&g->l, UINT64_MAX - 1), 0);
+	assert_int_equal(g->spans, 3);
+	g->l.s.info.exact = false;
+	g->l.parts[TRACE_TURNS].on = false;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 3);
+	g->l.parts[TRACE_TURNS].on = true;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 4);
+	rig_close(g);
+}
+
+static void a_ring_with_another_thread_is_not_looked_at(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 3);
+	hand_over(g);
+	new_thread(g, 2);
+	spans(g, 1);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 3);
+	rig_close(g);
+}
+
+/* ---- What is open ---- */
+
+static u32 running(struct rig *g, u64 least_ns, struct live_stay to[8])
+{
+	memset(to, 0, 8 * sizeof(*to));
+	return live_running(&g->l.s, least_ns, to, 8);
+}
+
+/* Of marks that have come, and of those in the ring; which stay where they are. */
+static void what_is_open_is_known_by_all_marks(void **state)
+{
+	struct rig *g = rig_open();
+	struct live_stay at[8];
+
+	(void)state;
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	mark(g, VMSPAN_MARK_ENTER, 6);
+	hand_over(g);
+	assert_int_equal(running(g, 0, at), 2);
+	assert_int_equal(at[0].compartment, 5);
+	assert_int_equal(at[0].depth, 0);
+	assert_int_equal(at[0].tid, OWN_TID);
+	assert_int_equal(at[0].pid, g->p.pid);
+	assert_int_equal(at[0].registry, (u64)(uintptr_t)g->process);
+	assert_false(at[0].innermost);
+	assert_int_equal(at[1].compartment, 6);
+	assert_int_equal(at[1].depth, 1);
+	assert_true(at[1].innermost);
+	mark(g, VMSPAN_MARK_LEAVE, 6);
+	mark(g, VMSPAN_MARK_ENTER, 7);
+	assert_int_equal(running(g, 0, at), 2);
+	assert_int_equal(at[1].compartment, 7);
+	mark(g, VMSPAN_MARK_GC_BEGIN, 0);
+	assert_int_equal(running(g, 0, at), 2); /* a collection is no group's */
+	assert_true(at[1].innermost);
+	mark(g, VMSPAN_MARK_LEAVE, 5);
+	assert_int_equal(running(g, 0, at), 0);
+	assert_int_equal(g->spans, 0);
+	hand_over(g);
+	assert_int_equal(g->spans, 4);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* Stays are told that are as old. Those inside of a younger one are younger yet. */
+static void what_is_open_is_as_old_as_was_asked_for(void **state)
+{
+	struct rig *g = rig_open();
+	struct live_stay at[8];
+	u64 now = clock_cycles();
+
+	(void)state;
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	mark(g, VMSPAN_MARK_ENTER, 6);
+	g->ring->marks[0].cycles = now / 2;
+	g->ring->marks[1].cycles = now;
+	hand_over(g);
+	assert_int_equal(running(g, now / 4, at), 1);
+	assert_int_equal(at[0].compartment, 5);
+	assert_true(at[0].innermost);
+	assert_true(at[0].for_ns >= now / 4);
+	assert_int_equal(running(g, 2 * now, at), 0);
+	rig_close(g);
+}
+
+/* What lies further back than the ring is long is not known, and what was open then neither. */
+static void what_was_overwritten_is_not_open(void **state)
+{
+	struct rig *g = rig_open();
+	struct live_stay at[8];
+
+	(void)state;
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	hand_over(g);
+	spans(g, MARKS / 2 + 1);
+	mark(g, VMSPAN_MARK_ENTER, 7);
+	assert_int_equal(running(g, 0, at), 1);
+	assert_int_equal(at[0].compartment, 7);
+	new_thread(g, 2);
+	assert_int_equal(running(g, 0, at), 0);
+	rig_close(g);
+}
+
+/* ---- The beginning and the end ---- */
+
+/* A process is armed once for each of its copies of the SDK, one after the other. */
+static void a_trace_begins_with_the_first_copy(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	/* There was no ring when it was armed. */
+	live_rings_begin(&g->l, &g->p, NULL);
+	spans(g, 3);
+	live_rings_begin(&g->l, &g->p, g->r);
+	hand_over(g);
+	assert_int_equal(g->spans, 3);
+	assert_int_equal(g->process->session, 0);
+	/* The marks went off; what comes until they are on again is not of the trace. */
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	hand_over(g);
+	live_rings_end(&g->l, &g->p);
+	spans(g, 3);
+	live_rings_begin(&g->l, &g->p, g->r);
+	assert_int_equal(g->process->session, 1);
+	mark(g, VMSPAN_MARK_LEAVE, 5);
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->spans, 4);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* Events as long as somebody waits for are handed over at their end. Several may wait. */
+static void who_waits_for_events_says_so_to_the_target(void **state)
+{
+	static const struct {
+		u64 alert_ns; /* of this tracer */
+		u64 found; /* in the target */
+		bool others; /* trace it too */
+		u64 begun, ended;
+	} cases[] = {
+		{ 0, 50000000, false, 50000000, 50000000 },
+		{ 1000000, 50000000, false, 1000000, 50000000 },
+		{ 1000000000, 50000000, false, 50000000, 50000000 },
+		{ 5000000, 2000000, true, 2000000, 2000000 },
+		{ 1000000, 2000000, true, 1000000, 1000000 },
+		{ 0, 2000000, true, 2000000, 2000000 },
+		/* One that was killed has left it so. */
+		{ 0, 2000000, false, 50000000, 50000000 },
+		{ 5000000, 2000000, false, 5000000, 50000000 },
+	};
+	struct vmspan_registry copy = { .magic = VMSPAN_MAGIC, .abi = VMSPAN_ABI };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig *g = rig_open();
+
+		assert_int_equal(
+			map_put(&g->p.copies, (u64)(uintptr_t)&copy, (u64)(uintptr_t)g->process),
+			0);
+		copy.semaphore = cases[i].others;
+		g->process->latency_usual = 50000000;
+		g->process->latency = cases[i].found;
+		g->l.alert_ns = cases[i].alert_ns;
+		live_rings_begin(&g->l, &g->p, g->r);
+		assert_int_equal(g->process->latency, cases[i].begun);
+		live_rings_end(&g->l, &g->p);
+		assert_int_equal(g->process->latency, cases[i].ended);
+		map_free(&g->p.copies);
+		rig_close(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_thread_keeps_is_read_while_the_trace_goes_on),
+		cmocka_unit_test(what_is_on_its_way_is_waited_for),
+		cmocka_unit_test(what_found_no_room_is_waited_for_once),
+		cmocka_unit_test(in_exact_mode_threads_are_waited_for),
+		cmocka_unit_test(a_ring_with_another_thread_is_not_looked_at),
+		cmocka_unit_test(what_is_open_is_known_by_all_marks),
+		cmocka_unit_test(what_is_open_is_as_old_as_was_asked_for),
+		cmocka_unit_test(what_was_overwritten_is_not_open),
+		cmocka_unit_test(a_trace_begins_with_the_first_copy),
+		cmocka_unit_test(who_waits_for_events_says_so_to_the_target),
+	};
+
+	return cmocka_run_group_tests_name("live_rings", tests, NULL, NULL);
+}

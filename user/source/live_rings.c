@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rings of marks in the target's memory: what threads have not handed over, at the end of the
+ * trace or of a thread, and while the trace goes on. A thread marks while its ring is read: the
+ * head, read again afterwards, says what of it may have been overwritten meanwhile.
+ */
+#include "source/live_rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+/* Calls fn with each ring of a process: its address, and its head as it is now. */
+static int each_ring(u32 pid, u64 process,
+		     int (*fn)(void *ctx, u64 at, const struct vmspan_ring *g), void *ctx)
+{
+	struct vmspan_ring g;
+	u64 at;
+	u32 n;
+	int e = 0;
+
+	if (target_read(pid, process + offsetof(struct vmspan_process, rings), &at, sizeof(at)))
+		return 0;
+	for (n = 0; at && !e && n < RINGS_MAX; n++, at = g.next) {
+		if (target_read(pid, at + VMSPAN_RING_AT, &g, sizeof(g)))
+			return 0;
+		if (ring_is_one(&g))
+			e = fn(ctx, at, &g);
+	}
+	return e;
+}
+
+static bool write_to(u32 pid, u64 at, const void *what, size_t bytes)
+{
+	struct iovec local = { (void *)(uintptr_t)what, bytes };
+	struct iovec remote = { (void *)(uintptr_t)at, bytes };
+
+	return process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+struct beginning {
+	struct live *l;
+	struct registry *r;
+	u32 pid;
+};
+
+static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
+{
+	struct beginning *b = ctx;
+	struct ring_reader *t = ring_reader_of(b->l, b->r, g, 0);
+
+	if (t) {
+		/* What was open when the marks went off may have ended meanwhile. */
+		marks_gap(&t->m, 0);
+		t->seen = g->head;
+	}
+	/* So the next mark goes the slow way, where it finds a session that is not its own. */
+	write_to(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
+		 sizeof(g->head));
+	return 0;
+}
+
+/* Has another tracer armed a copy of the SDK that has these rings? This one has not yet, or no
+ * more. */
+static bool others_trace(const struct process *p, const struct registry *r)
+{
+	u64 copy, of;
+	u16 semaphore;
+	size_t at = 0;
+
+	while (map_next(&p->copies, &at, &copy, &of))
+		if (of == r->address && !target_read(p->pid, copy, &semaphore, sizeof(semaphore)) &&
+		    semaphore)
+			return true;
+	return false;
+}
+
+/* Marks are to be handed over that are older than `ns`; 0: as is usual. Of two tracers the one
+ * that waits for less is right. */
+static void set_latency(const struct live *l, const struct process *p, const struct registry *r,
+			u64 ns)
+{
+	u64 now, want, usual;
+
+	if (target_read(p->pid, r->address + offsetof(struct vmspan_process, latency), &now,
+			sizeof(now)) ||
+	    target_read(p->pid, r->address + offsetof(struct vmspan_process, latency_usual), &usual,
+			sizeof(usual)))
+		return;
+	want = ns ? min_u64(usual, (u64)((double)ns / 1e9 * (double)l->s.info.cycles_hz)) : usual;
+	if (others_trace(p, r))
+		want = min_u64(want, now);
+	if (want != now)
+		write_to(p->pid, r->address + offsetof(struct vmspan_process, latency), &want,
+			 sizeof(want));
+}
+
+void live_rings_begin(struct live *l, struct process *p, struct registry *r)
+{
+	struct beginning b = { l, r, p->pid };
+	u64 session;
+	u32 now;
+
+	if (p->rings_begun)
+		return;
+	p->rings_begun = true;
+	if (!r)
+		return;
+	session = r->address + offsetof(struct vmspan_process, session);
+	if (target_read(p->pid, session, &now, sizeof(now)))
+		return;
+	now++;
+	set_latency(l, p, r, l->alert_ns);
+	if (write_to(p->pid, session, &now, sizeof(now)))
+		each_ring(p->pid, r->address, ring_begins, &b);
+}
+
+void live_rings_end(struct live *l, struct process *p)
+{
+	u32 i;
+
+	p->rings_begun = false;
+	for (i = 0; i < p->registry_count && l->alert_ns; i++)
+		if (!p->registries[i].abi1)
+			set_latency(l, p, &p->registries[i], 0);
+}
+
+struct reading {
+	struct live *l;
+	struct process *p;
+	struct registry *r;
+	struct hands by;
+};
+
+/*
+ * The marks of a ring from a position on, in memory of the caller's; `after` is its head once they
+ * had been read. NULL: there is no memory, or it cannot be read, or another thread has it.
+ */
+static struct vmspan_mark *ring_copy(u32 pid, u64 at, const struct vmspan_ring *g, u64 from,
+				     struct vmspan_ring *after)
+{
+	u64 size = g->mask + 1, bytes = g->head - from;
+	u64 first = min_u64(bytes, size - (from & g->mask));
+	struct vmspan_mark *marks = malloc(bytes);
+
+	if (!marks || target_read(pid, g->base + (from & g->mask), marks, first) ||
+	    (first < bytes && target_read(pid, g->base, (char *)marks + first, bytes - first)) ||
+	    target_read(pid, at + VMSPAN_RING_AT, after, sizeof(*after)) || !ring_is_one(after) ||
+	    after->thread != g->thread) {
+		free(marks);
+		return NULL;
+	}
+	/* A mark that was just being made is not counted in the head. */
+	after->head += 2 * sizeof(*marks);
+	return marks;
+}
+
+/* The marks of a ring that have not been seen. */
+static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
+{
+	struct reading *d = ctx;
+	u64 *known = map_get(&d->r->rings, g->thread), from;
+	struct vmspan_ring after;
+	struct vmspan_mark *marks;
+	int e;
+
+	/* What has been handed over and never came is counted as lost already. */
+	from = max_u64(max_u64(g->start, g->handed), ring_oldest(g));
+	if (known)
+		from = max_u64(from, ((struct ring_reader *)(uintptr_t)*known)->seen);
+	if (from >= g->head)
+		return 0;
+	marks = ring_copy(d->p->pid, at, g, from, &after);
+	if (!marks)
+		return 0;
+	e = ring_take(d->l, d->p, d->r, &after, d->by, from, marks, (u32)(g->head - from));
+	free(marks);
+	return e;
+}
+
+int live_rings_read(struct live *l, struct process *p, struct registry *r)
+{
+	struct reading d = { .l = l, .p = p, .r = r };
+
+	return r->abi1 ? 0 : each_ring(p->pid, r->address, ring_read, &d);
+}
+
+int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)
+{
+	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
+	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
+	/* It has not handed over what the scheduler did to it. */
+	struct reading d = { .l = l, .p = p, .r = r, .by.lack = l->s.info.exact };
+	struct vmspan_ring g;
+	int e = 0;
+
+	if (!t)
+		return 0;
+	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
+	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !ring_is_one(&g) ||
+	    g.thread != *thread)
+		return 0;
+	/* In exact mode it has handed all of it over at its end, where it could. */
+	if (!l->s.info.exact || !l->tails)
+		e = ring_read(&d, t->at, &g);
+	else
+		t->seen = g.head;
+	if (!e && t->seen >= g.head)
+		ring_reader_end(r, tid, g.thread);
+	return e;
+}
+
+int live_rings_process_end(struct live *l, struct process *p)
+{
+	u64 tid, thread;
+	size_t at;
+	u32 i;
+
+	/* Else what they held has been read at the end. */
+	if (l->tails)
+		return 0;
+	for (i = 0; i < p->registry_count && !l->failed; i++) {
+		at = 0;
+		while (map_next(&p->registries[i].tids, &at, &tid, &thread))
+			/* The first one has mostly handed over as it left the program. */
+			if (tid != p->pid)
+				live_emit_loss(l, LOSS_READ_FAULT, 0, 1);
+	}
+	return l->failed;
+}
+
+/* ---- While the trace goes on ---- */
+
+/*
+ * Has all come that the thread handed over? What has not is in the ring buffer still, or was lost:
+ * it was if the buffer has since been drained of all that was in it.
+ */
+static bool all_has_come(struct live *l, struct ring_reader *t, const struct vmspan_ring *g)
+{
+	if (t->seen >= g->handed)
+		return true;
+	if (t->missing == g->handed)
+		return ring_drained(&l->ring) >= t->missing_end;
+	t->missing = g->handed;
+	t->missing_end = ring_reserved(&l->ring);
+	return false;
+}
+
+/* The ring of a thread that is known, as it is now. */
+static bool ring_now(const struct process *p, u64 thread, const struct ring_reader *t,
+		     struct vmspan_ring *g)
+{
+	return !target_read(p->pid, t->at + VMSPAN_RING_AT, g, sizeof(*g)) && ring_is_one(g) &&
+	       g->thread == thread;
+}
+
+static int look_at(struct live *l, struct process *p, struct registry *r)
+{
+	struct reading d = { .l = l, .p = p, .r = r };
+	struct vmspan_ring g;
+	u64 thread, value;
+	size_t at = 0;
+	int e = 0;
+
+	while (!e && map_next(&r->rings, &at, &thread, &value)) {
+		struct ring_reader *t = (struct ring_reader *)(uintptr_t)value;
+
+		if (ring_now(p, thread, t, &g) && all_has_come(l, t, &g))
+			e = ring_read(&d, t->at, &g);
+	}
+	return e;
+}
+
+int live_rings_look(struct live *l, u64 now)
+{
+	u64 began = clock_mono_ns(), key, value;
+	size_t at = 0;
+	bool any = false;
+	u32 i;
+
+	if (now < live_rings_next(l))
+		return 0;
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		for (i = 0; i < p->registry_count; i++) {
+			any |= p->registries[i].rings.len > 0;
+			if (l->parts[TRACE_TURNS].on && look_at(l, p, &p->registries[i]))
+				return l->failed;
+		}
+	}
+	l->rings_ns =
+		!any ? UINT64_MAX : now + max_u64(RINGS_LOOK_NS, 20 * (clock_mono_ns() - began));
+	return 0;
+}
+
+u64 live_rings_next(const struct live *l)
+{
+	return l->s.info.exact ? UINT64_MAX : l->rings_ns;
+}
+
+/* ---- What is open ---- */
+
+/* As of the head: the thread's marks that have not been taken are taken by a copy. */
+static bool marks_now(const struct process *p, const struct ring_reader *t,
+		      const struct vmspan_ring *g, struct marks *m)
+{
+	u64 from = max_u64(t->seen, ring_oldest(g)), oldest, at;
+	struct vmspan_mark *marks;
+	struct vmspan_ring after;
+	int e = marks_fork(m, &t->m);
+
+	if (e || from >= g->head)
+		return !e;
+	marks = ring_copy(p->pid, t->at, g, from, &after);
+	oldest = marks ? ring_oldest(&after) : 0;
+	at = max_u64(from, oldest);
+	if (marks && at < g->head) {
+		if (at > t->seen)
+			marks_gap(m, (at - t->seen) / sizeof(*marks));
+		e = marks_take(m, marks + (at - from) / sizeof(*marks),
+			       (u32)((g->head - at) / sizeof(*marks)));
+	}
+	if (!marks || at >= g->head || e) {
+		marks_free(m);
+		e = -EAGAIN;
+	}
+	free(marks);
+	return !e;
+}
+
+void live_rings_open(const struct process *p, const struct registry *r,
+		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx)
+{
+	struct vmspan_ring g;
+	u64 thread, value;
+	struct marks m;
+	size_t at = 0;
+	bool more = true;
+
+	while (more && map_next(&r->rings, &at, &thread, &value)) {
+		const struct ring_reader *t = (const struct ring_reader *)(uintptr_t)value;
+
+		if (!ring_now(p, thread, t, &g) || (g.head <= t->seen && !t->m.depth) ||
+		    !marks_now(p, t, &g, &m))
+			continue;
+		more = fn(ctx, g.tid, &m);
+		marks_free(&m);
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Rings of marks as their reader knows them: for live_marks.c and live_rings.c alone. */
+#ifndef SOURCE_LIVE_RINGS_H
+#define SOURCE_LIVE_RINGS_H
+
+#include "source/live_int.h"
+#include "source/marks.h"
+
+/* Threads of a process that are followed at one time; a hostile one could name any number. */
+#define RINGS_MAX 16384
+/* And that have ended: how far theirs were read is remembered. */
+#define ENDED_MAX 131072
+/* Of one ring. */
+#define RING_BYTES_MAX (256u << 10)
+
+/* How often rings are read while a trace goes on; rarer where that takes long. */
+#define RINGS_LOOK_NS (250 * NSEC_PER_MSEC)
+
+/* A thread of the target, as its marks tell of it. */
+struct ring_reader {
+	struct marks m;
+	u64 at; /* address of its ring */
+	u64 seen; /* position: marks below have been taken, or were before the trace */
+	/* So far it had handed over at a look that did not find all of it seen, or 0; and where the
+	 * ring buffer ended then. */
+	u64 missing, missing_end;
+	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
+	u32 tid;
+};
+
+/* Whose hands marks have come through. */
+struct hands {
+	u32 tid; /* the thread's own, which the tracer sees so; 0: others have read them */
+	bool lack; /* in exact mode: what the scheduler did to them is not known */
+};
+
+/* Does the head of a ring make sense? */
+bool ring_is_one(const struct vmspan_ring *g);
+/* The oldest position that is still in it. */
+static inline u64 ring_oldest(const struct vmspan_ring *g)
+{
+	return g->head > g->mask + 1 ? g->head - g->mask - 1 : 0;
+}
+/* The reader of a thread, made on first sight; tid as in struct hands. NULL: there are too many, or
+ * there is no memory. */
+struct ring_reader *ring_reader_of(struct live *l, struct registry *r, const struct vmspan_ring *g,
+				   u32 tid);
+/* Which is then forgotten: its marks up to `seen` come no second time. */
+void ring_reader_end(struct registry *r, u32 tid, u32 thread);
+/* Takes marks from a position on, of a ring with such a head; `bytes` of them. 0, or l->failed. */
+int ring_take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
+	      struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes);
+
+#endif
