@@ -206,7 +206,7 @@ static void what_was_overwritten_is_not_open(void **state)
 	struct live_stay at[8];
 
 	(void)state;
-	mark(g, VMSPAN_MARK_ENTER, 5);
+	mark(g, VMSPAN_MARK_ENTER, 9);
 	hand_over(g);
 	spans(g, MARKS / 2 + 1);
 	mark(g, VMSPAN_MARK_ENTER, 7);
