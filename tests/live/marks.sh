@@ -119,6 +119,22 @@ check "a program that idles: its spans are seen meanwhile" until_true spans_are 
 finish idle INT
 eq "a program that idles: nothing twice at the end" "$(tail -n 1 "$T/idle.out" | jq .spans)" 7
 
+# A thread knows by its clock when it had no CPU, and the stay it was in then: who sleeps has
+# used none of it, though both take as long. From Linux 6.19 on it does not know of sleeps.
+read -r major minor <<<"$(uname -r | sed 's/[^0-9]/ /g' | awk '{ print $1, $2 }')"
+if build "$T/sleeps" tests/vm/sleeps.c -pthread && [ "$((major * 100 + minor))" -lt 619 ]; then
+	start_ready sleeps "${ONE_CPU[@]}" "$T/sleeps"
+	start record "$VMSPAN" record -p "$sleeps_pid" -o "$T/sleeps.vmspan"
+	need_line record '^recording ' err
+	send sleeps
+	need_line sleeps '^done'
+	finish record INT
+	finish sleeps
+	"$VMSPAN" report "$T/sleeps.vmspan" --json >"$T/sleeps.json"
+	json_eq "who sleeps has used no CPU, who works has" "$T/sleeps.json" \
+		'[.groups[] | {(.name): .cpu_ns}] | add | [."addon:sleeps" < 5000000, ."addon:works" >= 19900000]' '[true,true]'
+fi
+
 # In exact mode what the scheduler did to a thread comes from itself, also at its end.
 attach a -e -p "$vm_pid"
 tell vm "spans 1009" "event 31" "threads 4 211"

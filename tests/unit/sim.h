@@ -40,6 +40,7 @@ struct sim {
 	u16 cpu;
 	u64 off; /* time off the CPU so far */
 	u64 cpu_scale; /* CPU ns an event gets, in percent of its wall */
+	bool told; /* the thread tells when it had no CPU */
 	/* What the next batch says, as the SDK counts it for a thread. */
 	u64 seq_first; /* records the thread made before those here */
 	u32 too_deep, unmatched, in_mark;
@@ -116,7 +117,8 @@ static inline void sim_event(struct sim *s, u64 t)
 static inline void sim_event_end(struct sim *s, u64 t)
 {
 	struct sim_turn e = s->turn[--s->turns];
-	struct vmspan_event *r = sim_record(s, VMSPAN_EVENT, 3, e.base, e.iteration);
+	u32 flags = s->told ? VMSPAN_F_SWITCHES : 0;
+	struct vmspan_event *r = sim_record(s, VMSPAN_EVENT, 3, e.base | flags, e.iteration);
 
 	r->begin = r->mono_begin = e.begin;
 	r->end = r->mono_end = t;
@@ -195,6 +197,17 @@ static inline void sim_feed(const struct sim *s, struct model *m, u32 size)
 
 	for (i = 0; i < s->records; i += size)
 		assert(!sim_batch(s, m, SIM_PID, i, (u32)min_u64(i + size, s->records)));
+}
+
+/* The thread has had no CPU, and knows it. */
+static inline void sim_away(struct sim *s, u64 begin, u64 end)
+{
+	struct vmspan_span *r = sim_record(s, VMSPAN_AWAY, 1, s->depth, 0);
+
+	r->begin = begin;
+	r->end = end;
+	r->iteration = sim_iteration(s);
+	s->off += end - begin;
 }
 
 /* An interval off the CPU, into the scheduler's stream `s`. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #ifndef CAP_PERFMON
@@ -91,6 +92,15 @@ int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore
 		a.ref_ctr_offsets = (u64)(uintptr_t)&semaphore_offset;
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
 	return fd < 0 ? -errno : fd;
+}
+
+bool kernel_rseq_tells_all(void)
+{
+	unsigned int major, minor;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 19));
 }
 
 /* The type of the function that is called: a context first, then the tracepoint's arguments. */

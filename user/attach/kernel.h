@@ -43,6 +43,9 @@ enum kernel_counter {
 };
 enum kernel_counter kernel_counter(void);
 
+/* Does this kernel let a thread see each time that it had no CPU, by its rseq_cs? From Linux 6.19 on it
+ * does not where the thread has blocked in a system call. */
+bool kernel_rseq_tells_all(void);
 /* Does a process still have its memory where its end can be watched (sched_process_exit)? From
  * Linux 6.16 on; the tracepoint got a third argument in the same change. */
 bool kernel_exit_has_memory(void);

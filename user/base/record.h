@@ -33,6 +33,7 @@ enum vmspan_type { /* enum vmspan_definition besides */
 	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
 	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
 	VMSPAN_WAKE = 10, /* struct vmspan_wake; made by the tracer's kernel side */
+	VMSPAN_AWAY = 11, /* struct vmspan_span; made by the tracer */
 	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
 	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
 	VMSPAN_DEF_PART = 21, /* struct vmspan_def; made by the tracer */
@@ -51,6 +52,9 @@ enum vmspan_type { /* enum vmspan_definition besides */
 #define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
 #define VMSPAN_F_COARSE 0x1000u /* of an event: its CPU times are up to a tick old */
 #define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
+/* Of an event: each time that its thread had no CPU is told by a VMSPAN_AWAY. Else they are told in
+ * part, or not at all. */
+#define VMSPAN_F_SWITCHES 0x2000u
 
 /* One stay in a compartment. id: compartment. */
 struct vmspan_span {
@@ -75,6 +79,13 @@ enum vmspan_off {
 	VMSPAN_OFF_LOCK = 5, /* waits in a futex: a lock, a condition, a join */
 	VMSPAN_OFF_REASONS = 6,
 };
+
+/*
+ * The thread itself has found out that it was off the CPU (VMSPAN_AWAY): a struct vmspan_span.
+ * Why it was, it does not know. That was since the mark before and not after `end`, for `end` -
+ * `begin` cycles in all; so it lies in the innermost stay of those open then, of which
+ * there are h.depth.
+ */
 
 /*
  * Who woke the thread (VMSPAN_WAKE): of the VMSPAN_OFF that follows at once,

@@ -24,6 +24,7 @@ const u8 record_slots[256] = {
 	[VMSPAN_VALUE] = sizeof(struct vmspan_point) / VMSPAN_SLOT,
 	[VMSPAN_OFF] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 	[VMSPAN_WAKE] = sizeof(struct vmspan_wake) / VMSPAN_SLOT,
+	[VMSPAN_AWAY] = sizeof(struct vmspan_span) / VMSPAN_SLOT,
 };
 
 /* The groups and the name must lie within the definition's slots. */

@@ -265,6 +265,22 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	return settle_root(m, st, t, s);
 }
 
+/* In exact mode the scheduler's record tells that, and why. */
+static int take_away(struct model *m, struct stream *st, const struct vmspan_span *s)
+{
+	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
+	struct turn *t;
+
+	if (s->begin < m->attach_cycles)
+		return 0;
+	close_gap(st, s->end);
+	if (m->config.exact || s->end < s->begin || (!s->iteration && !depth))
+		return 0;
+	t = m->active && m->active->iteration == s->iteration ? m->active
+							      : turn_enter(m, st, s->iteration);
+	return t ? turn_away(t, depth, s->end, s->end - s->begin) : -ENOMEM;
+}
+
 /* Nothing of the thread's is open around it, neither an event nor a stay. */
 static bool outermost(const struct vmspan_event *e)
 {
@@ -325,6 +341,7 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	t = turn_of(m, st, e->h.id);
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
+	t->told = !m->config.exact && e->h.depth & VMSPAN_F_SWITCHES;
 	whole = !lacks_spans(st, outermost(e)) && whole && (t->exact || !m->config.exact) &&
 		!parts_lack(&m->parts, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
@@ -361,6 +378,8 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 		return take_stay(m, st, (const void *)h);
 	case VMSPAN_EVENT:
 		return take_event(m, st, (const void *)h, seq);
+	case VMSPAN_AWAY:
+		return take_away(m, st, (const void *)h);
 	case VMSPAN_SAMPLE:
 		return sample_take(m, st, (const void *)h);
 	case VMSPAN_INPUT:

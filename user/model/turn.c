@@ -479,6 +479,15 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	return pend_leave(t, depth, end, &in);
 }
 
+/* A stay of no length of its own, which the stay around it takes in. */
+int turn_away(struct turn *t, u16 depth, u64 end, u64 cycles)
+{
+	const struct inside in = { .off = cycles };
+
+	cycles_add(&t->off, cycles);
+	return pend_leave(t, depth, end, &in);
+}
+
 void turn_off(struct turn *t, const struct off_sum *off)
 {
 	u64 total = off_total(off);

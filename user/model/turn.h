@@ -89,6 +89,7 @@ struct turn {
 	struct hole_room room;
 	struct off_sum native_off; /* of them: in no stay */
 	bool exact; /* all of it is covered by the scheduler's record */
+	bool told; /* its thread has told of each time that it had no CPU */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */
 	u64 unsure_gc, unsure_blocked;
@@ -147,6 +148,8 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	      struct stay *out);
 /* Takes in a nested event that has ended: cycles begin ... end at depth. */
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
+/* The thread was off the CPU for some cycles until `end`, with `depth` stays open. 0 or -ENOMEM. */
+int turn_away(struct turn *t, u16 depth, u64 end, u64 cycles);
 /* What the thread's own time in the event, outside of every stay, was off. */
 void turn_off(struct turn *t, const struct off_sum *off);
 /* Cycles of everything taken in at the outermost level. */

@@ -184,7 +184,7 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	struct hole_room room = t->room;
 	u64 known, used, all;
 
-	if (t->exact || t->off || t->cpu_coarse || !wall || !cpu)
+	if (t->exact || t->told || t->off || t->cpu_coarse || !wall || !cpu)
 		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
 	all = own - min_u64(own, known);
@@ -241,7 +241,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		share_times(sh, out->discarded ? 0 : own, wall);
 		if (out->discarded || !own)
 			continue;
-		if (t->exact && on)
+		if ((t->exact || t->told) && on)
 			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
 		else
 			sh->cpu_ns = share_cpu(sh, away.hole, active, cpu);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_int.h"
 
+#include "attach/kernel.h"
 #include "attach/vm.h"
 
 #include <errno.h>
@@ -478,6 +479,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	bool only_vms;
 
 	l->alert_ns = c->alert_ns;
+	l->switches = kernel_rseq_tells_all();
 	l->t = tracer_open(&tc, err);
 	/* A sweep can do without them where they cannot be loaded. */
 	if (!l->t && l->vm_hz && !n->vm && err->code != -EPERM && err->code != -EACCES) {

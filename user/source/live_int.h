@@ -211,6 +211,7 @@ struct live {
 	u64 clock_ns; /* when the last clock item was made */
 	bool started, more, finished, detached;
 	bool tails; /* as tracer_has_tails() has it */
+	bool switches; /* as kernel_rseq_tells_all() has it */
 	u64 rings_ns; /* the rings are read again */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;

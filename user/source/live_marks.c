@@ -38,6 +38,7 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	if (!t)
 		return NULL;
 	marks_init(&t->m, ns_of, l);
+	t->m.switches = l->switches;
 	t->seen = g->start;
 	t->tid = g->tid;
 	/* Whatever this says, it is only read from. */
@@ -153,6 +154,9 @@ int ring_take(struct live *l, struct process *p, struct registry *r, const struc
 	t = ended ? NULL : ring_reader_of(l, r, g, by.tid);
 	if (!t)
 		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
+	/* Without rseq it looks at its clock at the ends of events alone. */
+	if (g->flags & VMSPAN_RING_PLAIN)
+		marks_untold(&t->m);
 	at = max_u64(max_u64(t->seen, from), ring_oldest(g));
 	if (at >= end || at % sizeof(*marks))
 		return 0;

@@ -13,6 +13,7 @@ void marks_init(struct marks *m, marks_ns_fn ns, void *ctx)
 	m->ns = ns;
 	m->ns_ctx = ctx;
 	m->cpu = UINT16_MAX;
+	m->known = UINT64_MAX;
 }
 
 void marks_free(struct marks *m)
@@ -242,7 +243,7 @@ static int event_end(struct marks *m)
 	r = record(m, VMSPAN_EVENT, sizeof(*r) / VMSPAN_SLOT);
 	if (!r)
 		return -ENOMEM;
-	r->h.depth = (u16)v->base;
+	r->h.depth = (u16)(v->base | (m->known <= v->begin ? VMSPAN_F_SWITCHES : 0));
 	r->h.id = v->iteration;
 	r->begin = v->begin;
 	r->end = m->last;
@@ -275,12 +276,44 @@ static int point(struct marks *m, u8 type, u32 label, u64 value)
 	return 0;
 }
 
-static void switched(struct marks *m, u32 cpu, u64 ns)
+/* No thread loses its CPU for less; an interrupt may take as much, and the two clocks may
+ * differ by it. */
+#define AWAY_LEAST_NS 1000
+
+/* Between the mark before and this one the thread had no CPU for `ns`, of `all` since the last
+ * switch. */
+static int away(struct marks *m, u16 cpu, u64 ns, u64 all)
 {
+	u64 cycles = (u64)((double)(m->last - m->switch_cycles) * ((double)ns / (double)all));
+	struct vmspan_span *s = record(m, VMSPAN_AWAY, 1);
+
+	if (!s)
+		return -ENOMEM;
+	s->h.depth = (u16)m->depth;
+	s->begin = m->last - min_u64(cycles, m->last - m->before);
+	s->end = m->last;
+	s->cpu_begin = m->cpu;
+	s->cpu_end = cpu;
+	s->iteration = iteration_of(m);
+	return 0;
+}
+
+static int switched(struct marks *m, u32 cpu, u64 ns)
+{
+	u64 mono = m->ns(m->ns_ctx, m->last), wall = mono - m->switch_mono;
+	u64 on = ns - min_u64(ns, m->switch_cpu_ns);
+	int e = 0;
+
+	if (m->known != UINT64_MAX && mono > m->switch_mono && wall > on + AWAY_LEAST_NS)
+		e = away(m, (u16)cpu, wall - on, wall);
+	else if (m->known == UINT64_MAX && m->switches)
+		m->known = m->last;
 	m->cpu = (u16)cpu;
-	m->switch_mono = m->ns(m->ns_ctx, m->last);
+	m->switch_cycles = m->last;
+	m->switch_mono = mono;
 	m->switch_cpu_ns = ns;
 	m->cpu_known = true;
+	return e;
 }
 
 static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
@@ -318,8 +351,7 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	case VMSPAN_MARK_VALUE:
 		return point(m, VMSPAN_VALUE, in->id, value);
 	case VMSPAN_MARK_SWITCH:
-		switched(m, in->id, value);
-		return 0;
+		return switched(m, in->id, value);
 	default:
 		return 0;
 	}
@@ -335,6 +367,7 @@ int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
 
 		if (in[i].type == VMSPAN_MARK_MORE || in[i].type == VMSPAN_MARK_FILL)
 			continue;
+		m->before = m->last;
 		if (in[i].cycles > m->last)
 			m->last = in[i].cycles;
 		e = one(m, &in[i], more ? in[i + 1].cycles : 0);
@@ -342,9 +375,16 @@ int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
 	return e;
 }
 
+void marks_untold(struct marks *m)
+{
+	m->switches = false;
+	m->known = UINT64_MAX;
+}
+
 void marks_gap(struct marks *m, u64 n)
 {
 	m->seq += n;
+	m->known = UINT64_MAX;
 	m->depth = m->too_deep_open = m->events_over = 0;
 	m->events = m->events ? 1 : 0;
 	if (m->events) {

@@ -42,6 +42,8 @@ struct marks {
 	u64 seq;
 	/* Totals of the thread, as struct vmspan_batch has them. */
 	u32 too_deep, unmatched, repaired;
+	/* The thread tells of each time that it had no CPU. To be set before its first mark. */
+	bool switches;
 	/* ---- The rest is marks.c's. ---- */
 	marks_ns_fn ns;
 	void *ns_ctx;
@@ -50,8 +52,9 @@ struct marks {
 	u32 depth, open_max, too_deep_open;
 	u32 events, event_max, events_over;
 	u32 iteration_last;
-	u64 last; /* cycles of the newest mark */
-	u64 switch_mono, switch_cpu_ns; /* of the last VMSPAN_MARK_SWITCH */
+	u64 last, before; /* cycles of the newest mark, and of the one before it */
+	u64 switch_cycles, switch_mono, switch_cpu_ns; /* of the last VMSPAN_MARK_SWITCH */
+	u64 known; /* cycles: since then each switch has been told of; ~0: never */
 	u16 cpu;
 	bool cpu_known; /* there was one */
 	bool doubtful; /* marks are missing since the open event began */
@@ -72,6 +75,8 @@ int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n);
  * goes on until its end, or until another begins, and its records say that some are missing.
  */
 void marks_gap(struct marks *m, u64 n);
+/* The thread does not tell of its switches, nor will it. */
+void marks_untold(struct marks *m);
 /* The records have been taken: the next are numbered on. */
 void marks_taken(struct marks *m);
 

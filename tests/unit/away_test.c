@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A thread that tells when it had no CPU: what its marks become. Cycles are half nanoseconds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "source/marks.h"
+
+#define US 2000 /* cycles */
+
+static struct marks marks;
+static u64 cpu_ns; /* of the thread, at its last mark */
+static u64 last; /* cycles */
+
+static u64 ns_of(void *ctx, u64 cycles)
+{
+	(void)ctx;
+	return 7000 + cycles / 2;
+}
+
+static int thread_begins(void **state)
+{
+	(void)state;
+	marks_init(&marks, ns_of, NULL);
+	marks.switches = true;
+	cpu_ns = 5000;
+	last = 0;
+	return 0;
+}
+
+static int thread_ends(void **state)
+{
+	(void)state;
+	marks_free(&marks);
+	return 0;
+}
+
+static void mark(u64 at, u32 type, u32 id)
+{
+	const struct vmspan_mark m = { .cycles = at, .id = id, .type = type };
+
+	cpu_ns += (at - last) / 2;
+	last = at;
+	assert_int_equal(marks_take(&marks, &m, 1), 0);
+}
+
+/* Since the mark before the thread had no CPU for so many ns. */
+static void back(u64 at, u32 cpu, u64 away_ns)
+{
+	struct vmspan_mark m[2] = { { .cycles = at, .id = cpu, .type = VMSPAN_MARK_SWITCH },
+				    { .type = VMSPAN_MARK_MORE } };
+
+	cpu_ns += (at - last) / 2 - away_ns;
+	last = at;
+	m[1].cycles = cpu_ns;
+	assert_int_equal(marks_take(&marks, m, 2), 0);
+}
+
+/* The record of a type, the n-th from 0. NULL: there are fewer. */
+static const void *nth(u32 type, u32 n)
+{
+	size_t at;
+
+	for (at = 0; at < marks.out.len;) {
+		const struct vmspan_head *h = (const void *)(marks.out.data + at);
+
+		if (h->type == type && !n--)
+			return h;
+		at += h->slots * (size_t)VMSPAN_SLOT;
+	}
+	return NULL;
+}
+
+static u32 depth_of(const struct vmspan_head *h)
+{
+	return h->depth & VMSPAN_DEPTH_MASK;
+}
+
+static void each_absence_lies_in_the_innermost_stay(void **state)
+{
+	const struct vmspan_span *a;
+	const struct vmspan_event *e;
+
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(20 * US, VMSPAN_MARK_ENTER, 1);
+	mark(30 * US, VMSPAN_MARK_ENTER, 2);
+	back(80 * US, 3, 40000);
+	mark(80 * US, VMSPAN_MARK_LEAVE, 2);
+	back(100 * US, 1, 15000);
+	mark(101 * US, VMSPAN_MARK_LEAVE, 1);
+	back(200 * US, 1, 99000);
+	mark(200 * US, VMSPAN_MARK_EVENT_END, 0);
+	a = nth(VMSPAN_AWAY, 0);
+	assert_non_null(a);
+	assert_int_equal(depth_of(&a->h), 2);
+	assert_int_equal(a->begin, 40 * US);
+	assert_int_equal(a->end, 80 * US);
+	assert_int_equal(a->cpu_begin, 3);
+	assert_int_equal(a->cpu_end, 3);
+	assert_int_equal(a->iteration, 1);
+	a = nth(VMSPAN_AWAY, 1);
+	assert_non_null(a);
+	assert_int_equal(depth_of(&a->h), 1);
+	assert_int_equal(a->end - a->begin, 15 * US);
+	assert_int_equal(a->cpu_begin, 3);
+	assert_int_equal(a->cpu_end, 1);
+	a = nth(VMSPAN_AWAY, 2);
+	assert_non_null(a);
+	assert_int_equal(depth_of(&a->h), 0);
+	assert_int_equal(a->begin, 101 * US); /* not before the mark that it came behind */
+	assert_int_equal(a->end, 200 * US);
+	assert_null(nth(VMSPAN_AWAY, 3));
+	e = nth(VMSPAN_EVENT, 0);
+	assert_non_null(e);
+	assert_true(e->h.depth & VMSPAN_F_SWITCHES);
+	assert_int_equal(depth_of(&e->h), 0);
+	assert_int_equal(e->records, 5);
+	assert_int_equal(e->cpu_ns_end - e->cpu_ns_begin, 190000 - 40000 - 15000 - 99000);
+}
+
+/* The clocks differ by a little, and a signal is no absence. */
+static void what_is_too_short_for_a_switch_is_none(void **state)
+{
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(20 * US, VMSPAN_MARK_ENTER, 1);
+	back(40 * US, 3, 1000);
+	assert_null(nth(VMSPAN_AWAY, 0));
+	back(60 * US, 3, 1001);
+	assert_non_null(nth(VMSPAN_AWAY, 0));
+	back(70 * US, 3, -(u64)3000); /* its clock has run ahead */
+	assert_null(nth(VMSPAN_AWAY, 1));
+}
+
+/* It cannot be longer than it is since the mark before. */
+static void an_absence_is_not_older_than_the_mark_before_it(void **state)
+{
+	const struct vmspan_span *a;
+
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(90 * US, VMSPAN_MARK_ENTER, 1);
+	cpu_ns -= 50000; /* a lie */
+	back(100 * US, 3, 0);
+	a = nth(VMSPAN_AWAY, 0);
+	assert_non_null(a);
+	assert_int_equal(a->begin, 90 * US);
+	assert_int_equal(a->end, 100 * US);
+}
+
+/* An event is known to be told in full if its thread told of itself before, and nothing was lost. */
+static void events_say_whether_all_is_told(void **state)
+{
+	static const struct {
+		bool switches, first, gap, plain;
+		bool told;
+	} cases[] = {
+		{ true, true, false, false, true },   { false, true, false, false, false },
+		{ true, false, false, false, false }, { true, true, true, false, false },
+		{ true, true, false, true, false },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct vmspan_event *e;
+
+		thread_begins(state);
+		marks.switches = cases[i].switches;
+		if (cases[i].first)
+			back(10 * US, 3, 0);
+		mark(20 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		back(50 * US, 3, 20000);
+		if (cases[i].gap)
+			marks_gap(&marks, 3);
+		if (cases[i].plain)
+			marks_untold(&marks);
+		back(70 * US, 3, 10000);
+		mark(80 * US, VMSPAN_MARK_EVENT_END, 0);
+		e = nth(VMSPAN_EVENT, 0);
+		assert_non_null(e);
+		assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES), cases[i].told);
+		assert_int_equal(nth(VMSPAN_AWAY, 1) != NULL, cases[i].told);
+		/* The next one is again, where that can be. */
+		mark(90 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		mark(99 * US, VMSPAN_MARK_EVENT_END, 0);
+		e = nth(VMSPAN_EVENT, 1);
+		assert_non_null(e);
+		assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES),
+				 cases[i].switches && !cases[i].plain);
+		marks_free(&marks);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, thread_begins, thread_ends)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_absence_lies_in_the_innermost_stay),
+		TEST(what_is_too_short_for_a_switch_is_none),
+		TEST(an_absence_is_not_older_than_the_mark_before_it),
+		cmocka_unit_test(events_say_whether_all_is_told),
+	};
+
+	return cmocka_run_group_tests_name("away", tests, NULL, NULL);
+}
