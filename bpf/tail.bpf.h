@@ -18,6 +18,8 @@
 
 /* Thread states are used again, so these are threads at one time. */
 #define TAIL_THREADS 4096
+/* A ring takes two: its marks, and the way to the next. */
+#define TAIL_STEPS (2 * TAIL_THREADS)
 
 /* Of struct abi1_thread, up to what is of no concern here. */
 #define TAIL_HEAD offsetof(struct abi1_thread, reserved)
@@ -98,6 +100,7 @@ static long one_thread(__u32 i, struct tail *w)
 		return 1;
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)at)) {
 		count(COUNT_READ_FAULT_BATCHES, 1);
+		w->at = 0;
 		return 1;
 	}
 	w->at = t->next;
@@ -122,6 +125,7 @@ static long one_ring(__u32 i, struct tail *w)
 		return 1;
 	if (bpf_probe_read_user(&g, sizeof(g), at)) {
 		count(COUNT_READ_FAULT_BATCHES, 1);
+		w->at = 0;
 		return 1;
 	}
 	from = w->from > g.handed ? w->from : g.handed;
@@ -149,7 +153,10 @@ static __always_inline void tail_rings(struct tail *w, __u64 process, __u32 self
 	    bpf_probe_read_user(&w->at, sizeof(w->at), &p->rings))
 		return;
 	w->from = 0;
-	bpf_loop(TAIL_THREADS, one_ring, w, 0);
+	bpf_loop(TAIL_STEPS, one_ring, w, 0);
+	/* There are more. */
+	if (w->at)
+		count(COUNT_READ_FAULT_BATCHES, 1);
 }
 
 static __always_inline void tail_walk(struct task_struct *task, bool all)
@@ -180,6 +187,8 @@ static __always_inline void tail_walk(struct task_struct *task, bool all)
 		w.at = head.threads;
 		w.session = head.session;
 		bpf_loop(TAIL_THREADS, one_thread, &w, 0);
+		if (all && w.at)
+			count(COUNT_READ_FAULT_BATCHES, 1);
 	}
 }
 

@@ -152,6 +152,64 @@ static void an_absence_is_not_older_than_the_mark_before_it(void **state)
 	assert_int_equal(a->end, 100 * US);
 }
 
+/* A hypervisor that takes the CPU interrupts nobody: it shows at the next switch, and where it was
+ * nobody knows. */
+static void what_was_taken_unseen_makes_events_uncertain(void **state)
+{
+	const struct vmspan_event *e;
+	u32 i;
+
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	cpu_ns -= 20000; /* stolen in the first event */
+	mark(50 * US, VMSPAN_MARK_EVENT_END, 0);
+	mark(60 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	back(65 * US, 3, 0);
+	mark(70 * US, VMSPAN_MARK_EVENT_END, 0);
+	mark(80 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	back(85 * US, 3, 2000);
+	mark(90 * US, VMSPAN_MARK_EVENT_END, 0);
+	for (i = 0; i < 3; i++) {
+		e = nth(VMSPAN_EVENT, i);
+		assert_non_null(e);
+		assert_true(e->cpu_ns_end >= e->cpu_ns_begin);
+		assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES), i != 1);
+	}
+}
+
+/* A hand-over may end between a mark and its value. */
+static void a_value_that_comes_apart_is_put_together(void **state)
+{
+	static const struct vmspan_mark parts[3] = {
+		{ .cycles = 20 * US, .id = 4, .type = VMSPAN_MARK_VALUE },
+		{ .cycles = 77, .type = VMSPAN_MARK_MORE },
+		{ .cycles = 30 * US, .id = 5, .type = VMSPAN_MARK_INPUT },
+	};
+	const struct vmspan_point *p;
+	u32 first;
+
+	for (first = 1; first < 3; first++) {
+		thread_begins(state);
+		assert_int_equal(marks_take(&marks, parts, first), 0);
+		assert_int_equal(marks_take(&marks, parts + first, 3 - first), 0);
+		p = nth(VMSPAN_VALUE, 0);
+		assert_non_null(p);
+		assert_int_equal(p->value, 77);
+		assert_int_equal(p->time, 20 * US);
+		assert_non_null(nth(VMSPAN_INPUT, 0));
+		assert_null(nth(VMSPAN_VALUE, 1));
+		marks_free(&marks);
+	}
+	/* Where the other half is missing, so is this one. */
+	thread_begins(state);
+	assert_int_equal(marks_take(&marks, parts, 1), 0);
+	marks_gap(&marks, 1);
+	assert_int_equal(marks_take(&marks, parts + 2, 1), 0);
+	assert_null(nth(VMSPAN_VALUE, 0));
+	marks_free(&marks);
+}
+
 /* An event is known to be told in full if its thread told of itself before, and nothing was lost. */
 static void events_say_whether_all_is_told(void **state)
 {
@@ -203,6 +261,8 @@ int main(void)
 		TEST(each_absence_lies_in_the_innermost_stay),
 		TEST(what_is_too_short_for_a_switch_is_none),
 		TEST(an_absence_is_not_older_than_the_mark_before_it),
+		TEST(what_was_taken_unseen_makes_events_uncertain),
+		cmocka_unit_test(a_value_that_comes_apart_is_put_together),
 		cmocka_unit_test(events_say_whether_all_is_told),
 	};
 

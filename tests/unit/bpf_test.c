@@ -159,6 +159,40 @@ static void marks_of_another_thread_are_said_to_be_that(void **state)
 	assert_int_equal(told->foreign, 1);
 }
 
+/* Read from its ring as it ends, it is called what the tracer calls it; and a list that is longer
+ * than can be walked, or leads nowhere, is a loss. */
+static void rings_at_an_end_are_read_or_lost(void **state)
+{
+	static char memory[VMSPAN_RING_AT + sizeof(struct vmspan_ring)] __attribute__((aligned(8)));
+	static struct vmspan_process process = { .magic = VMSPAN_MAGIC, .pid = 17 };
+	const struct wire_marks *told = (const void *)host.record;
+	struct tail w = { .at = (__u64)memory, .pid = TRACED, .tid = TRACED + 7, .only = 17 };
+
+	a_thread_with_a_ring();
+	ring_head.magic = VMSPAN_MAGIC;
+	memcpy(memory + VMSPAN_RING_AT, &ring_head, sizeof(ring_head));
+	assert_int_equal(one_ring(0, &w), 0);
+	assert_int_equal(told->h.kind, WIRE_MARKS);
+	assert_int_equal(told->h.tid, TRACED + 7);
+	assert_int_equal(told->foreign, 0);
+	assert_int_equal(w.from, sizeof(marks));
+	assert_int_equal(one_ring(1, &w), 0);
+	assert_int_equal(w.at, 0);
+	assert_int_equal(one_ring(2, &w), 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	w.at = (__u64)memory;
+	host.bad = memory + VMSPAN_RING_AT;
+	assert_int_equal(one_ring(0, &w), 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	assert_int_equal(w.at, 0);
+	/* Made up here, the walk takes no step. */
+	tail_rings(&w, (__u64)&process, 17);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	process.rings = (__u64)memory;
+	tail_rings(&w, (__u64)&process, 17);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
+}
+
 static void a_new_ring_is_noted(void **state)
 {
 	struct ids ids = { TRACED, TRACED };
@@ -366,6 +400,7 @@ int main(void)
 		TEST(threads_that_cannot_be_read_are_a_loss),
 		TEST(who_reads_itself_is_called_what_the_tracer_calls_it),
 		TEST(marks_of_another_thread_are_said_to_be_that),
+		TEST(rings_at_an_end_are_read_or_lost),
 		TEST(a_new_ring_is_noted),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),

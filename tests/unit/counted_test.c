@@ -79,6 +79,28 @@ static void the_longest_event_stays_the_longest(void **state)
 	rig_close(&r);
 }
 
+/* A loop that waits for its next event has no CPU meanwhile, and is in no event. */
+static void an_absence_outside_of_events_is_no_event(void **state)
+{
+	const struct snapshot *snap;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	r.s->told = true;
+	sim_enter(r.s, 1000, 1, VMSPAN_BLOCK);
+	sim_away(r.s, 1100, 1900);
+	sim_leave(r.s, 2000);
+	plain_event(r.s, 3000, 500, 1);
+	snap = rig_look(&r, 0, r.s->records);
+	assert_int_equal(snap->events.count, 1);
+	assert_int_equal(snap->events.implicit, 0);
+	assert_int_equal(snap->events.incomplete, 0);
+	assert_int_equal(snap->events.wall_ns, 500);
+	assert_int_equal(snap->events.cpu_ns, 500);
+	rig_close(&r);
+}
+
 /* An event that lacks records is marked, in its groups too, and only there. */
 static void a_gap_marks_event_and_groups(void **state)
 {
@@ -644,6 +666,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_longest_event_stays_the_longest),
+		cmocka_unit_test(an_absence_outside_of_events_is_no_event),
 		cmocka_unit_test(a_gap_marks_event_and_groups),
 		cmocka_unit_test(a_gap_that_has_a_cause_is_told_once),
 		cmocka_unit_test(an_interval_has_its_own_losses),

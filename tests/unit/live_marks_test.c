@@ -85,7 +85,6 @@ static void the_marks_of_a_thread_that_has_ended_are_taken_once(void **state)
 	g->ring->head.handed = g->ring->head.head;
 	new_thread(g, 2);
 	spans(g, 1);
-	g->seq_next = 0;
 	hand_over(g);
 	assert_int_equal(g->spans, 15);
 	no_loss(g);
@@ -105,6 +104,7 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	first = g->ring->head;
 	g->ring->head.handed = g->ring->head.head;
 	new_thread(g, 2);
+	g->seq_next = 10;
 	spans(g, 3);
 	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
 	assert_int_equal(g->spans, 10);
@@ -113,6 +113,115 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	assert_int_equal(g->spans, 14);
 	no_loss(g);
 	rig_close(g);
+}
+
+/* The thread that has taken the ring over hands over what is left in it, and says that it is there. */
+static void takes_over(struct rig *g, u32 number)
+{
+	struct vmspan_ring before = g->ring->head;
+
+	if (before.head > before.handed)
+		assert_int_equal(arrive_as(g, before.handed, (u32)(before.head - before.handed),
+					   &before, true),
+				 0);
+	g->ring->head.handed = before.head;
+	new_thread(g, number);
+	assert_int_equal(arrive_as(g, g->ring->head.head, 0, &g->ring->head, false), 0);
+}
+
+/* Also of those that have handed nothing over themselves, or whose end is heard of late. */
+static void of_threads_that_come_and_go_nothing_stays(void **state)
+{
+	struct rig *g = rig_open();
+	u32 i;
+
+	(void)state;
+	for (i = 1; i < 100; i++) {
+		spans(g, 2);
+		if (i % 3)
+			hand_over(g);
+		if (i % 2)
+			assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+		takes_over(g, i + 1);
+		assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID + 1), 0);
+		assert_int_equal(g->spans, 2 * i);
+		assert_int_equal(g->r->rings.len, 1);
+		assert_int_equal(g->r->tids.len, 1);
+		assert_int_equal(g->r->places.len, 1);
+	}
+	no_loss(g);
+	rig_close(g);
+}
+
+/* A thread that is seen before it hands anything over can be seen to end. */
+static void a_thread_from_before_the_trace_is_known(void **state)
+{
+	struct rig *g = rig_open();
+	u32 same;
+
+	(void)state;
+	for (same = 0; same < 2; same++) {
+		g->process->pid = g->p.pid + !same;
+		g->p.rings_begun = false;
+		live_rings_begin(&g->l, &g->p, g->r);
+		assert_int_equal(g->r->tids.len, same);
+	}
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID), 0);
+	assert_int_equal(g->r->rings.len, 0);
+	rig_close(g);
+}
+
+/* However many have ended meanwhile. */
+static void who_has_ended_is_remembered_for_long(void **state)
+{
+	struct vmspan_ring first;
+	struct rig *g = rig_open();
+	u32 i;
+
+	(void)state;
+	hand_over(g);
+	spans(g, 4);
+	first = g->ring->head;
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	for (i = 2; g->r->ended.len < 131072; i++)
+		assert_int_equal(map_put(&g->r->ended, i, 0), 0);
+	new_thread(g, i);
+	g->ring->head.handed = g->ring->head.head;
+	hand_over(g);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID), 0);
+	assert_int_equal(g->r->ended.len, 1);
+	assert_int_equal(arrive_as(g, 0, 128, &first, true), 0);
+	assert_int_equal(g->spans, 4);
+	rig_close(g);
+}
+
+/* What is marked for another tracer, which keeps the marks on, is not of this trace. */
+static void what_others_trace_after_the_end_is_theirs(void **state)
+{
+	struct vmspan_registry copy = { .magic = VMSPAN_MAGIC, .abi = VMSPAN_ABI, .semaphore = 1 };
+	u32 handed;
+
+	(void)state;
+	for (handed = 0; handed < 2; handed++) {
+		struct rig *g = rig_open();
+
+		assert_int_equal(
+			map_put(&g->p.copies, (u64)(uintptr_t)&copy, (u64)(uintptr_t)g->process),
+			0);
+		spans(g, 10);
+		hand_over(g);
+		spans(g, 3);
+		g->l.detached = true;
+		g->l.last.cycles = 1000 + g->ring->head.head - 16;
+		spans(g, 5);
+		if (handed)
+			g->ring->head.handed = g->ring->head.head - 32;
+		assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+		assert_int_equal(g->spans, handed ? 10 : 13);
+		no_loss(g);
+		map_free(&g->p.copies);
+		rig_close(g);
+	}
 }
 
 /* A thread in another PID namespace has two numbers. It is known by the tracer's, also where
@@ -358,6 +467,10 @@ int main(void)
 		cmocka_unit_test(what_was_overwritten_is_missing),
 		cmocka_unit_test(the_marks_of_a_thread_that_has_ended_are_taken_once),
 		cmocka_unit_test(a_ring_that_was_taken_over_is_left_to_the_next),
+		cmocka_unit_test(of_threads_that_come_and_go_nothing_stays),
+		cmocka_unit_test(a_thread_from_before_the_trace_is_known),
+		cmocka_unit_test(who_has_ended_is_remembered_for_long),
+		cmocka_unit_test(what_others_trace_after_the_end_is_theirs),
 		cmocka_unit_test(a_thread_is_called_what_the_tracer_calls_it),
 		cmocka_unit_test(who_is_first_seen_by_others_is_called_what_it_calls_itself),
 		cmocka_unit_test(what_was_marked_before_the_trace_is_not_of_it),

@@ -4,6 +4,41 @@
  * tracer says to its target. */
 #include "marks_rig.h"
 
+/* A thread that marks while its ring is read; a clock that somebody else's work moves on. */
+static int racing_read(u32 pid, u64 at, void *to, size_t bytes);
+static u64 made_clock(void);
+#define target_read racing_read
+#define clock_mono_ns made_clock
+#include "source/live_rings.c"
+#undef target_read
+#undef clock_mono_ns
+
+static struct {
+	u64 marks; /* when so much of them has been read ... */
+	void (*fn)(struct rig *g); /* ... this happens, once */
+	struct rig *g;
+} race;
+static u64 stepping; /* ns: of each look at it; 0: it is the real one */
+
+static int racing_read(u32 pid, u64 at, void *to, size_t bytes)
+{
+	int r = target_read(pid, at, to, bytes);
+	void (*fn)(struct rig * g) = race.fn;
+
+	if (fn && at == race.marks) {
+		race.fn = NULL;
+		fn(race.g);
+	}
+	return r;
+}
+
+static u64 made_clock(void)
+{
+	static u64 now;
+
+	return stepping ? (now += stepping) : clock_mono_ns();
+}
+
 /* ---- While the trace goes on ---- */
 
 static int look(struct rig *g)
@@ -93,6 +128,72 @@ static void what_found_no_room_is_waited_for_once(void **state)
 	assert_int_equal(look(g), 0);
 	assert_int_equal(g->spans, 5);
 	assert_int_equal(g->gaps, 10);
+	rig_close(g);
+}
+
+static struct wire_marks *sent;
+
+/* It fills its ring, hands it over, and goes on. */
+static void runs_on(struct rig *g)
+{
+	struct vmspan_ring *h = &g->ring->head;
+
+	spans(g, (u32)(sizeof(g->ring->marks) - h->head) / 32);
+	sent = on_its_way(g, 0, (u32)h->head, h, false);
+	h->handed = h->head;
+	spans(g, 20);
+}
+
+/* It is on its way then: nothing of it is lost. */
+static void what_is_overwritten_while_it_is_read_comes_by_itself(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	arrive(g, 0, 0);
+	spans(g, 100);
+	race.g = g;
+	race.marks = g->ring->head.base;
+	race.fn = runs_on;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 0);
+	assert_int_equal(live_marks(&g->l, &sent->h, sizeof(*sent) + sent->bytes), 0);
+	free(sent);
+	assert_int_equal(g->spans, MARKS / 2);
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, MARKS / 2 + 20);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* Others wait while rings are read: a look ends after a while, and the next goes on there. */
+static void a_look_ends_in_time_and_the_next_goes_on(void **state)
+{
+	struct ring *rings = calloc(5, sizeof(*rings));
+	struct rig *g = rig_open();
+	u32 i, sum = 0;
+
+	(void)state;
+	assert_non_null(rings);
+	spans(g, 1);
+	for (i = 0; i < 5; i++) {
+		rings[i] = *g->ring;
+		rings[i].head.base = (u64)(uintptr_t)rings[i].marks;
+		rings[i].head.thread = i + 2;
+		assert_int_equal(arrive_as(g, 0, 0, &rings[i].head, true), 0);
+	}
+	stepping = RINGS_LOOK_MAX_NS / 2;
+	for (i = 0; i < 3; i++) {
+		g->seq_next = 0;
+		assert_int_equal(look(g), 0);
+		assert_in_range(g->spans, sum + 1, sum + 2);
+		sum = g->spans;
+	}
+	stepping = 0;
+	while (g->l.rings_seen)
+		assert_int_equal(look(g), 0);
+	assert_int_equal(g->spans, 5);
+	free(rings);
 	rig_close(g);
 }
 
@@ -295,6 +396,8 @@ int main(void)
 		cmocka_unit_test(what_a_thread_keeps_is_read_while_the_trace_goes_on),
 		cmocka_unit_test(what_is_on_its_way_is_waited_for),
 		cmocka_unit_test(what_found_no_room_is_waited_for_once),
+		cmocka_unit_test(what_is_overwritten_while_it_is_read_comes_by_itself),
+		cmocka_unit_test(a_look_ends_in_time_and_the_next_goes_on),
 		cmocka_unit_test(in_exact_mode_threads_are_waited_for),
 		cmocka_unit_test(a_ring_with_another_thread_is_not_looked_at),
 		cmocka_unit_test(what_is_open_is_known_by_all_marks),

@@ -68,6 +68,7 @@ static void new_thread(struct rig *g, u32 number)
 {
 	g->ring->head.thread = number;
 	g->ring->head.start = g->ring->head.head;
+	g->seq_next = 0;
 }
 
 static struct rig *rig_open(void)
@@ -139,13 +140,12 @@ static void spans(struct rig *g, u32 n)
 	}
 }
 
-/* As the kernel side has it: marks from a position on, and the head as it is now. */
-static int arrive_as(struct rig *g, u64 from, u32 bytes, const struct vmspan_ring *head,
-		     bool foreign)
+/* As the kernel side has it: marks from a position on, and the head as it is now. To be freed. */
+static struct wire_marks *on_its_way(const struct rig *g, u64 from, u32 bytes,
+				     const struct vmspan_ring *head, bool foreign)
 {
 	struct wire_marks *w = calloc(1, sizeof(*w) + bytes);
 	u32 i;
-	int r;
 
 	assert_non_null(w);
 	w->h = (struct wire_head){ .kind = WIRE_MARKS, .pid = g->p.pid, .tid = foreign ? 0 : TID };
@@ -157,7 +157,15 @@ static int arrive_as(struct rig *g, u64 from, u32 bytes, const struct vmspan_rin
 		memcpy((char *)(w + 1) + i * sizeof(struct vmspan_mark),
 		       &g->ring->marks[(from / sizeof(struct vmspan_mark) + i) % MARKS],
 		       sizeof(struct vmspan_mark));
-	r = live_marks(&g->l, &w->h, sizeof(*w) + bytes);
+	return w;
+}
+
+static int arrive_as(struct rig *g, u64 from, u32 bytes, const struct vmspan_ring *head,
+		     bool foreign)
+{
+	struct wire_marks *w = on_its_way(g, from, bytes, head, foreign);
+	int r = live_marks(&g->l, &w->h, sizeof(*w) + bytes);
+
 	free(w);
 	return r;
 }

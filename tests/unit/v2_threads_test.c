@@ -500,6 +500,39 @@ static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void 
 	assert_true(step_at > 100);
 }
 
+static void *one_span(void *arg)
+{
+	spans(1);
+	return arg;
+}
+
+/* Before its first mark: where a tracer then finds it, whatever becomes of it. */
+static void each_thread_says_that_it_is_there(void **state)
+{
+	u32 i, told = 0, threads[2] = { 0 };
+
+	(void)state;
+	rseq_play(__rseq_offset);
+	tracer_on();
+	/* Libc puts the second where the first was. */
+	on_thread(one_span, NULL);
+	on_thread(one_span, NULL);
+	for (i = 0; i < tracer->shots; i++) {
+		const struct shot *s = &tracer->shot[i];
+
+		if (s->definition || s->bytes)
+			continue;
+		assert_true(told < 2);
+		assert_int_equal(s->from, s->ring.start);
+		assert_int_equal(s->ring.head, s->ring.start);
+		threads[told++] = s->ring.thread;
+	}
+	assert_int_equal(told, 2);
+	assert_true(threads[0] < threads[1]);
+	collect();
+	assert_int_equal(seen_count, 2);
+}
+
 static _Atomic u32 storms;
 
 static void storm(int sig)
@@ -566,6 +599,7 @@ int main(void)
 		cmocka_unit_test(nor_before_any_of_a_mark_after_an_interruption),
 		cmocka_unit_test(nor_where_the_ring_is_full),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_thread_start_does_no_harm),
+		cmocka_unit_test(each_thread_says_that_it_is_there),
 		cmocka_unit_test(a_storm_of_signals_is_recorded_to_the_last),
 	};
 

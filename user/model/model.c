@@ -265,7 +265,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	return settle_root(m, st, t, s);
 }
 
-/* In exact mode the scheduler's record tells that, and why. */
+/* In exact mode the scheduler's record tells that, and why. Of what runs outside of events the CPU
+ * time is not known. */
 static int take_away(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;
@@ -274,7 +275,7 @@ static int take_away(struct model *m, struct stream *st, const struct vmspan_spa
 	if (s->begin < m->attach_cycles)
 		return 0;
 	close_gap(st, s->end);
-	if (m->config.exact || s->end < s->begin || (!s->iteration && !depth))
+	if (m->config.exact || s->end < s->begin || !s->iteration)
 		return 0;
 	t = m->active && m->active->iteration == s->iteration ? m->active
 							      : turn_enter(m, st, s->iteration);

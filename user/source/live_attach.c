@@ -133,11 +133,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier = carrier_get(l, d, err);
 	if (!a->carrier)
 		return -1;
-	if (!part_wanted(l, TRACE_TURNS) || a->armed) {
-		/* Since before an exec: all marks of the new program are of the trace. */
-		p->rings_begun |= a->armed != NULL;
+	if (!part_wanted(l, TRACE_TURNS) || a->armed)
 		return 0;
-	}
 	if (!a->carrier->link)
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
@@ -347,6 +344,16 @@ static bool has_unlinked(const struct live *l)
 
 	while (map_next(&l->processes, &at, &key, &value))
 		if (((struct process *)(uintptr_t)value)->unlinked)
+			return true;
+	return false;
+}
+
+bool attachments_armed(const struct process *p)
+{
+	const struct attachment *a;
+
+	for (a = p->attachments; a; a = a->next)
+		if (a->armed)
 			return true;
 	return false;
 }

@@ -64,7 +64,9 @@ struct registry {
 	bool abi1;
 	struct map rings; /* number of a thread -> struct ring_reader *, owned */
 	struct map tids; /* thread id -> number of the thread */
-	struct map ended; /* number of a thread that has ended -> position */
+	struct map places; /* address of a ring -> number of the thread that has it */
+	/* Number of a thread that has ended -> position; and those before them. */
+	struct map ended, ended_before;
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
@@ -213,6 +215,7 @@ struct live {
 	bool tails; /* as tracer_has_tails() has it */
 	bool switches; /* as kernel_rseq_tells_all() has it */
 	u64 rings_ns; /* the rings are read again */
+	u32 rings_seen; /* of them, in this round */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
 	/* For the duration of a poll or stop. */
@@ -328,6 +331,8 @@ void attachments_free(struct live *l, struct process *p);
 int attachments_thin(struct live *l, bool idle);
 /* Do all marks of its children come by what they inherit? */
 bool attachments_by_batches(const struct process *p);
+/* Are marks on in any of its files? */
+bool attachments_armed(const struct process *p);
 /* A process has ended: counts what cannot be known of it any more. */
 void attachments_ended(struct live *l, const struct process *p, u64 mono_ns);
 /* What is left of ended processes. */
@@ -448,10 +453,11 @@ int live_rings_look(struct live *l, u64 now);
 u64 live_rings_next(const struct live *l);
 /*
  * Calls fn for each thread: its number as it sees itself, and what is open in it now, whether
- * its marks have been taken or not. Stops where fn says false.
+ * its marks have been taken or not. Stops where fn says false, and after *most threads, which it
+ * counts down.
  */
 struct marks;
-void live_rings_open(const struct process *p, const struct registry *r,
+void live_rings_open(const struct process *p, const struct registry *r, u32 *most,
 		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx);
 /* The same of a thread that has ended, which is then forgotten. */
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);

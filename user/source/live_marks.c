@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static u64 ns_of(void *ctx, u64 cycles)
 {
@@ -31,6 +32,7 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 				      const struct vmspan_ring *g)
 {
 	struct ring_reader *t;
+	const u64 *before;
 
 	if (r->rings.len >= RINGS_MAX)
 		return NULL;
@@ -43,7 +45,13 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	t->tid = g->tid;
 	/* Whatever this says, it is only read from. */
 	t->at = g->base - VMSPAN_RING_DATA - VMSPAN_RING_AT;
-	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t)) {
+	/* Who has taken a ring over has handed over all that was left in it before. */
+	before = map_get(&r->places, t->at);
+	if (before)
+		ring_reader_end(r, (u32)*before);
+	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t) ||
+	    map_put(&r->places, t->at, g->thread)) {
+		map_del(&r->rings, g->thread);
 		free(t);
 		return NULL;
 	}
@@ -71,19 +79,36 @@ static void reader_free(struct ring_reader *t)
 	free(t);
 }
 
-void ring_reader_end(struct registry *r, u32 tid, u32 thread)
+void ring_reader_end(struct registry *r, u32 thread)
 {
-	u64 *at = map_get(&r->rings, thread);
+	u64 *at = map_get(&r->rings, thread), *known;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
 
 	if (!t)
 		return;
-	if (r->ended.len >= ENDED_MAX)
-		map_clear(&r->ended);
+	if (r->ended.len >= ENDED_MAX) {
+		map_free(&r->ended_before);
+		r->ended_before = r->ended;
+		memset(&r->ended, 0, sizeof(r->ended));
+	}
 	map_put(&r->ended, thread, t->seen);
 	map_del(&r->rings, thread);
-	map_del(&r->tids, tid);
+	/* Its number may be another's by now. */
+	known = map_get(&r->tids, t->tid);
+	if (known && *known == thread)
+		map_del(&r->tids, t->tid);
+	known = map_get(&r->places, t->at);
+	if (known && *known == thread)
+		map_del(&r->places, t->at);
 	reader_free(t);
+}
+
+/* How far the ring of a thread that has ended was read; NULL: it has not. */
+static const u64 *ended_at(const struct registry *r, u32 thread)
+{
+	const u64 *at = map_get(&r->ended, thread);
+
+	return at ? at : map_get(&r->ended_before, thread);
 }
 
 void live_rings_free(struct registry *r)
@@ -95,7 +120,9 @@ void live_rings_free(struct registry *r)
 		reader_free((struct ring_reader *)(uintptr_t)value);
 	map_free(&r->rings);
 	map_free(&r->tids);
+	map_free(&r->places);
 	map_free(&r->ended);
+	map_free(&r->ended_before);
 }
 
 /* Hands out the records that have been made of marks. */
@@ -145,7 +172,8 @@ static int lose(struct live *l, struct ring_reader *t, u64 bytes)
 int ring_take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
 	      struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes)
 {
-	u64 end = from + bytes, *ended = map_get(&r->ended, g->thread), at;
+	const u64 *ended = ended_at(r, g->thread);
+	u64 end = from + bytes, at;
 	struct ring_reader *t;
 
 	/* The next on its ring hands over what was read at its end, as does the end of the process. */

@@ -161,6 +161,7 @@ static int drop_turns(struct live *l, struct err *err)
 	tracer_tail(l->t);
 	r = live_drain(l, err);
 	process_detach_all(l);
+	tracer_rest(l->t);
 	if (!r)
 		r = live_drain(l, err);
 	return r ? r : live_tails(l);

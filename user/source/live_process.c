@@ -247,6 +247,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	if (live_rings_process_end(l, p))
 		return l->failed;
 	forget_memory(p);
+	/* From its first mark on the new program is traced where it has a file of the old one's. */
+	p->rings_begun = attachments_armed(p);
 	set_name(p, w);
 	if (!first)
 		p->vm = "";

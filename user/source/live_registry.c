@@ -308,7 +308,9 @@ void registry_copy(struct registry *to, const struct registry *from)
 	memset(&to->seq, 0, sizeof(to->seq));
 	memset(&to->rings, 0, sizeof(to->rings));
 	memset(&to->tids, 0, sizeof(to->tids));
+	memset(&to->places, 0, sizeof(to->places));
 	memset(&to->ended, 0, sizeof(to->ended));
+	memset(&to->ended_before, 0, sizeof(to->ended_before));
 	for (i = 0; i < KNOWN_KINDS; i++) {
 		size_t size = from->known[i].words * sizeof(u64);
 

@@ -42,12 +42,13 @@ struct beginning {
 	struct live *l;
 	struct registry *r;
 	u32 pid;
+	bool same; /* it calls itself by the number that the tracer calls it by, and its threads too */
 };
 
 static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 {
 	struct beginning *b = ctx;
-	struct ring_reader *t = ring_reader_of(b->l, b->r, g, 0);
+	struct ring_reader *t = ring_reader_of(b->l, b->r, g, b->same ? g->tid : 0);
 
 	if (t) {
 		/* What was open when the marks went off may have ended meanwhile. */
@@ -97,9 +98,9 @@ static void set_latency(const struct live *l, const struct process *p, const str
 
 void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 {
-	struct beginning b = { l, r, p->pid };
+	struct beginning b = { l, r, p->pid, false };
 	u64 session;
-	u32 now;
+	u32 now, pid;
 
 	if (p->rings_begun)
 		return;
@@ -110,6 +111,9 @@ void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 	if (target_read(p->pid, session, &now, sizeof(now)))
 		return;
 	now++;
+	b.same = !target_read(p->pid, r->address + offsetof(struct vmspan_process, pid), &pid,
+			      sizeof(pid)) &&
+		 pid == p->pid;
 	set_latency(l, p, r, l->alert_ns);
 	if (write_to(p->pid, session, &now, sizeof(now)))
 		each_ring(p->pid, r->address, ring_begins, &b);
@@ -130,6 +134,8 @@ struct reading {
 	struct process *p;
 	struct registry *r;
 	struct hands by;
+	bool goes_on; /* the trace does: what is handed over meanwhile comes */
+	u64 until; /* cycles: later marks are not of the trace, but of others'; 0: there are no others */
 };
 
 /*
@@ -155,6 +161,18 @@ static struct vmspan_mark *ring_copy(u32 pid, u64 at, const struct vmspan_ring *
 	return marks;
 }
 
+/* Of some marks, how many bytes were made by then. */
+static u32 made_until(const struct vmspan_mark *marks, u32 bytes, u64 cycles)
+{
+	u32 i, n = bytes / sizeof(*marks);
+
+	for (i = 0; i < n; i++)
+		if (marks[i].type != VMSPAN_MARK_MORE && marks[i].type != VMSPAN_MARK_FILL &&
+		    marks[i].cycles > cycles)
+			break;
+	return i * (u32)sizeof(*marks);
+}
+
 /* The marks of a ring that have not been seen. */
 static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 {
@@ -162,7 +180,8 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	u64 *known = map_get(&d->r->rings, g->thread), from;
 	struct vmspan_ring after;
 	struct vmspan_mark *marks;
-	int e;
+	u32 bytes;
+	int e = 0;
 
 	/* What has been handed over and never came is counted as lost already. */
 	from = max_u64(max_u64(g->start, g->handed), ring_oldest(g));
@@ -170,10 +189,18 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 		from = max_u64(from, ((struct ring_reader *)(uintptr_t)*known)->seen);
 	if (from >= g->head)
 		return 0;
+	/* Handed over to others, since the carrier is gone. */
+	if (d->until && known && g->handed > ((struct ring_reader *)(uintptr_t)*known)->seen)
+		return 0;
 	marks = ring_copy(d->p->pid, at, g, from, &after);
 	if (!marks)
 		return 0;
-	e = ring_take(d->l, d->p, d->r, &after, d->by, from, marks, (u32)(g->head - from));
+	bytes = (u32)(g->head - from);
+	if (d->until)
+		bytes = made_until(marks, bytes, d->until);
+	/* What has been overwritten meanwhile had been handed over before. */
+	if (!d->goes_on || ring_oldest(&after) <= from)
+		e = ring_take(d->l, d->p, d->r, &after, d->by, from, marks, bytes);
 	free(marks);
 	return e;
 }
@@ -182,6 +209,8 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 {
 	struct reading d = { .l = l, .p = p, .r = r };
 
+	if (!r->abi1 && others_trace(p, r))
+		d.until = l->detached ? l->last.cycles : l->parts[TRACE_TURNS].off;
 	return r->abi1 ? 0 : each_ring(p->pid, r->address, ring_read, &d);
 }
 
@@ -206,7 +235,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	else
 		t->seen = g.head;
 	if (!e && t->seen >= g.head)
-		ring_reader_end(r, tid, g.thread);
+		ring_reader_end(r, g.thread);
 	return e;
 }
 
@@ -254,17 +283,28 @@ static bool ring_now(const struct process *p, u64 thread, const struct ring_read
 	       g->thread == thread;
 }
 
-static int look_at(struct live *l, struct process *p, struct registry *r)
+/* A round of looks, which may take several: others wait meanwhile. */
+struct round {
+	u64 end_ns; /* of this look */
+	u32 skip; /* rings that the looks before have seen */
+	u32 seen;
+	bool over;
+};
+
+static int look_at(struct live *l, struct process *p, struct registry *r, struct round *k)
 {
-	struct reading d = { .l = l, .p = p, .r = r };
+	struct reading d = { .l = l, .p = p, .r = r, .goes_on = true };
 	struct vmspan_ring g;
 	u64 thread, value;
 	size_t at = 0;
 	int e = 0;
 
-	while (!e && map_next(&r->rings, &at, &thread, &value)) {
+	while (!e && !k->over && map_next(&r->rings, &at, &thread, &value)) {
 		struct ring_reader *t = (struct ring_reader *)(uintptr_t)value;
 
+		if (k->seen++ < k->skip)
+			continue;
+		k->over = clock_mono_ns() >= k->end_ns;
 		if (ring_now(p, thread, t, &g) && all_has_come(l, t, &g))
 			e = ring_read(&d, t->at, &g);
 	}
@@ -274,6 +314,7 @@ static int look_at(struct live *l, struct process *p, struct registry *r)
 int live_rings_look(struct live *l, u64 now)
 {
 	u64 began = clock_mono_ns(), key, value;
+	struct round k = { .end_ns = began + RINGS_LOOK_MAX_NS, .skip = l->rings_seen };
 	size_t at = 0;
 	bool any = false;
 	u32 i;
@@ -285,10 +326,11 @@ int live_rings_look(struct live *l, u64 now)
 
 		for (i = 0; i < p->registry_count; i++) {
 			any |= p->registries[i].rings.len > 0;
-			if (l->parts[TRACE_TURNS].on && look_at(l, p, &p->registries[i]))
+			if (l->parts[TRACE_TURNS].on && look_at(l, p, &p->registries[i], &k))
 				return l->failed;
 		}
 	}
+	l->rings_seen = k.over ? k.seen : 0;
 	l->rings_ns =
 		!any ? UINT64_MAX : now + max_u64(RINGS_LOOK_NS, 20 * (clock_mono_ns() - began));
 	return 0;
@@ -329,7 +371,7 @@ static bool marks_now(const struct process *p, const struct ring_reader *t,
 	return !e;
 }
 
-void live_rings_open(const struct process *p, const struct registry *r,
+void live_rings_open(const struct process *p, const struct registry *r, u32 *most,
 		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx)
 {
 	struct vmspan_ring g;
@@ -338,9 +380,10 @@ void live_rings_open(const struct process *p, const struct registry *r,
 	size_t at = 0;
 	bool more = true;
 
-	while (more && map_next(&r->rings, &at, &thread, &value)) {
+	while (more && *most && map_next(&r->rings, &at, &thread, &value)) {
 		const struct ring_reader *t = (const struct ring_reader *)(uintptr_t)value;
 
+		--*most;
 		if (!ring_now(p, thread, t, &g) || (g.head <= t->seen && !t->m.depth) ||
 		    !marks_now(p, t, &g, &m))
 			continue;

@@ -13,8 +13,10 @@
 /* Of one ring. */
 #define RING_BYTES_MAX (256u << 10)
 
-/* How often rings are read while a trace goes on; rarer where that takes long. */
+/* How often rings are read while a trace goes on, and for how long at one time; rarer where that
+ * takes long. */
 #define RINGS_LOOK_NS (250 * NSEC_PER_MSEC)
+#define RINGS_LOOK_MAX_NS (20 * NSEC_PER_MSEC)
 
 /* A thread of the target, as its marks tell of it. */
 struct ring_reader {
@@ -46,7 +48,7 @@ static inline u64 ring_oldest(const struct vmspan_ring *g)
 struct ring_reader *ring_reader_of(struct live *l, struct registry *r, const struct vmspan_ring *g,
 				   u32 tid);
 /* Which is then forgotten: its marks up to `seen` come no second time. */
-void ring_reader_end(struct registry *r, u32 tid, u32 thread);
+void ring_reader_end(struct registry *r, u32 thread);
 /* Takes marks from a position on, of a ring with such a head; `bytes` of them. 0, or l->failed. */
 int ring_take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
 	      struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes);

@@ -91,7 +91,7 @@ static bool look_at_marks(void *ctx, u32 tid, const struct marks *m)
 			break;
 	if (k->count > before)
 		k->to[k->count - 1].innermost = true;
-	return ++k->threads < RUNNING_THREADS && k->count < k->max;
+	return k->count < k->max;
 }
 
 /* ---- All of them ---- */
@@ -132,11 +132,14 @@ u32 live_running(const struct source *s, u64 least_ns, struct live_stay *to, u32
 		for (i = 0; i < p->registry_count && k.count < max; i++) {
 			const struct registry *r = &p->registries[i];
 			struct look_marks w = { &k, p->pid, r->address };
+			u32 left = RUNNING_THREADS - k.threads;
 
-			if (r->abi1)
+			if (r->abi1) {
 				look_at_registry(&k, p->pid, r->address);
-			else
-				live_rings_open(p, r, look_at_marks, &w);
+			} else {
+				live_rings_open(p, r, &left, look_at_marks, &w);
+				k.threads = RUNNING_THREADS - left;
+			}
 		}
 	}
 	return k.count;

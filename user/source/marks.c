@@ -250,7 +250,8 @@ static int event_end(struct marks *m)
 	r->mono_begin = v->mono;
 	r->mono_end = m->ns(m->ns_ctx, m->last);
 	r->cpu_ns_begin = v->cpu_ns;
-	r->cpu_ns_end = cpu_ns(m, r->mono_end);
+	/* What an interrupt or a hypervisor took shows at the next switch, which may be in a later event. */
+	r->cpu_ns_end = max_u64(cpu_ns(m, r->mono_end), v->cpu_ns);
 	r->cpu_begin = v->cpu;
 	r->cpu_end = m->cpu;
 	r->parent = iteration_of(m);
@@ -289,8 +290,13 @@ static int away(struct marks *m, u16 cpu, u64 ns, u64 all)
 
 	if (!s)
 		return -ENOMEM;
+	/* More than there is room for: of some of it nobody knows where it was. */
+	if (cycles > m->last - m->before) {
+		cycles = m->last - m->before;
+		m->known = m->last;
+	}
 	s->h.depth = (u16)m->depth;
-	s->begin = m->last - min_u64(cycles, m->last - m->before);
+	s->begin = m->last - cycles;
 	s->end = m->last;
 	s->cpu_begin = m->cpu;
 	s->cpu_end = cpu;
@@ -357,20 +363,38 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	}
 }
 
+static bool has_value(u32 type)
+{
+	return type == VMSPAN_MARK_SWITCH || type == VMSPAN_MARK_VALUE ||
+	       type == VMSPAN_MARK_GC_BEGIN || type == VMSPAN_MARK_GC_END ||
+	       type == VMSPAN_MARK_BLOCK_BEGIN;
+}
+
+static int next(struct marks *m, const struct vmspan_mark *in, u64 value)
+{
+	m->before = m->last;
+	m->last = max_u64(m->last, in->cycles);
+	return one(m, in, value);
+}
+
 int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
 {
 	u32 i;
 	int e = 0;
 
+	if (n && m->held.type) {
+		e = next(m, &m->held, in[0].type == VMSPAN_MARK_MORE ? in[0].cycles : 0);
+		m->held.type = 0;
+	}
 	for (i = 0; i < n && !e; i++) {
 		bool more = i + 1 < n && in[i + 1].type == VMSPAN_MARK_MORE;
 
 		if (in[i].type == VMSPAN_MARK_MORE || in[i].type == VMSPAN_MARK_FILL)
 			continue;
-		m->before = m->last;
-		if (in[i].cycles > m->last)
-			m->last = in[i].cycles;
-		e = one(m, &in[i], more ? in[i + 1].cycles : 0);
+		if (i + 1 == n && has_value(in[i].type))
+			m->held = in[i];
+		else
+			e = next(m, &in[i], more ? in[i + 1].cycles : 0);
 	}
 	return e;
 }
@@ -385,6 +409,7 @@ void marks_gap(struct marks *m, u64 n)
 {
 	m->seq += n;
 	m->known = UINT64_MAX;
+	m->held.type = 0;
 	m->depth = m->too_deep_open = m->events_over = 0;
 	m->events = m->events ? 1 : 0;
 	if (m->events) {

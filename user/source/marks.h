@@ -52,6 +52,7 @@ struct marks {
 	u32 depth, open_max, too_deep_open;
 	u32 events, event_max, events_over;
 	u32 iteration_last;
+	struct vmspan_mark held; /* the last one, whose value is to come; type 0: none */
 	u64 last, before; /* cycles of the newest mark, and of the one before it */
 	u64 switch_cycles, switch_mono, switch_cpu_ns; /* of the last VMSPAN_MARK_SWITCH */
 	u64 known; /* cycles: since then each switch has been told of; ~0: never */
@@ -65,7 +66,7 @@ void marks_free(struct marks *m);
 /* Another one that has the same open; it has made nothing yet. 0, or -ENOMEM. */
 int marks_fork(struct marks *to, const struct marks *from);
 /*
- * The thread's next `n` marks; one that has a value comes together with it. 0, or -ENOMEM.
+ * The thread's next `n` marks. The last one is kept where its value is still to come. 0, or -ENOMEM.
  * Time never goes back: a mark that is older than the one before it counts as of that time.
  */
 int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n);

@@ -912,6 +912,8 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring(struct vmspan_process *p, int make, 
 		g->event_begin = g->busy = 0;
 		g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
 		g->tid = tid;
+		/* No mark yet: so a tracer knows whose it is from here on. */
+		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, g->head);
 	}
 	return at;
 }
