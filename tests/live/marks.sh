@@ -143,6 +143,22 @@ eq "exact: exact counts" "$(counts a '[.spans, .events, .threads]')" \
 	"[$((1009 + 31 + 4 * 211)),1,5]"
 eq "exact: nothing lost, all defined" "$(counts a "$clean")" "$none"
 
+# What threads hold when they are killed is read as they end (from Linux 6.16 on).
+if [ "$((major * 100 + minor))" -ge 616 ]; then
+	for how in '' -e; do
+		target child "$T/v2"
+		attach a $how -p "$child_pid"
+		tell child "hold 40 13" "spans 11" "event 7"
+		kill -s KILL "$child_pid"
+		dismiss child 2>/dev/null
+		need_line a '^end'
+		detach a
+		eq "killed with 41 threads${how:+, exact}: every span" "$(counts a '[.spans, .threads]')" \
+			"[$((40 * 13 + 11 + 7)),41]"
+		eq "killed with 41 threads${how:+, exact}: nothing lost" "$(counts a "$clean")" "$none"
+	done
+fi
+
 # A ring that is too small: marks are missing, so many as are counted.
 attach a -s -r 65536 -p "$vm_pid"
 tell vm "event 7" "spans 100000" "group lost" "spans 200000"
