@@ -493,9 +493,8 @@ static void *first_marks(void *arg)
 	return NULL;
 }
 
-static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void **state)
+static void every_instruction_of_a_thread_start(bool takes_over)
 {
-	(void)state;
 	tracer_on();
 	spans(1);
 	for (step_at = 0;; step_at += STRIDE) {
@@ -509,12 +508,26 @@ static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void 
 		/* The three of the thread itself, and the handler's. */
 		assert_int_equal(seen_of[VMSPAN_DEF_LABEL], 1);
 		assert_int_equal(seen_count, 3 + HANDLER_RECORDS);
-		/* So that the next has no ring to take over. */
+		if (takes_over)
+			continue;
 		memset(process()->table, 0, sizeof(process()->table));
 		process()->rings = 0;
 		spans(1);
 	}
 	assert_true(step_at > 100);
+}
+
+static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void **state)
+{
+	(void)state;
+	every_instruction_of_a_thread_start(false);
+}
+
+/* Libc puts each thread where the one before was, whose ring it takes over. */
+static void nor_where_a_thread_takes_a_ring_over(void **state)
+{
+	(void)state;
+	every_instruction_of_a_thread_start(true);
 }
 
 static void *one_span(void *arg)
@@ -616,6 +629,7 @@ int main(void)
 		cmocka_unit_test(nor_before_any_of_a_mark_after_an_interruption),
 		cmocka_unit_test(nor_where_the_ring_is_full),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_thread_start_does_no_harm),
+		cmocka_unit_test(nor_where_a_thread_takes_a_ring_over),
 		cmocka_unit_test(each_thread_says_that_it_is_there),
 		cmocka_unit_test(a_storm_of_signals_is_recorded_to_the_last),
 	};

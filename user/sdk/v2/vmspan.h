@@ -888,7 +888,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring(struct vmspan_process *p, int make, 
 	vmspan_u64 self = vmspan__thread_pointer(), seen, at;
 	vmspan_u64 i = (self >> 4) * 0x9e3779b97f4a7c15ull >> 48, last = i + 64;
 	struct vmspan_ring *g;
-	vmspan_u32 tid;
+	vmspan_u32 tid, number;
 
 	VMSPAN__ASSERT(VMSPAN_THREADS == 1 << (64 - 48), "the table");
 	for (;; i++) {
@@ -908,9 +908,17 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring(struct vmspan_process *p, int make, 
 	g = vmspan__ring_at(at);
 	if (maybe_new && g->tid != (tid = (vmspan_u32)syscall(SYS_gettid))) {
 		vmspan__hand_over(at);
-		g->start = g->head;
+		number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+		VMSPAN__FENCE();
+		/* A handler may come in at any point and do all of this, and mark: what it has not
+		 * handed over is then the first of this number. */
+		if (g->tid == tid)
+			return at;
 		g->event_begin = g->busy = 0;
-		g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+		g->thread = number;
+		VMSPAN__FENCE();
+		g->start = g->handed;
+		VMSPAN__FENCE();
 		g->tid = tid;
 		/* No mark yet: so a tracer knows whose it is from here on. */
 		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, g->head);
