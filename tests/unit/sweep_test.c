@@ -34,6 +34,14 @@ static int no_trace(struct tracer *t, u32 pid, struct err *err)
 	return 0;
 }
 
+static char name_now[16]; /* of every process, once it is not traced any more */
+
+static void made_name(u32 pid, char name[16])
+{
+	(void)pid;
+	snprintf(name, 16, "%s", untraced ? name_now : "");
+}
+
 static void no_look(struct live *l, struct process *p)
 {
 	(void)l;
@@ -44,11 +52,13 @@ static void no_look(struct live *l, struct process *p)
 #define tracer_untrace no_untrace
 #define tracer_trace no_trace
 #define process_look no_look
+#define process_read_name made_name
 #include "source/live_sweep.c"
 #undef process_new
 #undef tracer_untrace
 #undef tracer_trace
 #undef process_look
+#undef process_read_name
 
 /* ---- Names ---- */
 
@@ -70,6 +80,28 @@ static void a_name_is_compared_as_far_as_the_kernel_keeps_it(void **state)
 	/* Shorter ones are no beginnings, also where their first 10 bytes agree. */
 	assert_false(comm_is("abcdefghijkl", "abcdefghijklmno"));
 	assert_false(comm_is("abcdefghijkl", "abcdefghijXX"));
+}
+
+/* The kernel side tells of a process that takes another name, and then no more of it until it is said that
+ * nobody wants it. */
+static void who_is_renamed_again_meanwhile_is_found(void **state)
+{
+	struct wire_life w = { .h = { .pid = 4711, .tid = 4711 }, .comm = "other" };
+	struct live l = { .sweep = { .comms = { "wanted" }, .comm_count = 1 } };
+	u32 again;
+
+	(void)state;
+	for (again = 0; again < 2; again++) {
+		untraced = traced = looked = 0;
+		snprintf(name_now, sizeof(name_now), "%s", again ? "wanted" : "other");
+		assert_int_equal(sweep_new(&l, &w), 0);
+		assert_int_equal(untraced, 4711);
+		assert_int_equal(looked, again ? 4711 : 0);
+		assert_int_equal(traced, again ? 4711 : 0);
+	}
+	assert_string_equal(made.name, "wanted");
+	assert_int_equal(l.candidates, 1);
+	name_now[0] = 0;
 }
 
 /* ---- Control groups ---- */
@@ -166,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_compared_as_far_as_the_kernel_keeps_it),
+		cmocka_unit_test(who_is_renamed_again_meanwhile_is_found),
 		cmocka_unit_test(a_control_group_has_what_lies_below_it),
 		cmocka_unit_test(a_line_of_the_kernels_names_a_group_in_several_ways),
 		cmocka_unit_test(so_many_are_looked_at_and_no_more),

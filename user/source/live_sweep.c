@@ -193,6 +193,12 @@ int sweep_open(struct live *l, struct err *err)
 	return 0;
 }
 
+static bool is_wanted(const struct live *l, u32 pid, const char *comm)
+{
+	return sweep_wanted(&l->sweep) && pid != (u32)getpid() && l->candidates < CANDIDATES_MAX &&
+	       matches(&l->sweep, pid, comm);
+}
+
 int sweep_new(struct live *l, const struct wire_life *w)
 {
 	struct err ignored = { 0 };
@@ -201,10 +207,13 @@ int sweep_new(struct live *l, const struct wire_life *w)
 
 	memcpy(comm, w->comm, sizeof(comm));
 	comm[sizeof(comm) - 1] = 0;
-	if (!sweep_wanted(&l->sweep) || w->h.pid == (u32)getpid() ||
-	    l->candidates >= CANDIDATES_MAX || !matches(&l->sweep, w->h.pid, comm)) {
+	if (!is_wanted(l, w->h.pid, comm)) {
+		/* Up to here the kernel side has told nothing more of it: it may have been renamed
+		 * or moved again meanwhile. */
 		tracer_untrace(l->t, w->h.pid);
-		return 0;
+		process_read_name(w->h.pid, comm);
+		if (!is_wanted(l, w->h.pid, comm))
+			return 0;
 	}
 	p = process_new(l, w->h.pid, parent_of(w->h.pid));
 	if (!p)
