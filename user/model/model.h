@@ -82,7 +82,8 @@ struct model_span {
 	/* Of its duration: what is in no stay inside it; what lies inside
 	 * blocking calls and collections in it, at any depth. */
 	u64 self_ns, blocked_ns, gc_ns;
-	u64 off_ns; /* exact mode: its thread had no CPU, at any depth */
+	/* Its thread had no CPU, at any depth: in exact mode, or as far as the thread tells. */
+	u64 off_ns;
 	u16 cpu_begin, cpu_end, depth;
 	bool repaired;
 	u32 iteration;

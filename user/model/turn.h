@@ -130,7 +130,7 @@ struct stay {
 	u64 cycles; /* >= self + blocked + gc */
 	u64 self; /* not inside another stay of it */
 	u64 blocked, gc; /* inside calls and collections in it, at any depth */
-	u64 off; /* exact mode: without a CPU in it, at any depth */
+	u64 off; /* without a CPU in it, at any depth: in exact mode, or as its thread tells */
 };
 
 /*

@@ -20,6 +20,17 @@ int target_read(u32 pid, u64 address, void *to, size_t n)
 	return (size_t)r == n ? 0 : -EFAULT;
 }
 
+int target_write(u32 pid, u64 address, const void *from, size_t n)
+{
+	struct iovec local = { (void *)(uintptr_t)from, n };
+	struct iovec remote = { (void *)(uintptr_t)address, n };
+	ssize_t r = process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0);
+
+	if (r < 0)
+		return -errno;
+	return (size_t)r == n ? 0 : -EFAULT;
+}
+
 int target_registry(u32 pid, u64 address, struct vmspan_registry *head)
 {
 	int r = target_read(pid, address, head, sizeof(*head));

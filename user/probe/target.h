@@ -11,6 +11,7 @@
 
 /* All n bytes, or negative errno. */
 int target_read(u32 pid, u64 address, void *to, size_t n);
+int target_write(u32 pid, u64 address, const void *from, size_t n);
 /*
  * A copy of the SDK: what its semaphore belongs to, whichever version it is of. -EBADMSG: there
  * is none; -ENOTSUP: one of a version that is not known, *head is filled.

@@ -11,7 +11,7 @@
  *   live_sweep.c     targets by name, control group, or all
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_marks.c     marks of threads -> items
- *   live_rings.c     those in target memory
+ *   live_mark_rings.c     those in target memory
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
@@ -59,6 +59,8 @@ struct known {
 
 /* What defines ids in a process: the block that all copies of the SDK in it share; of version 1,
  * the registry of one copy. */
+struct marks;
+
 struct registry {
 	u64 address;
 	bool abi1;
@@ -430,7 +432,7 @@ int registry_tails(struct live *l, struct process *p, struct registry *r);
 void registry_copy(struct registry *to, const struct registry *from);
 void live_registry_free(struct registry *r);
 
-/* ---- live_marks.c, live_rings.c ---- */
+/* ---- live_marks.c, live_mark_rings.c ---- */
 
 /* Marks, or a definition, that were handed over. 0, or l->failed. */
 int live_marks(struct live *l, const struct wire_head *h, size_t size);
@@ -439,7 +441,7 @@ int live_definition(struct live *l, const struct wire_head *h, size_t size);
  * thread's next mark says which CPU it is on, and events that somebody waits for are handed over as they end.
  * `r`: NULL where there are no rings yet. */
 void live_rings_begin(struct live *l, struct process *p, struct registry *r);
-/* It is armed no more, and its rings have been read. */
+/* It is armed no more: nobody waits for its events. */
 void live_rings_end(struct live *l, struct process *p);
 /* Reads from the rings what has not been handed over. */
 int live_rings_read(struct live *l, struct process *p, struct registry *r);
@@ -456,7 +458,6 @@ u64 live_rings_next(const struct live *l);
  * its marks have been taken or not. Stops where fn says false, and after *most threads, which it
  * counts down.
  */
-struct marks;
 void live_rings_open(const struct process *p, const struct registry *r, u32 *most,
 		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx);
 /* The same of a thread that has ended, which is then forgotten. */

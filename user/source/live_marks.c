@@ -4,7 +4,7 @@
  * the target's memory; a position that has been seen is taken no second time, whichever
  * way it came. All of it is the target's: sizes are checked, addresses are only read from.
  */
-#include "source/live_rings.h"
+#include "source/live_mark_rings.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static u64 ns_of(void *ctx, u64 cycles)
 	return clock_ns(&l->clocks, cycles);
 }
 
-bool ring_is_one(const struct vmspan_ring *g)
+bool mark_ring_is_one(const struct vmspan_ring *g)
 {
 	return g->magic == VMSPAN_MAGIC && g->abi == VMSPAN_ABI && g->thread &&
 	       g->mask < RING_BYTES_MAX && !(g->mask & (g->mask + 1)) &&
@@ -48,7 +48,7 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	/* Who has taken a ring over has handed over all that was left in it before. */
 	before = map_get(&r->places, t->at);
 	if (before)
-		ring_reader_end(r, (u32)*before);
+		mark_ring_reader_end(r, (u32)*before);
 	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t) ||
 	    map_put(&r->places, t->at, g->thread)) {
 		map_del(&r->rings, g->thread);
@@ -60,8 +60,8 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	return t;
 }
 
-struct ring_reader *ring_reader_of(struct live *l, struct registry *r, const struct vmspan_ring *g,
-				   u32 tid)
+struct ring_reader *mark_ring_reader_of(struct live *l, struct registry *r,
+					const struct vmspan_ring *g, u32 tid)
 {
 	u64 *at = map_get(&r->rings, g->thread), *known;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, r, g);
@@ -79,7 +79,7 @@ static void reader_free(struct ring_reader *t)
 	free(t);
 }
 
-void ring_reader_end(struct registry *r, u32 thread)
+void mark_ring_reader_end(struct registry *r, u32 thread)
 {
 	u64 *at = map_get(&r->rings, thread), *known;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
@@ -169,8 +169,9 @@ static int lose(struct live *l, struct ring_reader *t, u64 bytes)
 
 /* Marks from a position on. What lies further back than the ring is long has been overwritten
  * before it was read: it is missing. */
-int ring_take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
-	      struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes)
+int mark_ring_take(struct live *l, struct process *p, struct registry *r,
+		   const struct vmspan_ring *g, struct handover by, u64 from,
+		   const struct vmspan_mark *marks, u32 bytes)
 {
 	const u64 *ended = ended_at(r, g->thread);
 	u64 end = from + bytes, at;
@@ -179,19 +180,19 @@ int ring_take(struct live *l, struct process *p, struct registry *r, const struc
 	/* The next on its ring hands over what was read at its end, as does the end of the process. */
 	if (ended && end <= *ended)
 		return 0;
-	t = ended ? NULL : ring_reader_of(l, r, g, by.tid);
+	t = ended ? NULL : mark_ring_reader_of(l, r, g, by.tid);
 	if (!t)
 		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
 	/* Without rseq it looks at its clock at the ends of events alone. */
 	if (g->flags & VMSPAN_RING_PLAIN)
 		marks_untold(&t->m);
-	at = max_u64(max_u64(t->seen, from), ring_oldest(g));
+	at = max_u64(max_u64(t->seen, from), mark_ring_oldest(g));
 	if (at >= end || at % sizeof(*marks))
 		return 0;
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
-	if (by.lack)
+	if (by.no_sched)
 		return lose(l, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
 		       (u32)((end - at) / sizeof(*marks))))
@@ -209,14 +210,14 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	const struct wire_marks *w = (const void *)h;
 	struct registry *r;
 	struct process *p;
-	struct hands by;
+	struct handover by;
 	u32 n;
 
 	if (size < sizeof(*w) || w->bytes > size - sizeof(*w) ||
 	    w->bytes % sizeof(struct vmspan_mark))
 		return malformed(l, 0);
 	n = w->bytes / sizeof(struct vmspan_mark);
-	if (!ring_is_one(&w->ring) || w->from % sizeof(struct vmspan_mark) ||
+	if (!mark_ring_is_one(&w->ring) || w->from % sizeof(struct vmspan_mark) ||
 	    w->from + w->bytes > w->ring.head || w->from + w->bytes < w->from)
 		return malformed(l, n);
 	p = live_process_of(l, h->pid);
@@ -226,8 +227,8 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	if (!r)
 		return malformed(l, n);
 	by.tid = w->foreign ? 0 : h->tid;
-	by.lack = w->foreign && l->s.info.exact;
-	return ring_take(l, p, r, &w->ring, by, w->from, (const void *)(w + 1), w->bytes);
+	by.no_sched = w->foreign && l->s.info.exact;
+	return mark_ring_take(l, p, r, &w->ring, by, w->from, (const void *)(w + 1), w->bytes);
 }
 
 int live_definition(struct live *l, const struct wire_head *h, size_t size)

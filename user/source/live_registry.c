@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/uio.h>
 
 #define THREADS_MAX 65536
 /* Ids above this are taken for known: no growth, no reading for their sake. */
@@ -24,7 +23,6 @@
 void registry_new_session(u32 pid, u64 address)
 {
 	struct abi1_registry head;
-	struct iovec local, remote;
 	u64 session = 0;
 
 	if (target_abi1(pid, address, &head) || head.semaphore)
@@ -32,11 +30,8 @@ void registry_new_session(u32 pid, u64 address)
 	if (getrandom(&session, sizeof(session), 0) != sizeof(session))
 		session = clock_mono_ns();
 	session |= 1;
-	local.iov_base = &session;
-	local.iov_len = sizeof(session);
-	remote.iov_base = (void *)(uintptr_t)(address + offsetof(struct abi1_registry, session));
-	remote.iov_len = sizeof(session);
-	(void)!process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0);
+	target_write(pid, address + offsetof(struct abi1_registry, session), &session,
+		     sizeof(session));
 }
 
 /* ---- Known ids ---- */

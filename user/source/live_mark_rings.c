@@ -4,11 +4,10 @@
  * trace or of a thread, and while the trace goes on. A thread marks while its ring is read: the
  * head, read again afterwards, says what of it may have been overwritten meanwhile.
  */
-#include "source/live_rings.h"
+#include "source/live_mark_rings.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 
 /* Calls fn with each ring of a process: its address, and its head as it is now. */
 static int each_ring(u32 pid, u64 process,
@@ -24,18 +23,10 @@ static int each_ring(u32 pid, u64 process,
 	for (n = 0; at && !e && n < RINGS_MAX; n++, at = g.next) {
 		if (target_read(pid, at + VMSPAN_RING_AT, &g, sizeof(g)))
 			return 0;
-		if (ring_is_one(&g))
+		if (mark_ring_is_one(&g))
 			e = fn(ctx, at, &g);
 	}
 	return e;
-}
-
-static bool write_to(u32 pid, u64 at, const void *what, size_t bytes)
-{
-	struct iovec local = { (void *)(uintptr_t)what, bytes };
-	struct iovec remote = { (void *)(uintptr_t)at, bytes };
-
-	return process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
 }
 
 struct beginning {
@@ -48,7 +39,7 @@ struct beginning {
 static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 {
 	struct beginning *b = ctx;
-	struct ring_reader *t = ring_reader_of(b->l, b->r, g, b->same ? g->tid : 0);
+	struct ring_reader *t = mark_ring_reader_of(b->l, b->r, g, b->same ? g->tid : 0);
 
 	if (t) {
 		/* What was open when the marks went off may have ended meanwhile. */
@@ -56,8 +47,8 @@ static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 		t->seen = g->head;
 	}
 	/* So the next mark goes the slow way, where it finds a session that is not its own. */
-	write_to(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
-		 sizeof(g->head));
+	target_write(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
+		     sizeof(g->head));
 	return 0;
 }
 
@@ -92,8 +83,8 @@ static void set_latency(const struct live *l, const struct process *p, const str
 	if (others_trace(p, r))
 		want = min_u64(want, now);
 	if (want != now)
-		write_to(p->pid, r->address + offsetof(struct vmspan_process, latency), &want,
-			 sizeof(want));
+		target_write(p->pid, r->address + offsetof(struct vmspan_process, latency), &want,
+			     sizeof(want));
 }
 
 void live_rings_begin(struct live *l, struct process *p, struct registry *r)
@@ -115,7 +106,7 @@ void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 			      sizeof(pid)) &&
 		 pid == p->pid;
 	set_latency(l, p, r, l->alert_ns);
-	if (write_to(p->pid, session, &now, sizeof(now)))
+	if (!target_write(p->pid, session, &now, sizeof(now)))
 		each_ring(p->pid, r->address, ring_begins, &b);
 }
 
@@ -133,7 +124,7 @@ struct reading {
 	struct live *l;
 	struct process *p;
 	struct registry *r;
-	struct hands by;
+	struct handover by;
 	bool goes_on; /* the trace does: what is handed over meanwhile comes */
 	u64 until; /* cycles: later marks are not of the trace, but of others'; 0: there are no others */
 };
@@ -151,8 +142,8 @@ static struct vmspan_mark *ring_copy(u32 pid, u64 at, const struct vmspan_ring *
 
 	if (!marks || target_read(pid, g->base + (from & g->mask), marks, first) ||
 	    (first < bytes && target_read(pid, g->base, (char *)marks + first, bytes - first)) ||
-	    target_read(pid, at + VMSPAN_RING_AT, after, sizeof(*after)) || !ring_is_one(after) ||
-	    after->thread != g->thread) {
+	    target_read(pid, at + VMSPAN_RING_AT, after, sizeof(*after)) ||
+	    !mark_ring_is_one(after) || after->thread != g->thread) {
 		free(marks);
 		return NULL;
 	}
@@ -183,14 +174,14 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	u32 bytes;
 	int e = 0;
 
-	/* What has been handed over and never came is counted as lost already. */
-	from = max_u64(max_u64(g->start, g->handed), ring_oldest(g));
+	/* What has been handed over and never came is counted as lost already; or others have it,
+	 * since the carrier is gone. */
+	from = max_u64(g->start, mark_ring_oldest(g));
+	if (!d->until)
+		from = max_u64(from, g->handed);
 	if (known)
 		from = max_u64(from, ((struct ring_reader *)(uintptr_t)*known)->seen);
 	if (from >= g->head)
-		return 0;
-	/* Handed over to others, since the carrier is gone. */
-	if (d->until && known && g->handed > ((struct ring_reader *)(uintptr_t)*known)->seen)
 		return 0;
 	marks = ring_copy(d->p->pid, at, g, from, &after);
 	if (!marks)
@@ -198,9 +189,12 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	bytes = (u32)(g->head - from);
 	if (d->until)
 		bytes = made_until(marks, bytes, d->until);
+	/* What is older has been overwritten: it may have been of the trace. */
+	if (!bytes && known && from > ((struct ring_reader *)(uintptr_t)*known)->seen)
+		e = live_emit_loss(d->l, LOSS_READ_FAULT, 0, 1);
 	/* What has been overwritten meanwhile had been handed over before. */
-	if (!d->goes_on || ring_oldest(&after) <= from)
-		e = ring_take(d->l, d->p, d->r, &after, d->by, from, marks, bytes);
+	if (!d->goes_on || mark_ring_oldest(&after) <= from)
+		e = mark_ring_take(d->l, d->p, d->r, &after, d->by, from, marks, bytes);
 	free(marks);
 	return e;
 }
@@ -219,14 +213,14 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
 	/* It has not handed over what the scheduler did to it. */
-	struct reading d = { .l = l, .p = p, .r = r, .by.lack = l->s.info.exact };
+	struct reading d = { .l = l, .p = p, .r = r, .by.no_sched = l->s.info.exact };
 	struct vmspan_ring g;
 	int e = 0;
 
 	if (!t)
 		return 0;
 	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
-	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !ring_is_one(&g) ||
+	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !mark_ring_is_one(&g) ||
 	    g.thread != *thread)
 		return 0;
 	/* In exact mode it has handed all of it over at its end, where it could. */
@@ -235,7 +229,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	else
 		t->seen = g.head;
 	if (!e && t->seen >= g.head)
-		ring_reader_end(r, g.thread);
+		mark_ring_reader_end(r, g.thread);
 	return e;
 }
 
@@ -279,7 +273,7 @@ static bool all_has_come(struct live *l, struct ring_reader *t, const struct vms
 static bool ring_now(const struct process *p, u64 thread, const struct ring_reader *t,
 		     struct vmspan_ring *g)
 {
-	return !target_read(p->pid, t->at + VMSPAN_RING_AT, g, sizeof(*g)) && ring_is_one(g) &&
+	return !target_read(p->pid, t->at + VMSPAN_RING_AT, g, sizeof(*g)) && mark_ring_is_one(g) &&
 	       g->thread == thread;
 }
 
@@ -347,7 +341,7 @@ u64 live_rings_next(const struct live *l)
 static bool marks_now(const struct process *p, const struct ring_reader *t,
 		      const struct vmspan_ring *g, struct marks *m)
 {
-	u64 from = max_u64(t->seen, ring_oldest(g)), oldest, at;
+	u64 from = max_u64(t->seen, mark_ring_oldest(g)), oldest, at;
 	struct vmspan_mark *marks;
 	struct vmspan_ring after;
 	int e = marks_fork(m, &t->m);
@@ -355,7 +349,7 @@ static bool marks_now(const struct process *p, const struct ring_reader *t,
 	if (e || from >= g->head)
 		return !e;
 	marks = ring_copy(p->pid, t->at, g, from, &after);
-	oldest = marks ? ring_oldest(&after) : 0;
+	oldest = marks ? mark_ring_oldest(&after) : 0;
 	at = max_u64(from, oldest);
 	if (marks && at < g->head) {
 		if (at > t->seen)

@@ -9,7 +9,7 @@ static int racing_read(u32 pid, u64 at, void *to, size_t bytes);
 static u64 made_clock(void);
 #define target_read racing_read
 #define clock_mono_ns made_clock
-#include "source/live_rings.c"
+#include "source/live_mark_rings.c"
 #undef target_read
 #undef clock_mono_ns
 
@@ -407,5 +407,5 @@ int main(void)
 		cmocka_unit_test(who_waits_for_events_says_so_to_the_target),
 	};
 
-	return cmocka_run_group_tests_name("live_rings", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("live_mark_rings", tests, NULL, NULL);
 }

@@ -266,5 +266,5 @@ int main(void)
 		cmocka_unit_test(events_say_whether_all_is_told),
 	};
 
-	return cmocka_run_group_tests_name("away", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("off_cpu", tests, NULL, NULL);
 }

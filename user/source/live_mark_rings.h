@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rings of marks as their reader knows them: for live_marks.c and live_rings.c alone. */
-#ifndef SOURCE_LIVE_RINGS_H
-#define SOURCE_LIVE_RINGS_H
+/* Rings of marks as their reader knows them: for live_marks.c and live_mark_rings.c alone. */
+#ifndef SOURCE_LIVE_MARK_RINGS_H
+#define SOURCE_LIVE_MARK_RINGS_H
 
 #include "source/live_int.h"
 #include "source/marks.h"
@@ -30,27 +30,28 @@ struct ring_reader {
 	u32 tid;
 };
 
-/* Whose hands marks have come through. */
-struct hands {
+/* How marks have come. */
+struct handover {
 	u32 tid; /* the thread's own, which the tracer sees so; 0: others have read them */
-	bool lack; /* in exact mode: what the scheduler did to them is not known */
+	bool no_sched; /* in exact mode: what the scheduler did to them is not known */
 };
 
 /* Does the head of a ring make sense? */
-bool ring_is_one(const struct vmspan_ring *g);
+bool mark_ring_is_one(const struct vmspan_ring *g);
 /* The oldest position that is still in it. */
-static inline u64 ring_oldest(const struct vmspan_ring *g)
+static inline u64 mark_ring_oldest(const struct vmspan_ring *g)
 {
 	return g->head > g->mask + 1 ? g->head - g->mask - 1 : 0;
 }
-/* The reader of a thread, made on first sight; tid as in struct hands. NULL: there are too many, or
+/* The reader of a thread, made on first sight; tid as in struct handover. NULL: there are too many, or
  * there is no memory. */
-struct ring_reader *ring_reader_of(struct live *l, struct registry *r, const struct vmspan_ring *g,
-				   u32 tid);
+struct ring_reader *mark_ring_reader_of(struct live *l, struct registry *r,
+					const struct vmspan_ring *g, u32 tid);
 /* Which is then forgotten: its marks up to `seen` come no second time. */
-void ring_reader_end(struct registry *r, u32 thread);
+void mark_ring_reader_end(struct registry *r, u32 thread);
 /* Takes marks from a position on, of a ring with such a head; `bytes` of them. 0, or l->failed. */
-int ring_take(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
-	      struct hands by, u64 from, const struct vmspan_mark *marks, u32 bytes);
+int mark_ring_take(struct live *l, struct process *p, struct registry *r,
+		   const struct vmspan_ring *g, struct handover by, u64 from,
+		   const struct vmspan_mark *marks, u32 bytes);
 
 #endif
