@@ -75,8 +75,9 @@ static void on_another_node(int sig, siginfo_t *info, void *context)
 	tracer_trap(sig, info, context);
 }
 
-static bool step_on(void)
+static bool step_on(greg_t *ip)
 {
+	(void)ip;
 	return true;
 }
 

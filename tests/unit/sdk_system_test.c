@@ -101,8 +101,9 @@ static u64 handed_from; /* the number of the batch's first record */
 static u32 torn;
 
 /* What the end of a process finds, where the thread is killed here. */
-static bool killed_here(void)
+static bool killed_here(greg_t *ip)
 {
+	(void)ip;
 	torn += vmspan_self_1->batch.seq != handed_from && vmspan_self_1->room != VMSPAN__SLOTS;
 	return true;
 }

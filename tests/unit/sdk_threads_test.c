@@ -325,8 +325,6 @@ static void a_child_forked_inside_a_mark_drops_the_wiped_state(void **state)
 enum {
 	HANDLER = 0x7fff0001
 };
-static volatile u32 step_at, step_now;
-static volatile bool step_done;
 
 /* What a handler does: marks of every size. Five records. */
 static void handler_marks(void)
@@ -343,13 +341,10 @@ enum {
 	HANDLER_MARKS = 7
 };
 
-static bool step_handler(void)
+static void handler(greg_t *ip)
 {
-	if (step_now++ < step_at)
-		return true;
-	step_done = true;
+	(void)ip;
 	handler_marks();
-	return false;
 }
 
 /* Every mark there is, once. Records: 2 spans, gc, block, value, label, event. */
@@ -388,27 +383,31 @@ enum {
 	MARKS_RECORDS = 7
 };
 
+struct interrupted {
+	u32 which; /* mark */
+	u32 fill; /* records in the batch before */
+};
+
 /*
- * All marks, the handler called before the step_at-th instruction of one of
- * them. The interrupted marks must all be there, and the handler's own all be
- * there or all counted as made inside a mark. False: it has fewer instructions.
+ * All marks, one of them interrupted. The interrupted marks must all be there, and the
+ * handler's own all be there or all counted as made inside a mark.
  */
-static bool step_one(u32 which, u32 fill)
+static bool all_marks(const void *arg)
 {
+	const struct interrupted *m = arg;
+	const u32 which = m->which, fill = m->fill;
 	u32 own = 0, theirs = 0;
 
 	tracer_on();
 	for (u32 i = 0; i < fill; i++)
 		vmspan_value(2, 0);
 	tracer_base = vmspan_self_1->batch;
-	step_now = 0;
-	step_done = false;
 	for (u32 i = 0; i < MARKS; i++) {
 		if (i == which)
-			step_begin(step_handler);
+			step_to_begin();
 		mark(i);
 		if (i == which)
-			step_end();
+			step_to_end();
 	}
 	vmspan_value(3, 0);
 	collect();
@@ -423,13 +422,13 @@ static bool step_one(u32 which, u32 fill)
 	} else {
 		assert_int_equal(own, fill + MARKS_RECORDS + 1);
 	}
-	assert_int_equal(COUNTED(in_mark), step_done && !theirs ? HANDLER_MARKS : 0);
+	assert_int_equal(COUNTED(in_mark), step.done && !theirs ? HANDLER_MARKS : 0);
 	assert_int_equal(COUNTED(unmatched), 0);
 	assert_int_equal(COUNTED(repaired), 0);
 	assert_int_equal(COUNTED(too_deep), 0);
 	assert_int_equal(vmspan_self_1->depth, 0);
 	assert_int_equal(vmspan_self_1->turns, 0);
-	return step_done;
+	return step.done;
 }
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
@@ -445,11 +444,11 @@ static void a_signal_before_any_instruction_of_a_mark_tears_nothing(void **state
 	spans(1);
 	for (u32 which = 0; which < MARKS; which++) {
 		/* With an empty batch, where the session is new, and with a full one. */
-		for (step_at = 0; step_one(which, 0); step_at += STRIDE)
-			;
-		assert_true(step_at > 10);
-		for (step_at = 0; step_one(which, 128 - 3 - which / 2); step_at += STRIDE)
-			;
+		assert_true(step_everywhere(STRIDE, handler, all_marks,
+					    &(struct interrupted){ which, 0 }) > 10);
+		assert_true(step_everywhere(STRIDE, handler, all_marks,
+					    &(struct interrupted){ which, 128 - 3 - which / 2 }) >
+			    10);
 	}
 }
 
@@ -457,14 +456,32 @@ static void *first_marks(void *arg)
 {
 	(void)arg;
 	/* The thread's first: takes the lock, memory and a key. */
-	step_begin(step_handler);
+	step_to_begin();
 	vmspan_label("first");
 	spans(1);
-	step_end();
+	step_to_end();
 	/* On a slow machine the batch above goes out for its age: this one has what the
 	 * handler counted behind that. */
 	spans(1);
 	return NULL;
+}
+
+static bool thread_starts(const void *arg)
+{
+	u32 live, in_mark;
+
+	(void)arg;
+	tracer_on();
+	on_thread(first_marks, NULL);
+	collect();
+	/* The three of the thread itself, and the handler's four or its seven counted. */
+	in_mark = shot_batch(tracer->shots - 1)->in_mark;
+	assert_int_equal(tracer->count[VMSPAN_DEF_LABEL], 1);
+	assert_int_equal(seen_count, !step.done || in_mark ? 3 : 3 + 4);
+	assert_int_equal(in_mark, step.done && seen_count == 3 ? HANDLER_MARKS : 0);
+	states(&live);
+	assert_int_equal(live, 1);
+	return step.done;
 }
 
 static void a_signal_before_any_instruction_of_a_thread_start_does_not_hang(void **state)
@@ -472,28 +489,7 @@ static void a_signal_before_any_instruction_of_a_thread_start_does_not_hang(void
 	(void)state;
 	tracer_on();
 	spans(1);
-	for (step_at = 0;; step_at += STRIDE) {
-		u32 live;
-
-		tracer_on();
-		step_now = 0;
-		step_done = false;
-		on_thread(first_marks, NULL);
-		collect();
-		if (!step_done)
-			break;
-		/* The three of the thread itself, and the handler's four or its seven counted. */
-		assert_int_equal(tracer->count[VMSPAN_DEF_LABEL], 1);
-		if (shot_batch(tracer->shots - 1)->in_mark == 0)
-			assert_int_equal(seen_count, 3 + 4);
-		else
-			assert_int_equal(seen_count, 3);
-		assert_int_equal(shot_batch(tracer->shots - 1)->in_mark,
-				 seen_count == 3 ? HANDLER_MARKS : 0);
-		states(&live);
-		assert_int_equal(live, 1);
-	}
-	assert_true(step_at > 100);
+	assert_true(step_everywhere(STRIDE, handler, thread_starts, NULL) > 100);
 }
 
 static _Atomic u32 storms;

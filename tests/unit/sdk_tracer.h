@@ -12,6 +12,7 @@
 /* A busy machine must not make marks look old: in hours they do. */
 #define VMSPAN__FLUSH_MS 10000000
 #include "sdk/vmspan.h"
+#include "step.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,8 +54,6 @@ static struct tracer {
 
 /* This process's own: where the next batch of a thread must begin. */
 static u64 tracer_next[THREADS];
-/* Called at every single step; false ends the stepping. See step_begin(). */
-static bool (*volatile tracer_step)(void);
 
 static void tracer_bad(u32 line)
 {
@@ -104,15 +103,12 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 
 	(void)sig;
 	(void)info;
-	/* By where it stopped, not by si_code: a hypervisor that loses the debug status
-	 * register (DR6) makes a single step look like a breakpoint. */
 	if (r[REG_RIP] != (greg_t)(size_t)vmspan_site_flush_1 + 1) {
-		if (!tracer_step)
+		if (!step_trap(r))
 			_exit(99); /* neither the probe nor a step */
-		if (!tracer_step())
-			r[REG_EFL] &= ~0x100;
 		return;
 	}
+	step_lift(); /* what is done here is not of the code that is looked at */
 	tracer_check((const struct vmspan_batch *)(size_t)r[REG_RDI], (u64)r[REG_RSI],
 		     (u64)r[REG_RDX]);
 	i = tracer->shots++;
@@ -120,6 +116,7 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 		tracer->shot[i].pid = (u32)getpid();
 		memcpy(tracer->shot[i].data, (const void *)(size_t)r[REG_RDI], (size_t)r[REG_RSI]);
 	}
+	step_put();
 }
 
 /* Puts the probe in. */
@@ -226,26 +223,6 @@ static VMSPAN__UNUSED const struct vmspan_event *expect_event(u32 i, u32 base, u
 	assert_int_equal(e->h.depth, base);
 	assert_int_equal(e->records, records);
 	return e;
-}
-
-/*
- * Between these two the handler runs after every instruction: a signal that
- * can come anywhere comes, in turn, everywhere.
- */
-static VMSPAN__UNUSED void step_begin(bool (*step)(void))
-{
-	tracer_step = step;
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n"
-			 "lea 128(%%rsp), %%rsp" ::
-				 : "memory", "cc");
-}
-
-static VMSPAN__UNUSED void step_end(void)
-{
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n"
-			 "lea 128(%%rsp), %%rsp" ::
-				 : "memory", "cc");
-	tracer_step = NULL;
 }
 
 #endif

@@ -123,49 +123,45 @@ static void a_stay_has_the_cpus_it_was_on(void **state)
 	}
 }
 
-static u32 step_at, step_now;
-static bool step_done;
-
-static bool handler(greg_t *ip)
+static void handler(greg_t *ip)
 {
 	(void)ip;
-	if (step_now++ < step_at)
-		return true;
-	step_done = true;
 	vmspan_enter(B);
 	vmspan_leave(B);
-	return false;
+}
+
+static bool inside, outside; /* of a mark the handler came */
+
+static bool one_mark(const void *arg)
+{
+	u32 lost;
+
+	(void)arg;
+	tracer_on();
+	lost = own_ring()->lost;
+	vmspan_enter(A);
+	step_to_begin();
+	vmspan_value(2, 2);
+	step_to_end();
+	vmspan_leave(A);
+	collect();
+	lost = own_ring()->lost - lost;
+	assert_true(lost == 0 || (step.done && lost == 2));
+	assert_int_equal(seen_of[VMSPAN_VALUE], 1);
+	assert_int_equal(seen_of[VMSPAN_SPAN], step.done && !lost ? 2 : 1);
+	if (step.done)
+		*(lost ? &inside : &outside) = true;
+	return step.done;
 }
 
 /* Here a handler cannot mark inside a mark. It is all or nothing, and nothing is counted. */
 static void a_mark_that_interrupts_a_mark_is_counted(void **state)
 {
-	bool in = false, out = false;
-	u32 lost;
-
 	(void)state;
 	tracer_on();
 	vmspan_value(1, 1);
-	for (step_at = 0; step_at == 0 || step_done; step_at++) {
-		tracer_on();
-		lost = own_ring()->lost;
-		step_now = 0;
-		step_done = false;
-		vmspan_enter(A);
-		step_begin(handler);
-		vmspan_value(2, 2);
-		step_end();
-		vmspan_leave(A);
-		collect();
-		lost = own_ring()->lost - lost;
-		if (!step_done)
-			break;
-		assert_true(lost == 0 || lost == 2);
-		assert_int_equal(seen_of[VMSPAN_VALUE], 1);
-		assert_int_equal(seen_of[VMSPAN_SPAN], lost ? 1 : 2);
-		*(lost ? &in : &out) = true;
-	}
-	assert_true(in && out);
+	step_everywhere(1, handler, one_mark, NULL);
+	assert_true(inside && outside);
 }
 
 /* Another user of rseq leaves its own section there, at each of our marks: the kernel

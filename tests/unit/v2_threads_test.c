@@ -330,8 +330,6 @@ static void a_child_forked_while_something_was_being_defined_does_not_hang(void 
 enum {
 	HANDLER = 0x7fff0001
 };
-static volatile u32 step_at, step_now;
-static volatile bool step_done;
 
 /* What a handler does: marks of every kind. Four records. */
 static void handler_marks(void)
@@ -348,14 +346,10 @@ enum {
 	HANDLER_RECORDS = 4
 };
 
-static bool step_handler(greg_t *ip)
+static void handler(greg_t *ip)
 {
-	if (step_now++ < step_at)
-		return true;
-	step_done = true;
 	rseq_interrupt(ip);
 	handler_marks();
-	return false;
 }
 
 /* Every mark there is, once. Records: 2 spans, gc, block, value, label, event. */
@@ -394,29 +388,33 @@ enum {
 	MARKS_RECORDS = 7
 };
 
+struct interrupted {
+	u32 which; /* mark */
+	u32 left; /* bytes of the ring that are free before it */
+	bool moved; /* the thread has another CPU */
+};
+
 /*
- * All marks, the handler called before the step_at-th instruction of one of
- * them. All are there, in order; the handler's lie between those before and behind it.
- * `left`: bytes of the ring that are free before that one. `moved`: the thread has another CPU.
- * False: the mark has fewer instructions.
+ * All marks, one of them interrupted. All are there, in order; the handler's lie between those
+ * before and behind it.
  */
-static bool step_one(u32 which, u32 left, bool moved)
+static bool all_marks(const void *arg)
 {
+	const struct interrupted *m = arg;
 	u32 own = 0, theirs = 0;
 
 	tracer_on();
-	step_now = 0;
-	step_done = false;
 	for (u32 i = 0; i < MARKS; i++) {
-		if (i == which) {
-			for (vmspan_input(2); left && (own_ring()->head + left) % VMSPAN_RING;)
+		if (i == m->which) {
+			for (vmspan_input(2);
+			     m->left && (own_ring()->head + m->left) % VMSPAN_RING;)
 				vmspan_input(2);
-			rseq_played.cpu += moved;
-			step_begin(step_handler);
+			rseq_played.cpu += m->moved;
+			step_to_begin();
 		}
 		mark(i);
-		if (i == which)
-			step_end();
+		if (i == m->which)
+			step_to_end();
 	}
 	collect();
 	for (u32 i = 0; i < seen_count; i++) {
@@ -428,14 +426,14 @@ static bool step_one(u32 which, u32 left, bool moved)
 			own++;
 	}
 	/* Its event's record has another id. */
-	assert_int_equal(theirs, step_done ? HANDLER_RECORDS - 1 : 0);
-	assert_int_equal(own, MARKS_RECORDS + (step_done ? 1 : 0));
+	assert_int_equal(theirs, step.done ? HANDLER_RECORDS - 1 : 0);
+	assert_int_equal(own, MARKS_RECORDS + (step.done ? 1 : 0));
 	assert_int_equal(own_ring()->lost, 0);
 	assert_int_equal(COUNTED(unmatched), 0);
 	assert_int_equal(COUNTED(repaired), 0);
 	assert_int_equal(COUNTED(depth), 0);
 	assert_int_equal(COUNTED(events), 0);
-	return step_done;
+	return step.done;
 }
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
@@ -450,9 +448,8 @@ static void every_instruction(u32 which, u32 left, bool moved)
 	for (u32 i = 0; i < MARKS; i++) {
 		if (!(which >> i & 1) && !getenv("VMSPAN_TEST_ALL"))
 			continue;
-		for (step_at = 0; step_one(i, left, moved); step_at += STRIDE)
-			;
-		assert_true(step_at > 10);
+		assert_true(step_everywhere(STRIDE, handler, all_marks,
+					    &(struct interrupted){ i, left, moved }) > 10);
 	}
 }
 
@@ -481,40 +478,68 @@ static void nor_where_the_ring_is_full(void **state)
 	every_instruction(1 << 11, VMSPAN_RING, false);
 }
 
+static bool flush_one(const void *arg)
+{
+	const u32 left = *(const u32 *)arg;
+
+	tracer_on();
+	vmspan_enter(A);
+	for (vmspan_input(2); (own_ring()->head + left) % VMSPAN_RING;)
+		vmspan_input(2);
+	step_to_begin();
+	vmspan_flush();
+	step_to_end();
+	vmspan_leave(A);
+	collect();
+	assert_int_equal(seen_of[VMSPAN_SPAN], step.done ? 2 : 1);
+	assert_int_equal(COUNTED(depth), 0);
+	return step.done;
+}
+
+/* A handler that hands over within a hand-over, and goes on at the ring's begin: what was handed
+ * over never is less afterwards, or the next piece would reach beyond the end of the ring. */
+static void nor_of_a_hand_over_at_the_end_of_a_ring(void **state)
+{
+	(void)state;
+	tracer_on();
+	spans(1);
+	for (u32 left = 16; left <= 208; left += 16)
+		assert_true(step_everywhere(STRIDE, handler, flush_one, &left) > 10);
+}
+
 static void *first_marks(void *arg)
 {
 	(void)arg;
 	/* The thread's first: takes memory, and the lock. */
-	step_begin(step_handler);
+	step_to_begin();
 	vmspan_label("first");
 	spans(1);
-	step_end();
+	step_to_end();
 	spans(1);
 	return NULL;
+}
+
+static bool thread_starts(const void *takes_over)
+{
+	if (!takes_over) {
+		memset(process()->table, 0, sizeof(process()->table));
+		process()->rings = 0;
+		spans(1);
+	}
+	tracer_on();
+	on_thread(first_marks, NULL);
+	collect();
+	/* The three of the thread itself, and the handler's. */
+	assert_int_equal(seen_of[VMSPAN_DEF_LABEL], 1);
+	assert_int_equal(seen_count, 3 + (step.done ? HANDLER_RECORDS : 0));
+	return step.done;
 }
 
 static void every_instruction_of_a_thread_start(bool takes_over)
 {
 	tracer_on();
 	spans(1);
-	for (step_at = 0;; step_at += STRIDE) {
-		tracer_on();
-		step_now = 0;
-		step_done = false;
-		on_thread(first_marks, NULL);
-		collect();
-		if (!step_done)
-			break;
-		/* The three of the thread itself, and the handler's. */
-		assert_int_equal(seen_of[VMSPAN_DEF_LABEL], 1);
-		assert_int_equal(seen_count, 3 + HANDLER_RECORDS);
-		if (takes_over)
-			continue;
-		memset(process()->table, 0, sizeof(process()->table));
-		process()->rings = 0;
-		spans(1);
-	}
-	assert_true(step_at > 100);
+	assert_true(step_everywhere(STRIDE, handler, thread_starts, takes_over ? "" : NULL) > 100);
 }
 
 static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void **state)
@@ -628,6 +653,7 @@ int main(void)
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_mark_changes_nothing),
 		cmocka_unit_test(nor_before_any_of_a_mark_after_an_interruption),
 		cmocka_unit_test(nor_where_the_ring_is_full),
+		cmocka_unit_test(nor_of_a_hand_over_at_the_end_of_a_ring),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_thread_start_does_no_harm),
 		cmocka_unit_test(nor_where_a_thread_takes_a_ring_over),
 		cmocka_unit_test(each_thread_says_that_it_is_there),

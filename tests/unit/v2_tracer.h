@@ -13,6 +13,7 @@
 #include "sdk/v2/vmspan.h"
 
 #include "source/marks.h"
+#include "step.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,9 +48,6 @@ static struct tracer {
 	struct shot shot[SHOTS];
 } * tracer;
 
-/* Called at every single step; false ends the stepping. See step_begin(). */
-static bool (*volatile tracer_step)(greg_t *ip);
-
 static void tracer_bad(u32 line)
 {
 	tracer->bad_line = line;
@@ -73,25 +71,13 @@ static void tracer_check(const struct vmspan_ring *g, u64 bytes, u64 from)
 	SOUND(g->process == vmspan_registry_2.process);
 }
 
-static void tracer_trap(int sig, siginfo_t *info, void *context)
+static void tracer_hand_over(const greg_t *r)
 {
-	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
 	const struct vmspan_ring *g = (const struct vmspan_ring *)(size_t)r[REG_RDI];
 	u64 size = (u64)r[REG_RSI], bytes = size & 0xffffffff, from = (u64)r[REG_RDX];
 	struct shot *s;
 	u32 i;
 
-	(void)sig;
-	(void)info;
-	/* By where it stopped, not by si_code: a hypervisor that loses the debug status
-	 * register (DR6) makes a single step look like a breakpoint. */
-	if (r[REG_RIP] != (greg_t)(size_t)vmspan_site_flush_2 + 1) {
-		if (!tracer_step)
-			_exit(99); /* neither the probe nor a step */
-		if (!tracer_step(&r[REG_RIP]))
-			r[REG_EFL] &= ~0x100;
-		return;
-	}
 	if (size & VMSPAN_FLUSH_MARKS)
 		tracer_check(g, bytes, from);
 	else if (!(size & VMSPAN_FLUSH_DEFINITION) || from != vmspan_registry_2.process)
@@ -110,6 +96,21 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 	}
 	s->ring = *g;
 	memcpy(s->data, (const char *)(size_t)(g->base + (from & g->mask)), bytes);
+}
+
+static void tracer_trap(int sig, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)sig;
+	(void)info;
+	if (r[REG_RIP] == (greg_t)(size_t)vmspan_site_flush_2 + 1) {
+		step_lift(); /* what is done here is not of the code that is looked at */
+		tracer_hand_over(r);
+		step_put();
+	} else if (!step_trap(r)) {
+		_exit(99); /* neither the probe nor a step */
+	}
 }
 
 /* ---- The reader ---- */
@@ -222,6 +223,8 @@ static void collect_of(u32 pid)
 		const struct vmspan_ring *g = vmspan__ring_at(at);
 		u64 from = max_u64(g->handed, max_u64(g->start, tracer_from[g->thread]));
 
+		/* In one piece. */
+		assert_true(g->head <= from || (from & g->mask) + (g->head - from) <= g->mask + 1);
 		if (g->head > from)
 			take(g, from, (const void *)(size_t)(g->base + (from & g->mask)),
 			     (u32)(g->head - from), true);
@@ -353,28 +356,6 @@ static VMSPAN__UNUSED const struct vmspan_event *expect_event(u32 i, u32 base, u
 	assert_int_equal(e->h.depth, base);
 	assert_int_equal(e->records, records);
 	return e;
-}
-
-/* ---- Single steps ---- */
-
-/*
- * Between these two the handler runs after every instruction: a signal that
- * can come anywhere comes, in turn, everywhere. It may change where the thread goes on.
- */
-static VMSPAN__UNUSED void step_begin(bool (*step)(greg_t *ip))
-{
-	tracer_step = step;
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n orq $0x100, (%%rsp)\n popfq\n"
-			 "lea 128(%%rsp), %%rsp" ::
-				 : "memory", "cc");
-}
-
-static VMSPAN__UNUSED void step_end(void)
-{
-	__asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n andq $~0x100, (%%rsp)\n popfq\n"
-			 "lea 128(%%rsp), %%rsp" ::
-				 : "memory", "cc");
-	tracer_step = NULL;
 }
 
 #endif

@@ -829,8 +829,10 @@ static VMSPAN__SLOW void vmspan__hand_over(vmspan_u64 at)
 		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS | bytes, from);
 	}
 	VMSPAN__FENCE();
-	if (g->handed < head)
-		g->handed = head;
+	/* A handler may have handed over more, behind the end of the ring: from there it goes on. */
+	do
+		from = g->handed;
+	while (from < head && !vmspan__swap(&g->handed, from, head));
 	g->handed_cycles = vmspan__cycles();
 	VMSPAN__FENCE();
 	/* Marks up to the end of the ring fit: what they overwrite has been handed over. */
