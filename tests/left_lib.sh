@@ -60,21 +60,26 @@ left_new_programs() {
 # Removes what is left, and prints a line for each, also for the processes, which have been
 # ended. What a test that was broken off has left is not waited for.
 left_end() { # whole | broken
-	local at
+	local at i mounts
 	[ -n "$left_dir" ] || return 0
 	[ "$1" = whole ] || local LEFT_SECONDS=0
-	cat "$left_dir.processes"
-	rm -f "$left_dir.processes"
-	while read -r _ at _; do
-		at=$(printf '%b' "${at//\\/\\0}") # a blank is \040 there
+	[ ! -s "$left_dir.processes" ] || cat "$left_dir.processes"
+	mapfile -t mounts </proc/self/mounts
+	for ((i = ${#mounts[@]} - 1; i >= 0; i--)); do
+		at=${mounts[i]#* }
+		at=${at%% *}
+		printf -v at '%b' "${at//\\/\\0}" # a blank is \040 there
 		[[ $at == "$left_dir"/* ]] || continue
 		echo "mount: $at"
 		umount "$at" || umount -l "$at"
-	done < <(tac /proc/self/mounts)
-	find "$left_dir" -mindepth 1 -maxdepth 2 -printf 'file: %p\n' | head -n 20
-	rm -rf "$left_dir"
-	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -printf 'file: %p\n' | head -n 20
-	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -exec rm -rf {} +
+	done
+	if ! rmdir "$left_dir"; then
+		find "$left_dir" -mindepth 1 -maxdepth 2 -printf 'file: %p\n' | head -n 20
+		rm -rf "$left_dir"
+	fi
+	rm -f "$left_dir.processes"
+	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -printf 'file: %p\n' \
+		-exec rm -rf {} + | sed -n 1,20p
 	left_dir=''
 	[ -n "$left_machine" ] || return 0
 	while read -r at; do

@@ -131,14 +131,11 @@ results_may_skip() { # TEST "NAME - WHY"
 }
 
 results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
-	local to=$1/lines
+	local to=$1/lines IFS=$'\t'
 	shift
-	(
-		IFS=$'\t'
-		# A tab or a line's end would be read as a field's or the line's, and a terminal
-		# acts upon others.
-		printf '%s\n' "${*//[[:cntrl:]]/ }" >>"$to"
-	) && return
+	# A tab or a line's end would be read as a field's or the line's, and a terminal
+	# acts upon others.
+	printf '%s\n' "${*//[[:cntrl:]]/ }" >>"$to" && return
 	echo "not ok $2: its result cannot be written: $to"
 	exit 1
 }
