@@ -137,7 +137,14 @@ $(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(HOST_OBJ) $(B)/libvmspan.a -lduktape -lm -pthread $(LDFLAGS)
 
-vm: $(VM_BIN)
+vm: $(VM_BIN) $(B)/vm/live_probe
+# Of the live tests: attaches and counts, and stops at stages of attaching.
+LIVE_WRAPS := $(patsubst %,-Wl$(comma)--wrap=%,tracer_open site_flush site_armed \
+	bpf_program__attach_uprobe_opts kernel_uprobe_multi)
+$(B)/vm/live_probe: tests/live/live_probe.c tests/live/live_stage.c $(B)/libvmspan.a
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) $(LIVE_WRAPS) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	@mkdir -p $(@D)
 	$(call say,CC  )

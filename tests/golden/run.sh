@@ -21,10 +21,11 @@ script() { # NAME: its body is read
 	} >"$tree/tests/golden/$1.sh"
 }
 with=() # variables for the run
-run() { # STATUS NAME...: in the tree; $T/run
+# In the tree; $T/run. With again=600 what fails is repeated, which takes as long again, twice.
+run() { # STATUS NAME...
 	local want=$1 rc=0
 	shift
-	(cd "$tree" && env ${with+"${with[@]}"} VMSPAN_AGAIN_SECONDS="${again-600}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
+	(cd "$tree" && env ${with+"${with[@]}"} VMSPAN_AGAIN_SECONDS="${again-0}" B=build tests/run "$@") >"$T/run" 2>&1 || rc=$?
 	eq "tests/run $*: status" $rc "$want"
 }
 said() { # NAME REGEX
@@ -69,7 +70,7 @@ said "what is skipped is named, with its reason" '^skip golden/sound.sh: two - i
 said "the machine is told" '^[0-9]+ CPUs: [0-9.]+ % of their time was stolen by the hypervisor, [0-9]+ % was in use; load '
 
 echo 1 >"$tree/fails_in"
-run 0 golden/flaky.sh
+again=600 run 0 golden/flaky.sh
 eq "what passes in the runs after it is counted as passed" "$(tail -n 1 "$T/run")" "1 passed, 0 failed, 0 skipped"
 eq "it was run three times" "$(cat "$tree/tries")" 3
 said "and listed as flaky, with the first reason and its log" \
@@ -82,7 +83,7 @@ eq "and the last one's" "$(head -n 1 "$tree/build/log/golden-flaky.sh.log")" "ok
 for in in '1 2' '1 3'; do
 	echo "$in" >"$tree/fails_in"
 	rm -f "$tree/tries"
-	run 1 golden/flaky.sh
+	again=600 run 1 golden/flaky.sh
 	eq "what fails in runs $in has failed" "$(tail -n 1 "$T/run")" "0 passed, 1 failed, 0 skipped"
 	said "and says why" "^not ok golden/flaky.sh: first - in run ${in#1 }\$"
 	eq "and was not run any more" "$(cat "$tree/tries")" "${in#1 }"
@@ -97,12 +98,12 @@ echo $n >tries
 END
 rm -f "$tree/tries"
 with=("TMPDIR=$T")
-run 1 golden/takes_along.sh
+again=600 run 1 golden/takes_along.sh
 said "what could not be run as often as it has to pass has failed" \
 	'^not ok golden/takes_along.sh: run again it passed 1 of 2 times; before: one - it is broken$'
 with=()
 
-run 1 golden/sound.sh golden/broken.sh
+again=600 run 1 golden/sound.sh golden/broken.sh
 eq "failures are counted one by one, in the last run alone" "$(tail -n 1 "$T/run")" "2 passed, 2 failed, 1 skipped"
 sed -n '/^== failed: /,$p' "$T/run" >"$T/end"
 eq "the end names it, its reason and the last fifteen lines of its log, then the machine" \
@@ -158,7 +159,7 @@ touch ran
 END
 for name in skips fewer other_cases another one_of_three skips_more; do
 	rm -f "$tree/ran"
-	run 1 golden/$name.sh
+	again=600 run 1 golden/$name.sh
 	said "run again, it passes by doing less: $name" \
 		"^not ok golden/$name.sh: run again it did not try what had failed; before: .* - it is broken\$"
 done
@@ -185,7 +186,7 @@ echo "ok one"
 [ -e ran ] || { touch ran; kill -s SEGV $$; }
 END
 rm -f "$tree/ran"
-run 1 golden/crashes.sh
+again=600 run 1 golden/crashes.sh
 said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
 script fell_over <<'END'
 [ -e ran ] && echo "ok one" || echo "$FELL"
@@ -197,7 +198,7 @@ for how in 'not ok one - exit 139 from: build/vmspan report x' 'not ok 1 - one
 user/base/buf.c:1:2: runtime error: shift exponent 64 is too large'; do
 	rm -f "$tree/ran"
 	with=("FELL=$how")
-	run 1 golden/fell_over.sh
+	again=600 run 1 golden/fell_over.sh
 	check "nor one in which a program did: ${how##*$'\n'}" eval "! grep -q '^again' '$T/run'"
 done
 with=()
@@ -207,7 +208,7 @@ echo "ok what says 'ERROR: AddressSanitizer' or 'x.c:1:2: runtime error: y' is t
 touch ran
 END
 rm -f "$tree/ran"
-run 0 golden/quotes.sh
+again=600 run 0 golden/quotes.sh
 said "the name of a case is no crash" '^flaky golden/quotes.sh: one - it is broken'
 
 # What was printed and got lost has failed all the same.
@@ -260,19 +261,19 @@ script takes_results <<'END'
 for lines in build/log/results.*/lines; do rm "$lines" && mkdir "$lines"; done
 echo "not ok one - it is broken"
 END
-run 1 golden/takes_results.sh
+again=600 run 1 golden/takes_results.sh
 said "a result that cannot be written" '^not ok golden/takes_results.sh: its result cannot be written: '
 script wipes_results <<'END'
 for lines in build/log/results.*/lines; do : >"$lines"; done
 echo "ok one"
 END
-run 1 golden/broken.sh golden/wipes_results.sh
+again=600 run 1 golden/broken.sh golden/wipes_results.sh
 said "results of before that are gone" '^not ok golden/broken.sh: its result is lost$'
 script cuts_results <<'END'
 for lines in build/log/results.*/lines; do sed -i 's/\t[0-9]*\t[0-9]*\t[0-9]*\t.*/\t/' "$lines"; done
 echo "ok one"
 END
-again=0 run 1 golden/broken.sh golden/cuts_results.sh
+run 1 golden/broken.sh golden/cuts_results.sh
 said "a result that is not whole" '^not ok golden/broken.sh: its result is not whole$'
 script no_name <<'END'
 echo "ok one"
@@ -487,7 +488,7 @@ run 1 golden/status.sh
 said "so has one that ends with a status" '^not ok golden/status.sh: exit status 3$'
 VMSPAN_TEST_TIMEOUT=1 run 1 golden/hangs.sh
 said "and one that does not end" '^not ok golden/hangs.sh: did not end in 1 s$'
-again=0 run 1 golden/broken.sh
+run 1 golden/broken.sh
 said "repeats have a time in which they may begin" '^not run again: golden/broken.sh: the time for that is over$'
 run 2 golden/sound.sh golden/none.sh
 eq "so is a test that is not there" "$(cat "$T/run")" "tests/run: no such test: golden/none.sh"
@@ -498,7 +499,7 @@ script locks <<'END'
 touch ran
 END
 rm -f "$tree/ran"
-run 0 golden/locks.sh
+again=600 run 0 golden/locks.sh
 
 # Another run at the same time.
 script other <<'END'
@@ -554,6 +555,12 @@ fi
 eq "tests that trace every program are those" "$(
 	grep -lE '(^|[ \t])(attach|watching|start) .*[ ](-a|--all)( |$)' tests/live/*.sh tests/stock/*.sh tests/viewers/*.sh)" \
 	tests/live/matrix_names.sh
+tracers=$(grep -lE '^#include "(sdk|v2)_tracer\.h"' tests/unit/*_test.c)
+eq "some programs are their own tracer" "$(grep -c . <<<"$tracers")" 7
+none "and none of them runs beside who traces everybody" "$(for f in $tracers; do
+	f=${f#tests/}
+	[ "$(locks "${f%.c}")" = everybody:s ] || echo "$f"
+done)"
 
 # A runner that is ended, by hand or by a kill that it cannot see: the script that runs comes to its
 # own end first.

@@ -7,6 +7,10 @@ VIEWERS=$TOP/build/viewers
 NODE=$VIEWERS/node/bin/node
 [ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
 
+# What viewers take their time over: a scenario of make_recording, and its spans.
+many=large many_spans=600000
+[ -z "${VMSPAN_TEST_ALL-}" ] || many=big many_spans=3000000
+
 # Ends the script, aloud, unless the files are there.
 need() { # WHAT FILE...
 	local what=$1 f
@@ -21,7 +25,7 @@ need() { # WHAT FILE...
 recordings="basic lossy hostile long peers one empty cut"
 make_recordings() {
 	local name size
-	for name in basic lossy hostile long peers one empty some big; do
+	for name in basic lossy hostile long peers one empty some $many; do
 		"$B/golden/make_recording" "$name" "$T/$name.vmspan" || return 1
 	done
 	size=$(stat -c %s "$T/some.vmspan")

@@ -107,7 +107,7 @@ for name in $recordings; do
 	pq stop "$session" >/dev/null
 done
 
-for name in cut big; do
+for name in cut "$many"; do
 	export_to $name firefox "$T/$name.profile.json"
 	if load "$T/$name.profile.json"; then
 		eq "$name: markers" "$(pq thread list --session "$session" --json | jq '[.threads[].markerCount] | add')" \
