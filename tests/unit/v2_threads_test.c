@@ -507,6 +507,35 @@ static void nor_of_a_hand_over_at_the_end_of_a_ring(void **state)
 		assert_true(step_everywhere(STRIDE, handler, flush_one, &left) > 10);
 }
 
+/* What ends where the ring is full has ended before that is handed over. */
+static void a_hand_over_is_not_of_the_stay_that_ends_there(void **state)
+{
+	(void)state;
+	for (u32 event = 0; event <= 1; event++) {
+		u64 end = 0;
+
+		tracer_on();
+		if (event)
+			vmspan_event_begin(0);
+		else
+			vmspan_enter(A);
+		for (vmspan_input(2); own_ring()->head % VMSPAN_RING;)
+			vmspan_input(2);
+		tracer->handed_at = 0;
+		if (event)
+			vmspan_event_end();
+		else
+			vmspan_leave(A);
+		collect();
+		for (u32 i = 0; i < seen_count; i++)
+			if (seen[i]->type == VMSPAN_SPAN)
+				end = ((const struct vmspan_span *)seen[i])->end;
+			else if (seen[i]->type == VMSPAN_EVENT)
+				end = ((const struct vmspan_event *)seen[i])->end;
+		assert_true(end && end < tracer->handed_at);
+	}
+}
+
 static void *first_marks(void *arg)
 {
 	(void)arg;
@@ -654,6 +683,7 @@ int main(void)
 		cmocka_unit_test(nor_before_any_of_a_mark_after_an_interruption),
 		cmocka_unit_test(nor_where_the_ring_is_full),
 		cmocka_unit_test(nor_of_a_hand_over_at_the_end_of_a_ring),
+		cmocka_unit_test(a_hand_over_is_not_of_the_stay_that_ends_there),
 		cmocka_unit_test(a_signal_before_any_instruction_of_a_thread_start_does_no_harm),
 		cmocka_unit_test(nor_where_a_thread_takes_a_ring_over),
 		cmocka_unit_test(each_thread_says_that_it_is_there),

@@ -45,6 +45,7 @@ struct shot {
 /* Shared with forked children. */
 static struct tracer {
 	_Atomic u32 shots, bad, bad_line;
+	_Atomic u64 handed_at; /* cycles, of the first since it was 0 */
 	struct shot shot[SHOTS];
 } * tracer;
 
@@ -105,6 +106,8 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	(void)info;
 	if (r[REG_RIP] == (greg_t)(size_t)vmspan_site_flush_2 + 1) {
+		if (!tracer->handed_at)
+			tracer->handed_at = vmspan__cycles();
 		step_lift(); /* what is done here is not of the code that is looked at */
 		tracer_hand_over(r);
 		step_put();
@@ -118,7 +121,7 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 /* Of this process's threads, and of a child's while its records are collected. */
 static struct reader {
 	struct marks m;
-	u64 seen;
+	u64 seen, last; /* position; cycles */
 	bool used;
 } reader[THREADS];
 
@@ -164,6 +167,7 @@ static void take(const struct vmspan_ring *g, u64 from, const struct vmspan_mark
 	if (!t->used) {
 		marks_init(&t->m, tracer_ns, NULL);
 		t->used = true;
+		t->last = 0;
 		t->seen = own ? max_u64(tracer_from[g->thread], g->start) : g->start;
 	}
 	at = t->seen > from ? t->seen : from;
@@ -171,6 +175,11 @@ static void take(const struct vmspan_ring *g, u64 from, const struct vmspan_mark
 		return;
 	assert_int_equal(at, t->seen); /* nothing is ever missing */
 	assert_true(g->head - at <= g->mask + 1); /* nor overwritten */
+	for (u32 i = (u32)(at - from) / sizeof(*marks); i < bytes / sizeof(*marks); i++)
+		if (marks[i].type != VMSPAN_MARK_MORE) {
+			assert_true(marks[i].cycles >= t->last);
+			t->last = marks[i].cycles;
+		}
 	assert_int_equal(marks_take(&t->m, marks + (at - from) / sizeof(*marks),
 				    (u32)((from + bytes - at) / sizeof(*marks))),
 			 0);

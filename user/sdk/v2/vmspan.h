@@ -369,12 +369,21 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
  * if its rseq_cs is still the section of this sequence in the thread's ring, and if it is on
  * the same CPU; the section's address is the ring's but for its last bits. Anything
  * else is for vmspan_slow_2(). Returns the cycles and the ring's address.
+ * The counter is read last, but first where something ends: so of a span's time hardly any
+ * is that of its own marks.
  */
 #define VMSPAN__MARK                                                           \
-	"movq vmspan_registry_2+24(%rip), %rcx\n"                              \
+	"xorl %r9d, %r9d\n"                                                    \
+	"jmp 5f\n"                                                             \
+	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
+	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
+	"1: rdtsc\n"                                                           \
+	"shlq $32, %rdx\n"                                                     \
+	"leaq (%rax,%rdx), %r9\n"                                              \
+	"5: movq vmspan_registry_2+24(%rip), %rcx\n"                           \
 	"testq %rcx, %rcx\n"                                                   \
 	"jz 3f\n"                                                              \
-	"1: movq %fs:8(%rcx), %r8\n" /* rseq_cs */                             \
+	"movq %fs:8(%rcx), %r8\n" /* rseq_cs */                                \
 	"testq %r8, %r8\n"                                                     \
 	"jz 3f\n"                                                              \
 	"leaq 1b(%rip), %rdx\n"                                                \
@@ -386,27 +395,33 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"jne 3f\n"                                                             \
 	"movq " VMSPAN__HEAD "(%r8), %rsi\n"                                   \
 	"cmpq " VMSPAN__LIMIT "(%r8), %rsi\n"                                  \
-	"jae 3f\n"                                                             \
+	"jae 8f\n"                                                             \
 	"movq " VMSPAN__MASK "(%r8), %rcx\n"                                   \
 	"andq %rsi, %rcx\n"                                                    \
 	"addq " VMSPAN__BASE "(%r8), %rcx\n"                                   \
+	"movq %rdi, 8(%rcx)\n"                                                 \
+	"addq $16, %rsi\n"                                                     \
+	"movq %r9, %rax\n"                                                     \
+	"testq %r9, %r9\n"                                                     \
+	"jnz 6f\n"                                                             \
 	"rdtsc\n"                                                              \
 	"shlq $32, %rdx\n"                                                     \
 	"orq %rdx, %rax\n"                                                     \
-	"movq %rax, (%rcx)\n"                                                  \
-	"movq %rdi, 8(%rcx)\n"                                                 \
-	"addq $16, %rsi\n"                                                     \
+	"6: movq %rax, (%rcx)\n"                                               \
 	"movq %rsi, " VMSPAN__HEAD "(%r8)\n" /* from here on it is there */    \
 	"2: movq %r8, %rdx\n"                                                  \
 	"ret\n"                                                                \
+	"8: movq %rsi, %rdx\n"                                                 \
+	"movq %r9, %rsi\n"                                                     \
+	"jmp vmspan_full_2\n"                                                  \
 	"3: jmp vmspan_slow_2\n"                                               \
 	VMSPAN__SIGN                                                           \
 	"4: jmp vmspan_mark_2\n"
 
 /*
  * The same for vmspan__slow(), which says where: word rdi, value rsi, bytes rdx (16; 32
- * with a value), rcx as above, ring r8, section r9. 0: it is there; 1: the thread was
- * interrupted; 2: the ring is full.
+ * with a value; else rsi is when it was, 0: now), rcx as above, ring r8, section r9. 0: it is
+ * there; 1: the thread was interrupted; 2: the ring is full.
  */
 #define VMSPAN__PUT                                                            \
 	"1: cmpq %r9, %fs:8(%rcx)\n"                                           \
@@ -423,10 +438,14 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"movq %rsi, 16(%rcx)\n"                                                \
 	"movabsq $0xd00000000, %rdx\n" /* VMSPAN_MARK_MORE */                  \
 	"movq %rdx, 24(%rcx)\n"                                                \
-	"5: rdtsc\n"                                                           \
+	"xorl %esi, %esi\n"                                                    \
+	"5: movq %rsi, %rax\n"                                                 \
+	"testq %rsi, %rsi\n"                                                   \
+	"jnz 7f\n"                                                             \
+	"rdtsc\n"                                                              \
 	"shlq $32, %rdx\n"                                                     \
 	"orq %rdx, %rax\n"                                                     \
-	"movq %rax, (%rcx)\n"                                                  \
+	"7: movq %rax, (%rcx)\n"                                               \
 	"movq %rdi, 8(%rcx)\n"                                                 \
 	"movq %r11, " VMSPAN__HEAD "(%r8)\n"                                   \
 	"2: xorl %eax, %eax\n"                                                 \
@@ -438,13 +457,18 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"ret\n"
 #else
 #define VMSPAN__MARK                                                           \
-	"adrp x9, vmspan_registry_2\n"                                         \
+	"mov x7, #0\n"                                                         \
+	"b 5f\n"                                                               \
+	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
+	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
+	"1: mrs x7, cntvct_el0\n"                                              \
+	"5: adrp x9, vmspan_registry_2\n"                                      \
 	"add x9, x9, :lo12:vmspan_registry_2\n"                                \
 	"ldr x1, [x9, #24]\n"                                                  \
 	"cbz x1, 3f\n"                                                         \
 	"mrs x2, tpidr_el0\n"                                                  \
 	"add x1, x1, x2\n"                                                     \
-	"1: ldr x3, [x1, #8]\n"                                                \
+	"ldr x3, [x1, #8]\n"                                                   \
 	"cbz x3, 3f\n"                                                         \
 	"adr x4, 1b\n"                                                         \
 	"ldr x5, [x3, #8]\n"                                                   \
@@ -458,17 +482,21 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"b.ne 3f\n"                                                            \
 	"ldp x4, x5, [x8]\n"                                                   \
 	"cmp x4, x5\n"                                                         \
-	"b.hs 3f\n"                                                            \
+	"b.hs 8f\n"                                                            \
 	"ldp x5, x6, [x8, #16]\n"                                              \
 	"and x6, x6, x4\n"                                                     \
 	"add x5, x5, x6\n"                                                     \
-	"mrs x7, cntvct_el0\n"                                                 \
-	"stp x7, x0, [x5]\n"                                                   \
 	"add x4, x4, #16\n"                                                    \
+	"cbnz x7, 6f\n"                                                        \
+	"mrs x7, cntvct_el0\n"                                                 \
+	"6: stp x7, x0, [x5]\n"                                                \
 	"stlr x4, [x8]\n"                                                      \
 	"2: mov x0, x7\n"                                                      \
 	"mov x1, x3\n"                                                         \
 	"ret\n"                                                                \
+	"8: mov x2, x4\n"                                                      \
+	"mov x1, x7\n"                                                         \
+	"b vmspan_full_2\n"                                                    \
 	"3: b vmspan_slow_2\n"                                                 \
 	VMSPAN__SIGN                                                           \
 	"4: b vmspan_mark_2\n"
@@ -490,8 +518,10 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"b.eq 5f\n"                                                            \
 	"mov x13, #0xd00000000\n"                                              \
 	"stp x1, x13, [x11, #16]\n"                                            \
-	"5: mrs x13, cntvct_el0\n"                                             \
-	"stp x13, x0, [x11]\n"                                                 \
+	"mov x1, #0\n"                                                         \
+	"5: cbnz x1, 7f\n"                                                     \
+	"mrs x1, cntvct_el0\n"                                                 \
+	"7: stp x1, x0, [x11]\n"                                               \
 	"stlr x12, [x8]\n"                                                     \
 	"2: mov w0, #0\n"                                                      \
 	"ret\n"                                                                \
@@ -536,6 +566,7 @@ struct vmspan__at {
 extern VMSPAN__HIDDEN struct vmspan_registry vmspan_registry_2;
 extern VMSPAN__HIDDEN void vmspan_site_flush_2(const void *what, vmspan_u64 bytes, vmspan_u64 from);
 extern VMSPAN__HIDDEN struct vmspan__at vmspan_mark_2(vmspan_u64 word);
+extern VMSPAN__HIDDEN struct vmspan__at vmspan_mark_end_2(vmspan_u64 word);
 extern VMSPAN__HIDDEN int vmspan_put_2(vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
 				       vmspan_i64 rseq, vmspan_u64 ring, vmspan_u64 section);
 extern VMSPAN__HIDDEN const vmspan_i64 vmspan_mark_at_2[3], vmspan_put_at_2[3];
@@ -1034,12 +1065,13 @@ static VMSPAN__SLOW int vmspan__plain(vmspan_u64 at, vmspan_u64 word, vmspan_u64
 
 /*
  * A mark with rseq, the slow way: the thread has been interrupted, has just come, comes from
- * another copy of the SDK, or its ring is full. `value` goes with it if bytes is 32.
+ * another copy of the SDK, or its ring is full. `value` goes with it if bytes is 32; else it is
+ * when the mark was, or 0, and that holds if since then, at that head, nothing has come between.
  * The section `put` of this copy, in rseq_cs before anything is read, says whether all that
  * follows is still so: the sequence appends only if it still stands there. 0, or -1.
  */
 static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
-				       vmspan_u64 bytes)
+				       vmspan_u64 bytes, vmspan_u64 head)
 {
 	const struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_ring *g = vmspan__ring_at(at);
@@ -1079,6 +1111,8 @@ static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u6
 			if (known)
 				g->session = session;
 		}
+		if (bytes == sizeof(struct vmspan_mark) && (ns || g->head != head))
+			value = 0;
 		if (!e)
 			e = vmspan_put_2(word, value, bytes, r->rseq, at, (vmspan_u64)(size_t)put);
 		/* Unless it was interrupted since: then the next look will see it. */
@@ -1093,7 +1127,7 @@ static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u6
 }
 
 static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 value,
-						   vmspan_u64 bytes)
+						   vmspan_u64 bytes, vmspan_u64 head)
 {
 	const struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p = vmspan__process();
@@ -1112,20 +1146,29 @@ static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 v
 	g = vmspan__ring_at(m.ring);
 	if (in && in - m.ring >= VMSPAN_RING_AT && g->foreign < VMSPAN__FOREIGN)
 		g->foreign++;
-	if (r->rseq && g->foreign < VMSPAN__FOREIGN ? vmspan__append(m.ring, word, value, bytes)
-						    : vmspan__plain(m.ring, word, value, bytes))
+	if (r->rseq && g->foreign < VMSPAN__FOREIGN
+		    ? vmspan__append(m.ring, word, value, bytes, head)
+		    : vmspan__plain(m.ring, word, value, bytes))
 		return none;
 	m.cycles = vmspan__cycles();
 	return m;
 }
 
-/* Called by vmspan_mark_2(), as that. */
+/* Called by vmspan_mark_2(), as that; and where the ring is full at this head, with when it was
+ * if something ends: so the hand-over is not of that. */
 __attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
 vmspan_slow_2(vmspan_u64 word);
 __attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
 vmspan_slow_2(vmspan_u64 word)
 {
-	return vmspan__slow(word, 0, sizeof(struct vmspan_mark));
+	return vmspan__slow(word, 0, sizeof(struct vmspan_mark), 0);
+}
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head);
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
+{
+	return vmspan__slow(word, when, sizeof(struct vmspan_mark), head);
 }
 
 /*
@@ -1170,7 +1213,7 @@ static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
 static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
 {
 	VMSPAN__FIRE(vmspan_site_leave_2(id));
-	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_LEAVE, id));
+	vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_LEAVE, id));
 }
 
 static VMSPAN__UNUSED void vmspan__event_begin(vmspan_u32 label)
@@ -1192,7 +1235,7 @@ static VMSPAN__UNUSED void vmspan__event_end(void)
 	vmspan_u64 begin;
 
 	VMSPAN__FIRE(vmspan_site_event_end_2());
-	m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_END, 0));
+	m = vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_END, 0));
 	if (!m.ring)
 		return;
 	g = vmspan__ring_at(m.ring);
@@ -1207,32 +1250,32 @@ static VMSPAN__UNUSED void vmspan__event_end(void)
 static VMSPAN__SLOW void vmspan__gc_begin(vmspan_u32 label, vmspan_u64 bytes)
 {
 	VMSPAN__FIRE(vmspan_site_gc_begin_2(label, bytes));
-	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_BEGIN, label), bytes, 32);
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_BEGIN, label), bytes, 32, 0);
 }
 
 static VMSPAN__SLOW void vmspan__gc_end(vmspan_u64 bytes)
 {
 	VMSPAN__FIRE(vmspan_site_gc_end_2(bytes));
-	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_END, 0), bytes, 32);
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_END, 0), bytes, 32, 0);
 }
 
 static VMSPAN__SLOW void vmspan__block_begin(vmspan_u32 label, vmspan_u64 peer)
 {
 	VMSPAN__FIRE(vmspan_site_block_begin_2(label, peer));
-	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_BLOCK_BEGIN, label), peer, 32);
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_BLOCK_BEGIN, label), peer, 32, 0);
 }
 
 static VMSPAN__SLOW void vmspan__block_end(void)
 {
 	VMSPAN__FIRE(vmspan_site_block_end_2());
-	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_BLOCK_END, 0));
+	vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_BLOCK_END, 0));
 }
 
 static VMSPAN__SLOW void vmspan__point(vmspan_u32 type, vmspan_u32 label, vmspan_i64 value)
 {
 	VMSPAN__FIRE(vmspan_site_mark_2(type, label, (vmspan_u64)value));
 	if (type == VMSPAN_MARK_VALUE)
-		vmspan__slow(VMSPAN__WORD(type, label), (vmspan_u64)value, 32);
+		vmspan__slow(VMSPAN__WORD(type, label), (vmspan_u64)value, 32, 0);
 	else
 		vmspan_mark_2(VMSPAN__WORD(type, label));
 }
