@@ -392,7 +392,8 @@ cpu 35
 more=$ms
 case $B in
 *san*) skip "1,000 groups: CPU time" "a sanitized build takes more" ;;
-# 2 to 10 ms are usual, by how dear the machine's page tables are.
-*) check "1,000 groups: at most 100 ms of CPU a refresh ($few ms for 5, $more ms for 35)" test $((${more:-9999} - ${few:-0})) -le 3000 ;;
+# 2 to 10 ms each are usual, by how dear the machine's page tables are; so is its begin, which is the
+# measure here. 35 take some 1.7 times as long with it as 5, and 3 times where they are four times as dear.
+*) check "1,000 groups: what a refresh takes ($few ms of CPU for 5, $more ms for 35)" test "${more:-9999}" -le $((${few:-0} * 5 / 2)) ;;
 esac
 finish host INT

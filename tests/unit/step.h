@@ -27,9 +27,9 @@ static struct step {
 	bool done;
 	bool by_steps;
 
-	/* Where instructions lay when they were last stepped through. */
-	greg_t path[1 << 16];
-	uint32_t known;
+	/* Where instructions lay when they were last stepped through, and where the handler came. */
+	greg_t path[1 << 16], tried[1 << 16];
+	uint32_t known, tries;
 
 	/* The breakpoint. It is the in_at-th instruction when it is there for the `left`-th time. */
 	unsigned char *in, was;
@@ -57,6 +57,8 @@ static bool step_next(greg_t *ip)
 	}
 	if (step.now++ < step.at)
 		return true;
+	if (step.tries < sizeof(step.tried) / sizeof(step.tried[0]))
+		step.tried[step.tries++] = *ip;
 	step.done = true;
 	step.handler(ip);
 	return false;
@@ -191,17 +193,28 @@ static bool step_repeats(uint32_t at)
 	       step.path[at + 2] == step.path[at];
 }
 
+static bool step_tried(greg_t ip)
+{
+	for (uint32_t i = 0; i < step.tries; i++)
+		if (step.tried[i] == ip)
+			return true;
+	return false;
+}
+
 /*
  * Runs a piece of code again and again, which has step_to_begin() and step_to_end() in it and
  * returns whether it got to the instruction, with the handler before each `stride`-th one. What
  * its way was is learned first; where it did not come by this time it is stepped through, and
- * where it then has no such instruction, that was all. Returns how many it has.
+ * where it then has no such instruction, that was all, but for those on its way now where the
+ * handler has not been. Returns how many it has.
  */
 static inline uint32_t step_everywhere(uint32_t stride, void (*handler)(greg_t *ip),
 				       bool (*run)(const void *arg), const void *arg)
 {
+	uint32_t count, now;
+
 	step.handler = handler;
-	step.known = 0;
+	step.known = step.tries = 0;
 	step.by_steps = true;
 	step.at = UINT32_MAX;
 	run(arg);
@@ -213,8 +226,14 @@ static inline uint32_t step_everywhere(uint32_t stride, void (*handler)(greg_t *
 			continue;
 		step.by_steps = true;
 		if (!run(arg))
-			return step.at;
+			break;
 	}
+	count = step.at;
+	now = step.now < step.known ? step.now : step.known;
+	for (step.at = 0; stride == 1 && step.at < now; step.at++)
+		if (!step_tried(step.path[step.at]))
+			run(arg);
+	return count;
 }
 
 #endif

@@ -388,11 +388,23 @@ enum {
 	MARKS_RECORDS = 7
 };
 
+enum before {
+	NOTHING,
+	MOVED,
+	INTERRUPTED
+}; /* to another CPU */
 struct interrupted {
 	u32 which; /* mark */
 	u32 left; /* bytes of the ring that are free before it */
-	bool moved; /* the thread has another CPU */
+	enum before before; /* what the thread has come through since its last mark */
 };
+
+/* With marks, until so many bytes of the ring are left; 0: one mark. */
+static void fill(u32 left)
+{
+	for (vmspan_input(2); left && (own_ring()->head + left) % VMSPAN_RING;)
+		vmspan_input(2);
+}
 
 /*
  * All marks, one of them interrupted. All are there, in order; the handler's lie between those
@@ -406,10 +418,10 @@ static bool all_marks(const void *arg)
 	tracer_on();
 	for (u32 i = 0; i < MARKS; i++) {
 		if (i == m->which) {
-			for (vmspan_input(2);
-			     m->left && (own_ring()->head + m->left) % VMSPAN_RING;)
-				vmspan_input(2);
-			rseq_played.cpu += m->moved;
+			fill(m->left);
+			rseq_played.cpu += m->before == MOVED;
+			if (m->before == INTERRUPTED)
+				rseq_played.section = 0;
 			step_to_begin();
 		}
 		mark(i);
@@ -443,26 +455,27 @@ static bool all_marks(const void *arg)
 #endif
 
 /* Of the marks in `which`, a bit each; or of all, if there is the time. */
-static void every_instruction(u32 which, u32 left, bool moved)
+static void every_instruction(u32 which, u32 left, enum before before)
 {
 	for (u32 i = 0; i < MARKS; i++) {
 		if (!(which >> i & 1) && !getenv("VMSPAN_TEST_ALL"))
 			continue;
 		assert_true(step_everywhere(STRIDE, handler, all_marks,
-					    &(struct interrupted){ i, left, moved }) > 10);
+					    &(struct interrupted){ i, left, before }) > 10);
 	}
 }
 
 static void a_signal_before_any_instruction_of_a_mark_changes_nothing(void **state)
 {
 	(void)state;
-	every_instruction(~0u, 0, false);
+	every_instruction(~0u, 0, NOTHING);
 }
 
 static void nor_before_any_of_a_mark_after_an_interruption(void **state)
 {
 	(void)state;
-	every_instruction(1 << 1 | 1 << 8 | 1 << 11, 0, true);
+	every_instruction(1 << 1 | 1 << 8 | 1 << 11, 0, MOVED);
+	every_instruction(1 << 3 | 1 << 7 | 1 << 11, 0, INTERRUPTED);
 }
 
 /* The ring ends before the mark, or in the middle of one with a value; or so near that a switch
@@ -472,10 +485,11 @@ static void nor_where_the_ring_is_full(void **state)
 	(void)state;
 	for (u32 left = 16; left <= 64; left += 16)
 		if (left <= 32 || getenv("VMSPAN_TEST_ALL")) {
-			every_instruction(1 << 8, left, false);
-			every_instruction(1 << 2, left, true);
+			every_instruction(1 << 8, left, NOTHING);
+			every_instruction(1 << 2, left, MOVED);
 		}
-	every_instruction(1 << 11, VMSPAN_RING, false);
+	every_instruction(1 << 11, VMSPAN_RING, NOTHING);
+	every_instruction(1 << 3, VMSPAN_RING, INTERRUPTED);
 }
 
 static bool flush_one(const void *arg)
@@ -484,8 +498,7 @@ static bool flush_one(const void *arg)
 
 	tracer_on();
 	vmspan_enter(A);
-	for (vmspan_input(2); (own_ring()->head + left) % VMSPAN_RING;)
-		vmspan_input(2);
+	fill(left);
 	step_to_begin();
 	vmspan_flush();
 	step_to_end();
@@ -519,8 +532,7 @@ static void a_hand_over_is_not_of_the_stay_that_ends_there(void **state)
 			vmspan_event_begin(0);
 		else
 			vmspan_enter(A);
-		for (vmspan_input(2); own_ring()->head % VMSPAN_RING;)
-			vmspan_input(2);
+		fill(VMSPAN_RING);
 		tracer->handed_at = 0;
 		if (event)
 			vmspan_event_end();

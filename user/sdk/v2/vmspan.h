@@ -369,22 +369,26 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
  * if its rseq_cs is still the section of this sequence in the thread's ring, and if it is on
  * the same CPU; the section's address is the ring's but for its last bits. Anything
  * else is for vmspan_slow_2(). Returns the cycles and the ring's address.
- * The counter is read last, but first where something ends: so of a span's time hardly any
- * is that of its own marks.
+ * The counter is read last, but right behind rseq_cs where something ends: so of a span's time
+ * hardly any is that of its own marks. Not before rseq_cs: if that is this section, an
+ * interruption after the reading makes a new one; if it is not, the reading is of no use.
  */
 #define VMSPAN__MARK                                                           \
 	"xorl %r9d, %r9d\n"                                                    \
 	"jmp 5f\n"                                                             \
 	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
 	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
-	"1: rdtsc\n"                                                           \
-	"shlq $32, %rdx\n"                                                     \
-	"leaq (%rax,%rdx), %r9\n"                                              \
+	"movl $1, %r9d\n"                                                      \
 	"5: movq vmspan_registry_2+24(%rip), %rcx\n"                           \
 	"testq %rcx, %rcx\n"                                                   \
 	"jz 3f\n"                                                              \
-	"movq %fs:8(%rcx), %r8\n" /* rseq_cs */                                \
-	"testq %r8, %r8\n"                                                     \
+	"1: movq %fs:8(%rcx), %r8\n" /* rseq_cs */                             \
+	"testl %r9d, %r9d\n"                                                   \
+	"jz 7f\n"                                                              \
+	"rdtsc\n"                                                              \
+	"shlq $32, %rdx\n"                                                     \
+	"leaq (%rax,%rdx), %r9\n"                                              \
+	"7: testq %r8, %r8\n"                                                  \
 	"jz 3f\n"                                                              \
 	"leaq 1b(%rip), %rdx\n"                                                \
 	"cmpq %rdx, 8(%r8)\n" /* start */                                      \
@@ -461,15 +465,17 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 	"b 5f\n"                                                               \
 	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
 	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
-	"1: mrs x7, cntvct_el0\n"                                              \
+	"mov x7, #1\n"                                                         \
 	"5: adrp x9, vmspan_registry_2\n"                                      \
 	"add x9, x9, :lo12:vmspan_registry_2\n"                                \
 	"ldr x1, [x9, #24]\n"                                                  \
 	"cbz x1, 3f\n"                                                         \
 	"mrs x2, tpidr_el0\n"                                                  \
 	"add x1, x1, x2\n"                                                     \
-	"ldr x3, [x1, #8]\n"                                                   \
-	"cbz x3, 3f\n"                                                         \
+	"1: ldr x3, [x1, #8]\n"                                                \
+	"cbz x7, 7f\n"                                                         \
+	"mrs x7, cntvct_el0\n"                                                 \
+	"7: cbz x3, 3f\n"                                                      \
 	"adr x4, 1b\n"                                                         \
 	"ldr x5, [x3, #8]\n"                                                   \
 	"cmp x4, x5\n"                                                         \
