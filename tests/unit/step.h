@@ -169,6 +169,7 @@ static bool step_break(void)
 /* Between these two the handler is called before the step.at-th instruction, for step_everywhere(). */
 static inline __attribute__((always_inline)) void step_to_begin(void)
 {
+	step_lift(); /* of a run that failed on its way */
 	step.now = 0;
 	step.done = step.over = false;
 	step.in = NULL;

@@ -1117,7 +1117,7 @@ static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u6
 			if (known)
 				g->session = session;
 		}
-		if (bytes == sizeof(struct vmspan_mark) && (ns || g->head != head))
+		if (bytes == sizeof(struct vmspan_mark) && g->head != head)
 			value = 0;
 		if (!e)
 			e = vmspan_put_2(word, value, bytes, r->rseq, at, (vmspan_u64)(size_t)put);
