@@ -53,28 +53,35 @@ for way in live replayed; do
 done
 
 # Who is told: the planted add-on, whether it is watched alone or among all, and
-# the same ones when it is replayed.
+# the same ones when it is replayed. A machine that takes the CPU from the host in
+# the middle of a turn makes others late: they are told too, and short of CPU time.
 start other "$VMSPAN" watch -p "$host_pid" --group addon:darkmode --threshold 100ms --json
 start one "$VMSPAN" watch -p "$host_pid" --group addon:tracker --threshold 100ms --json -n 2
-start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json -n 2 \
+start all "$VMSPAN" watch -p "$host_pid" --threshold 100ms --json \
 	--dump "$T/d" --before 1h --after 1h --ring 64M
 for name in other one all; do
 	check "watch ($name)" wait_line "$name" '^watching ' err
 done
-for name in one all; do
-	finish "$name"
-	eq "watch ($name) ends with its second alert" $? 0
+finish one
+eq "watch (one) ends with its second alert" $? 0
+had_the_cpu='select(.cpu_ns >= .threshold_ns) | .group'
+planted_twice() {
+	[ "$(jq -r "$had_the_cpu" "$T/all.out" 2>/dev/null | grep -cx addon:tracker)" -ge 2 ]
+}
+check "the planted add-on is told, again and again" until_true planted_twice
+for name in other all; do
+	finish "$name" INT
+	eq "watch ($name) ends well" $? 0
 done
-finish other INT
-eq "watch (other) ends well" $? 0
-eq "the planted add-on, and only that one" "$(jq -r .group "$T/all.out" | sort -u)" addon:tracker
+eq "who burns is the planted add-on, and only that one" "$(jq -r "$had_the_cpu" "$T/all.out" | sort -u)" addon:tracker
 eq "who watches it alone hears of it" "$(jq -r .group "$T/one.out" | sort -u)" addon:tracker
-empty "who watches another hears nothing" "$T/other.out"
+none "who watches another hears nothing of it" "$(jq -r "$had_the_cpu" "$T/other.out")"
 json_eq "each for a turn over the threshold" <(jq -sc . "$T/all.out") \
-	'[length, all(.[]; .total_ns >= 100000000 and .event.wall_ns >= .total_ns)]' '[2,true]'
-check_status "replayed" 0 "$VMSPAN" watch "$T"/d/*.vmspan --threshold 100ms --json -n 2
+	'all(.[]; .total_ns >= 100000000 and .event.wall_ns >= .total_ns)' true
+check_status "replayed" 0 "$VMSPAN" watch "$T"/d/*.vmspan --threshold 100ms --json -n "$(wc -l <"$T/all.out")"
 eq "replayed: the same" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out")" \
 	"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/all.out")"
+jq -c 'select(.group != "addon:tracker") | del(.tree)' "$T/all.out" "$T/other.out" | sed 's/^/# /' # for those who read the log
 finish host TERM
 eq "the host ends well" $? 0
 
