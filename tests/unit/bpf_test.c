@@ -166,7 +166,13 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 	static char memory[VMSPAN_RING_AT + sizeof(struct vmspan_ring)] __attribute__((aligned(8)));
 	static struct vmspan_process process = { .magic = VMSPAN_MAGIC, .pid = 17 };
 	const struct wire_marks *told = (const void *)host.record;
-	struct tail w = { .at = (__u64)memory, .pid = TRACED, .tid = TRACED + 7, .only = 17 };
+	struct tail w = {
+		.at = (__u64)memory,
+		.pid = TRACED,
+		.tid = TRACED + 7,
+		.only = 17,
+		.self = 17,
+	};
 
 	a_thread_with_a_ring();
 	ring_head.magic = VMSPAN_MAGIC;
@@ -186,10 +192,10 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	assert_int_equal(w.at, 0);
 	/* Made up here, the walk takes no step. */
-	tail_rings(&w, (__u64)&process, 17);
+	tail_rings(&w, (__u64)&process);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	process.rings = (__u64)memory;
-	tail_rings(&w, (__u64)&process, 17);
+	tail_rings(&w, (__u64)&process);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
 }
 

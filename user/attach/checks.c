@@ -7,6 +7,7 @@
 
 #include "attach/clock.h"
 #include "attach/kernel.h"
+#include "attach/kernel_types.h"
 #include "attach/tracer.h"
 #include "attach/tsc_sync.h"
 
@@ -69,14 +70,13 @@ static void check_kernel(struct check *c)
 
 static void check_btf(struct check *c)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
+	const struct kernel_types *types = kernel_types();
 
-	if (btf) {
-		set(c, CHECK_OK, "%u types", btf__type_cnt(btf));
-		btf__free(btf);
+	if (!types->error) {
+		set(c, CHECK_OK, "%u types", types->count);
 		return;
 	}
-	set(c, CHECK_FAIL, "the kernel does not describe its types: %s", strerror(errno));
+	set(c, CHECK_FAIL, "the kernel does not describe its types: %s", strerror(-types->error));
 	advise(c, "Run a kernel built with CONFIG_DEBUG_INFO_BTF=y; Debian's are.");
 }
 
@@ -138,7 +138,7 @@ static void check_storage(struct check *c)
 
 static void check_tracepoints(struct check *c)
 {
-	if (libbpf_find_vmlinux_btf_id("sched_process_fork", BPF_TRACE_RAW_TP) > 0) {
+	if (kernel_has_tracepoint(KERNEL_TP_FORK)) {
 		set(c, CHECK_OK, "fork, exec and exit can be followed");
 		return;
 	}

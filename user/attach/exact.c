@@ -3,6 +3,7 @@
 
 #include "attach/clock.h"
 #include "attach/kernel.h"
+#include "attach/kernel_types.h"
 #include "attach/tsc_sync.h"
 
 #include <bpf/libbpf.h>
@@ -21,20 +22,16 @@ static bool has_storage(struct err *why)
 	return false;
 }
 
-static bool has_tracepoint(const char *name)
-{
-	return libbpf_find_vmlinux_btf_id(name, BPF_TRACE_RAW_TP) > 0;
-}
-
 static bool has_tracepoints(struct err *why)
 {
-	static const char *const names[] = { "sched_switch", "sched_process_fork" };
+	static const enum kernel_tracepoint needed[] = { KERNEL_TP_SCHED_SWITCH, KERNEL_TP_FORK };
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		if (has_tracepoint(names[i]))
+	for (i = 0; i < ARRAY_SIZE(needed); i++) {
+		if (kernel_has_tracepoint(needed[i]))
 			continue;
-		err_set(why, -ENOENT, "the kernel's BTF has no tracepoint %s", names[i]);
+		err_set(why, -ENOENT, "the kernel's BTF has no tracepoint %s",
+			kernel_tracepoint_name(needed[i]));
 		err_hint(why, "It takes a kernel with CONFIG_DEBUG_INFO_BTF and tracepoints. %s",
 			 without);
 		return false;
@@ -105,12 +102,13 @@ bool exact_possible(struct err *why)
 
 bool exact_has_peers(void)
 {
-	return has_tracepoint("sched_waking") && has_tracepoint("irq_handler_entry") &&
-	       has_tracepoint("softirq_entry") && has_tracepoint("hrtimer_expire_entry");
+	return kernel_has_tracepoint(KERNEL_TP_SCHED_WAKING) &&
+	       kernel_has_tracepoint(KERNEL_TP_IRQ) && kernel_has_tracepoint(KERNEL_TP_SOFTIRQ) &&
+	       kernel_has_tracepoint(KERNEL_TP_HRTIMER);
 }
 
 bool exact_has_senders(void)
 {
-	return exact_has_peers() && has_tracepoint("net_dev_queue") &&
-	       has_tracepoint("netif_receive_skb");
+	return exact_has_peers() && kernel_has_tracepoint(KERNEL_TP_NET_QUEUE) &&
+	       kernel_has_tracepoint(KERNEL_TP_NET_RECEIVE);
 }

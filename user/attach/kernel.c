@@ -2,7 +2,6 @@
 #include "attach/kernel.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
@@ -101,25 +100,6 @@ bool kernel_rseq_tells_all(void)
 
 	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
 	       (major < 6 || (major == 6 && minor < 19));
-}
-
-/* The type of the function that is called: a context first, then the tracepoint's arguments. */
-bool kernel_exit_has_memory(void)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	const struct btf_type *t;
-	int id;
-	bool three;
-
-	if (!btf)
-		return false;
-	id = btf__find_by_name_kind(btf, "btf_trace_sched_process_exit", BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
-	t = t && btf_is_typedef(t) ? btf__type_by_id(btf, t->type) : NULL;
-	t = t && btf_is_ptr(t) ? btf__type_by_id(btf, t->type) : NULL;
-	three = t && btf_is_func_proto(t) && btf_vlen(t) >= 3;
-	btf__free(btf);
-	return three;
 }
 
 /* A probe in a directory: EBADF from those who know what was asked for. */

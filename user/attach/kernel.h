@@ -46,9 +46,6 @@ enum kernel_counter kernel_counter(void);
 /* Does this kernel let a thread see each time that it had no CPU, by its rseq_cs? From Linux 6.19 on it
  * does not where the thread has blocked in a system call. */
 bool kernel_rseq_tells_all(void);
-/* Does a process still have its memory where its end can be watched (sched_process_exit)? From
- * Linux 6.16 on; the tracepoint got a third argument in the same change. */
-bool kernel_exit_has_memory(void);
 
 /* The first line of a small file, without its end. -errno. */
 int kernel_read_line(const char *path, char *to, size_t cap);

@@ -3,9 +3,9 @@
 
 #include "attach/clock.h"
 #include "attach/kernel.h"
+#include "attach/kernel_types.h"
 #include "base/file.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -258,29 +258,13 @@ static void real_cpuid(u32 leaf, u32 r[4])
 }
 #endif
 
-/* The run queue has this member in kernels built with CONFIG_PARAVIRT_TIME_ACCOUNTING only. */
 static enum steal_answer kernel_accounts(void)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	enum steal_answer answer = STEAL_UNKNOWN;
-	int id = btf ? btf__find_by_name_kind(btf, "rq", BTF_KIND_STRUCT) : -1;
+	const struct kernel_types *types = kernel_types();
 
-	if (id > 0) {
-		const struct btf_type *t = btf__type_by_id(btf, (u32)id);
-		const struct btf_member *m = btf_members(t);
-		u32 i;
-
-		for (i = 0; i < btf_vlen(t); i++) {
-			const char *name = btf__name_by_offset(btf, m[i].name_off);
-
-			if (!strcmp(name, "prev_steal_time_rq"))
-				answer = STEAL_YES;
-			else if (!answer && !strcmp(name, "nr_running"))
-				answer = STEAL_NO;
-		}
-	}
-	btf__free(btf);
-	return answer;
+	if (types->run_queue_has_steal)
+		return STEAL_YES;
+	return types->has_run_queue ? STEAL_NO : STEAL_UNKNOWN;
 }
 
 void steal_look_begin(struct steal_look *l)

@@ -4,6 +4,7 @@
 #include "attach/clock.h"
 #include "attach/exact.h"
 #include "attach/kernel.h"
+#include "attach/kernel_types.h"
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
 #include "attach/vm.h"
@@ -185,8 +186,7 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	bpf_program__set_autoload(t->skel->progs.life_exit, life && tails);
 	bpf_program__set_autoload(t->skel->progs.life_exit_bare, life && !tails);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
-	t->exec = life && tails &&
-		  libbpf_find_vmlinux_btf_id("sched_prepare_exec", BPF_TRACE_RAW_TP) > 0;
+	t->exec = life && tails && kernel_has_tracepoint(KERNEL_TP_PREPARE_EXEC);
 	bpf_program__set_autoload(t->skel->progs.tail_exec, t->exec);
 	t->names = life && config->names;
 	t->groups = life && config->groups;
@@ -320,7 +320,7 @@ bool tracer_has_life(const struct tracer *t)
 
 bool tracer_has_tails(const struct tracer *t)
 {
-	return t->has_life && t->tails && kernel_exit_has_memory();
+	return t->has_life && t->tails && kernel_types()->exit_has_memory;
 }
 
 bool tracer_has_tsc(const struct tracer *t)
