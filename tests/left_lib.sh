@@ -40,7 +40,7 @@ left_until_none() { # COMMAND...
 	local end got
 	end=$(($(cut -d. -f1 /proc/uptime) + LEFT_SECONDS))
 	while got=$("$@"); [ -n "$got" ] && [ "$(cut -d. -f1 /proc/uptime)" -lt $end ]; do
-		timeout 0.05 tail -f /dev/null
+		sleep 0.05
 	done
 	printf '%s' "$got"
 }

@@ -27,6 +27,8 @@ export B VMSPAN HOST T
 export XDG_CONFIG_HOME=$T/config LC_ALL=C.UTF-8 TZ=UTC
 unset LANGUAGE COLUMNS LINES NO_COLOR POSIXLY_CORRECT VMSPAN_WAIT
 umask 022
+# As one of the shell's own (Debian's bash-builtins) a pause makes no process.
+enable -f /usr/lib/bash/sleep sleep 2>/dev/null || :
 # What is started ends with the script, however that ends.
 lib_with_us=(setpriv --pdeathsig KILL --)
 "${lib_with_us[@]}" true 2>/dev/null || lib_with_us=()
@@ -185,6 +187,11 @@ lib_is_ours() { # PID
 	lib_read_stat "$1" && [ "${lib_stat[19]}" = "${lib_began[$1]-}" ]
 }
 
+# What was started has ended.
+lib_is_over() { # PID
+	! lib_is_ours "$1" || [ "${lib_stat[0]}" = Z ]
+}
+
 # Starts a program that prints "ready" and then works by the lines that it is sent.
 start_ready() { # NAME COMMAND...
 	make_input "$1"
@@ -208,20 +215,21 @@ send() { # NAME [LINE]
 	echo "${2:-go}" >&"${lib_inputs[$1]}"
 }
 
-# Seconds since the machine began: nobody sets that clock.
-uptime_s() {
-	local up
-	read -r up _ </proc/uptime
-	echo "${up%.*}"
+# Seconds since the machine began, into lib_uptime: nobody sets that clock.
+lib_now() {
+	read -r lib_uptime _ </proc/uptime
+	lib_uptime=${lib_uptime%.*}
 }
 
 # Tries a command that asks for a fact, until it succeeds. What that waits for may have the CPU
 # meanwhile.
 until_true() { # COMMAND...
-	local end
-	end=$(($(uptime_s) + LIMIT))
+	local lib_uptime end
+	lib_now
+	end=$((lib_uptime + LIMIT))
 	until "$@"; do
-		[ "$(uptime_s)" -lt $end ] || return 1
+		lib_now
+		[ "$lib_uptime" -lt $end ] || return 1
 		pause 0.01
 	done
 }
@@ -229,25 +237,66 @@ until_true() { # COMMAND...
 # For what is asked again and again. Not by the shell's own read -t: that goes by the clock of
 # the day, which may be set back meanwhile.
 pause() { # [SECONDS]
-	timeout "${1:-0.05}" tail -f /dev/null
-	return 0
+	sleep "${1:-0.05}" || :
+}
+
+# It has not ended.
+lib_lives() { # PID
+	lib_read_stat "$1" && [ "${lib_stat[0]}" != Z ]
+}
+
+# The next line that matches of what FD is open on, into lib_line; waits for it while the process
+# lives. A line that has no end yet is part of the next one.
+lib_next_line() { # FD PID REGEX
+	local lib_uptime end part lives=1
+	lib_now
+	end=$((lib_uptime + LIMIT))
+	lib_line=''
+	while :; do
+		part=''
+		if IFS= read -r part <&"$1"; then
+			lib_line+=$part
+			[[ ! $lib_line =~ $3 ]] || return 0
+			lib_line=''
+			continue
+		fi
+		lib_line+=$part
+		# What it has written before its end is read behind that.
+		if [ -z "$lives" ]; then
+			[ "$lib_line" ] && [[ $lib_line =~ $3 ]]
+			return
+		fi
+		lib_now
+		[ "$lib_uptime" -lt $end ] || return 1
+		lib_lives "$2" || lives=''
+		[ -z "$lives" ] || pause 0.01
+	done
 }
 
 # Prints the first line that matches, waiting for it while the process lives.
 wait_line() { # NAME REGEX [out|err]
-	local name=$1 re=$2 file=$T/$1.${3:-out} pid="${1}_pid" fd watcher line rc=0
-	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$file" 2>/dev/null)
-	watcher=$!
-	line=$(grep -m1 -E -- "$re" <&"$fd") || rc=1
+	local file=$T/$1.${3:-out} pid="${1}_pid" fd lib_line rc=0
+	exec {fd}<"$file"
+	lib_next_line "$fd" "${!pid}" "$2" || rc=1
 	exec {fd}<&-
-	kill "$watcher" 2>/dev/null
 	if [ $rc = 0 ]; then
-		printf '%s\n' "$line"
+		printf '%s\n' "$lib_line"
 	else
-		echo "no line /$re/ in ${file##*/}:" >&2
-		tail -n 20 "$T/$name.out" "$T/$name.err" >&2
+		echo "no line /$2/ in ${file##*/}:" >&2
+		tail -n 20 "$T/$1.out" "$T/$1.err" >&2
 	fi
 	return $rc
+}
+
+# Waits until COUNT lines have matched.
+wait_lines() { # NAME REGEX COUNT [out|err]
+	local fd pid="${1}_pid" lib_line n=0
+	exec {fd}<"$T/$1.${4:-out}"
+	while [ $n -lt "$3" ] && lib_next_line "$fd" "${!pid}" "$2"; do
+		n=$((n + 1))
+	done
+	exec {fd}<&-
+	[ $n = "$3" ]
 }
 
 # Waits for a line without which the rest of the script says nothing.
@@ -267,7 +316,7 @@ finish() { # NAME [SIGNAL]
 	fi
 	[ $# -lt 2 ] || ! lib_is_ours "${!pid}" || kill -s "$2" "${!pid}" 2>/dev/null
 	# A process that does not end fails the case instead of hanging the script.
-	! lib_is_ours "${!pid}" || timeout "$LIMIT" tail -s 0.05 -f --pid="${!pid}" /dev/null
+	until_true lib_is_over "${!pid}"
 	if lib_is_ours "${!pid}" && [ "${lib_stat[0]}" != Z ]; then
 		echo "$1 (${!pid}) does not end: killed" >&2
 		kill -s KILL "${!pid}" 2>/dev/null

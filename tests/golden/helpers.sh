@@ -115,6 +115,23 @@ wait_line ends two
 echo "status $?"
 finish ends
 END
+script "a line in pieces, a last one without an end, and so many lines" 0 'one line' 'the last' 'status 1' 'status 0' \
+	'status 1' 'done' <<'END'
+start_ready says sh -c 'printf "ready yet\nhalf "; read -r _; echo; printf "one "; read -r _; printf "line\nthe last"; read -r _'
+send says
+until_true grep -q 'one $' "$T/says.out"
+wait_line says '^one line$' &
+send says
+wait $!
+finish says
+wait_line says last
+wait_line says 'last.'
+echo "status $?"
+wait_lines says e 3
+echo "status $?"
+wait_lines says e 4
+echo "status $?"
+END
 script "the end of what was started" 0 'status 3' 'status 137' 'done' <<'END'
 start three sh -c 'exit 3'
 finish three

@@ -57,17 +57,6 @@ ask() { # COMMAND...
 	grep '^answer' "$T/app.out" | sed -n "$((answers + 1))s/^answer *//p"
 }
 
-# Waits until COUNT lines have matched.
-wait_lines() { # NAME REGEX COUNT [out|err]
-	local fd line n=0 pid="${1}_pid"
-	exec {fd}< <(exec timeout "$LIMIT" tail -n +1 -s 0.05 -f --pid="${!pid}" "$T/$1.${4:-out}")
-	while [ $n -lt "$3" ] && read -r line <&"$fd"; do
-		[[ $line =~ $2 ]] && n=$((n + 1))
-	done
-	exec {fd}<&-
-	[ $n = "$3" ]
-}
-
 # The CPU time of a process, in ticks of the clock that /proc counts in.
 cpu_ticks() { # PID
 	lib_read_stat "$1" && echo $((lib_stat[11] + lib_stat[12]))

@@ -14,12 +14,14 @@ mkdir "$PROFILER_CLI_SESSION_DIR"
 # It gives up by itself when it has no connection in a second, or no answer in thirty, which a
 # busy machine does not keep to: then it is asked again.
 pq() {
-	local rc end
-	end=$(($(uptime_s) + 600))
+	local rc end lib_uptime
+	lib_now
+	end=$((lib_uptime + 600))
 	while :; do
 		rc=0
 		timeout -k 5 600 "$NODE" "$VIEWERS/firefox/dist/profiler-cli.js" "$@" >"$T/viewer.out" 2>"$T/viewer.err" || rc=$?
-		[ $rc != 0 ] && [ "$(uptime_s)" -lt $end ] && grep -qE 'Timed out after|ETIMEDOUT' "$T/viewer.err" || break
+		lib_now
+		[ $rc != 0 ] && [ "$lib_uptime" -lt $end ] && grep -qE 'Timed out after|ETIMEDOUT' "$T/viewer.err" || break
 	done
 	cat "$T/viewer.out"
 	return $rc
