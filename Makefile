@@ -60,7 +60,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly mutants check clean host vm unit golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
+.PHONY: all lib soak test test-live test-vms test-kernels test-viewers nightly mutants check clean host vm unit header golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -151,17 +151,21 @@ $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
 
 unit: $(UNIT)
+# Those that hold the SDK's header, for another compiler: what else is in them may be of the first
+# one's library, LIBVMSPAN.
+header: $(filter $(B)/tests/sdk_% $(B)/tests/v2_%,$(UNIT))
+LIBVMSPAN ?= $(B)/libvmspan.a
 # The kernel side's programs copy texts and records by words.
 $(B)/tests/bpf_%: private CFLAGS_ALL += -fno-strict-aliasing
-$(B)/tests/%: tests/unit/%.c $(B)/libvmspan.a
+$(B)/tests/%: tests/unit/%.c $(LIBVMSPAN)
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(B)/libvmspan.a \
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(LIBVMSPAN) \
 		-lcmocka $(LIBS) -lm -pthread $(LDFLAGS)
 
 # One library that tells what of it is reached, for all fuzzers. A fuzzer that includes
 # sources of the commands is made with those.
-FUZZ_CC := clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
+FUZZ_CC := clang -std=gnu11 -g1 -O1 $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
 	-fno-sanitize-recover=all
 FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/%.o,$(filter-out user/lib/% user/attach/% user/source/live%.c \
 	user/sink/top%,$(LIB_SRC)))

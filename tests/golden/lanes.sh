@@ -25,8 +25,8 @@ done
 END
 # With BREAKS a build fails.
 cat >"$tree/Makefile" <<'END'
-.PHONY: tests fuzz
-tests fuzz:
+.PHONY: tests header fuzz
+tests header fuzz:
 	@test "$(BREAKS)" != $(B)
 END
 chmod +x "$tree/tests/run" "$tree/tools/install-deps"

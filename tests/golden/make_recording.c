@@ -416,6 +416,12 @@ static void scenario_some(struct maker *m)
 	many_turns(m, 4000);
 }
 
+/* 150,000 spans. */
+static void scenario_many(struct maker *m)
+{
+	many_turns(m, 5000);
+}
+
 /* 600,000 spans. */
 static void scenario_large(struct maker *m)
 {
@@ -484,8 +490,9 @@ int main(int argc, char **argv)
 		{ "hostile", scenario_hostile }, { "empty", scenario_empty },
 		{ "one", scenario_one },         { "peers", scenario_peers },
 		{ "long", scenario_long },       { "some", scenario_some },
-		{ "large", scenario_large },     { "big", scenario_big },
-		{ "sampled", scenario_sampled }, { "gap", scenario_gap },
+		{ "many", scenario_many },       { "large", scenario_large },
+		{ "big", scenario_big },         { "sampled", scenario_sampled },
+		{ "gap", scenario_gap },
 	};
 	struct source_info info = { .clock = CLOCK_TSC,
 				    .sampled = argc > 1 && !strcmp(argv[1], "sampled"),
@@ -514,6 +521,6 @@ int main(int argc, char **argv)
 	}
 	fprintf(stderr,
 		"usage: make_recording "
-		"basic|lossy|hostile|empty|one|peers|long|some|large|big|sampled|gap FILE\n");
+		"basic|lossy|hostile|empty|one|peers|long|some|many|large|big|sampled|gap FILE\n");
 	return 2;
 }

@@ -8,7 +8,7 @@ NODE=$VIEWERS/node/bin/node
 [ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
 
 # What viewers take their time over: a scenario of make_recording, and its spans.
-many=large many_spans=600000
+many=many many_spans=150000
 [ -z "${VMSPAN_TEST_ALL-}" ] || many=big many_spans=3000000
 
 # Ends the script, aloud, unless the files are there.

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opens a page in headless Chromium and uses it as a person would.
-//   node html.mjs PLAYWRIGHT CHROMIUM SCREENS CASE PAGE-OR-URL [REPORT]
-// CASE: figures, use, looks, hostile, load, live. Prints ok and not ok lines, and their number.
+// Opens pages in headless Chromium and uses them as a person would. Each page has a context of
+// its own, with nothing of the ones before: to start the browser is what is dear.
+//   node html.mjs PLAYWRIGHT CHROMIUM SCREENS {CASE PAGE-OR-URL REPORT}...    REPORT may be ''
+// CASE: figures, use, looks, hostile, chosen, load, live. Prints ok and not ok lines, and their
+// number.
 import { pathToFileURL } from "node:url";
 import { readFileSync, existsSync } from "node:fs";
 import { join, basename } from "node:path";
 
-const [library, executablePath, screens, test, where, reportFile] = process.argv.slice(2);
+const [library, executablePath, screens, ...visits] = process.argv.slice(2);
 const { chromium: browsers } = await import(pathToFileURL(library).href);
-const report = reportFile && JSON.parse(readFileSync(reportFile, "utf8"));
-const url = existsSync(where) ? pathToFileURL(where).href : where;
-const label = existsSync(where) ? basename(where, ".html") : "served";
 let failed = 0, results = 0;
+/* The page that is looked at. */
+let report, url, label, page, errors, requests;
 const patience = 120000; /* ms for what a browser on a busy machine is to come to */
 
 function is(name, got, want) {
@@ -23,13 +24,20 @@ function is(name, got, want) {
 
 const yes = (name, got) => is(name, Boolean(got), true);
 
-const browser = await browsers.launch({ executablePath, timeout: patience, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
-const page = await browser.newPage();
-page.setDefaultTimeout(patience);
-const errors = [], requests = [];
-page.on("pageerror", (e) => errors.push(String(e)));
-page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
-page.on("request", (r) => requests.push(r.url()));
+const browser = await browsers.launch({ executablePath, timeout: patience, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--in-process-gpu", "--renderer-process-limit=1"] });
+
+async function turn_to(where, report_file) {
+	report = report_file && JSON.parse(readFileSync(report_file, "utf8"));
+	url = existsSync(where) ? pathToFileURL(where).href : where;
+	label = existsSync(where) ? basename(where, ".html") : "served";
+	errors = [];
+	requests = [];
+	page = await browser.newPage();
+	page.setDefaultTimeout(patience);
+	page.on("pageerror", (e) => errors.push(String(e)));
+	page.on("console", (m) => m.type() === "error" && errors.push(m.text()));
+	page.on("request", (r) => requests.push(r.url()));
+}
 
 async function open(width = 1360, height = 900) {
 	await page.setViewportSize({ width, height });
@@ -343,14 +351,19 @@ const cases = {
 	},
 };
 
-try {
-	await cases[test]();
-	is("no error on the console", errors, []);
-	is("no request but for the page itself", requests.filter((r) => r !== url && !r.startsWith("data:") && !r.startsWith("blob:") && r !== url + "events"), []);
-} catch (e) {
-	failed++;
-	results++;
-	console.log(`not ok ${label}: ${test} - ${String(e.stack).replace(/\n/g, " | ")} ${errors.join(" ")}`);
+for (let i = 0; i < visits.length; i += 3) {
+	const [test, where, report_file] = visits.slice(i, i + 3);
+	await turn_to(where, report_file);
+	try {
+		await cases[test]();
+		is("no error on the console", errors, []);
+		is("no request but for the page itself", requests.filter((r) => r !== url && !r.startsWith("data:") && !r.startsWith("blob:") && r !== url + "events"), []);
+	} catch (e) {
+		failed++;
+		results++;
+		console.log(`not ok ${label}: ${test} - ${String(e.stack).replace(/\n/g, " | ")} ${errors.join(" ")}`);
+	}
+	await page.close();
 }
 await browser.close();
 console.log(`done ${results}`);

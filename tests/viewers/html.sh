@@ -11,8 +11,8 @@ library=$VIEWERS/playwright/index.mjs
 screens=$B/screens
 mkdir -p "$screens"
 
-browse() { # CASE PAGE [REPORT]
-	look_with "html $1 ${2##*/}" 400 tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@"
+browse() { # {CASE PAGE REPORT}...
+	look_with "html $1 ${2##*/}" $((400 * $# / 3)) tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@"
 }
 
 pages() {
@@ -30,6 +30,8 @@ pages() {
 	"$B/golden/make_large" 1 "$T/one.vmspan" >/dev/null
 	check "one: report --html" "$VMSPAN" report "$T/one.vmspan" --html "$T/one.html"
 	ends_well "$VMSPAN" report "$T/one.vmspan" --json >"$T/one.json"
+	many_spans=600000
+	[ -z "${VMSPAN_TEST_ALL-}" ] || many_spans=3000000
 	"$B/golden/make_large" $many_spans "$T/large.vmspan" >"$T/large.counts"
 	check "large: export" "$VMSPAN" export "$T/large.vmspan" -q -f html -o "$T/large.html"
 	ends_well "$VMSPAN" report "$T/large.vmspan" --json >"$T/large.json"
@@ -46,15 +48,15 @@ pages() {
 
 # Real work makes better pictures; without root, the small recording must do.
 looks() {
-	local name=basic
+	local figures=() name=basic
 	if [ "$(id -u)" = 0 ] && check "record real work" "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
 		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null; then
 		name=demo
 		check "real work: export" "$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
 		ends_well "$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
-		browse figures "$T/demo.html" "$T/demo.json"
+		figures=(figures "$T/demo.html" "$T/demo.json")
 	fi
-	browse looks "$T/$name.html" "$T/$name.json"
+	browse ${figures+"${figures[@]}"} looks "$T/$name.html" "$T/$name.json"
 }
 
 links() {
@@ -108,7 +110,7 @@ serve_live() {
 	start events curl -sN "${url}events"
 	check "serve -p: updates come" wait_line events '^data: .*"live":true'
 	if [ -n "$chromium" ]; then
-		browse live "$url"
+		browse live "$url" ''
 	fi
 	# One who asks and never reads holds nobody up, and costs no more with time.
 	hostport=${url#http://} hostport=${hostport%%/*}
@@ -136,15 +138,16 @@ fi
 pages
 links
 if [ -n "$chromium" ]; then
+	pages=()
 	for scenario in basic lossy long empty sampled one cut; do
-		browse figures "$T/$scenario.html" "$T/$scenario.json"
+		pages+=(figures "$T/$scenario.html" "$T/$scenario.json")
 	done
-	browse hostile "$T/hostile.html" "$T/hostile.json"
 	ends_well "$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
 	ends_well "$VMSPAN" report "$T/basic.vmspan" --json -g addon:adblock >"$T/chosen.json"
-	browse chosen "$T/chosen.html" "$T/chosen.json"
-	browse load "$T/large.html" "$T/large.json"
-	browse use "$T/basic.html" "$T/basic.json"
+	for scenario in hostile chosen; do
+		pages+=("$scenario" "$T/$scenario.html" "$T/$scenario.json")
+	done
+	browse "${pages[@]}" use "$T/basic.html" "$T/basic.json" load "$T/large.html" "$T/large.json"
 	looks
 fi
 if command -v curl >/dev/null; then

@@ -38,7 +38,7 @@ function profileScript(file) {
 }
 
 async function look(browser, { name, file, title, rows, frames }) {
-	const page = await browser.newPage({ viewport: { width: 1400, height: 4000 } });
+	const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
 	const want = rows?.map((row) => row.join("\t")).sort();
 	const good = (now) => (title ? now.title === title : now.refused) && (!want || JSON.stringify(now.rows) === JSON.stringify(want));
 	await page.goto(`${pathToFileURL(speedscope)}#localProfilePath=${profileScript(file)}&view=sandwich`, { waitUntil: "commit", timeout: patience });
@@ -57,7 +57,7 @@ process.on("uncaughtException", (e) => {
 	console.error(e);
 	process.exit(2);
 });
-const browser = await browsers.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"] });
+const browser = await browsers.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--in-process-gpu", "--renderer-process-limit=1"] });
 for (const check of checks)
 	await look(browser, check);
 await browser.close();
