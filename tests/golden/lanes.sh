@@ -7,10 +7,11 @@
 . "$(dirname "$0")/../lib.sh"
 
 tree=$T/tree
-mkdir -p "$tree"/{tools,tests/viewers}
+mkdir -p "$tree"/{tools,tests/viewers,tests/unit}
 cp tests/results_lib.sh "$tree/tests/"
 : >"$tree/tests/viewers/html.sh"
 : >"$tree/tests/viewers/other.sh"
+touch "$tree"/tests/unit/{sdk_one,v2_one,other}_test.c
 printf '#!/bin/sh\ntrue\n' >"$tree/tools/install-deps"
 # Each test passes. With EARLY the run that has it is over before. With MAKES it leaves a file.
 cat >"$tree/tests/run" <<'END'
@@ -44,8 +45,8 @@ ends() { # NAME LINE
 }
 
 run "all passes" 0
-# Builds: 3. check, live, html; unit and golden, twice; unit and fuzz; the other viewer.
-ends "all passes" "13 passed, 0 failed, 0 skipped"
+# Builds: 3. check, live, html; unit and golden, twice; two of the header, and fuzz; the other viewer.
+ends "all passes" "14 passed, 0 failed, 0 skipped"
 for lane in checks tracing with_gcc with_clang; do
 	run "a lane is killed: $lane" 1 "s/^$lane() {\$/&\\nkill -s KILL \$BASHPID/"
 	check "a lane is killed: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
@@ -57,13 +58,13 @@ run "no build by gcc" 1
 ends "no build by gcc" "1 passed, 1 failed, 0 skipped"
 with=("BREAKS=build-san")
 run "no build with sanitizers" 1
-ends "no build with sanitizers" "10 passed, 1 failed, 0 skipped"
+ends "no build with sanitizers" "11 passed, 1 failed, 0 skipped"
 with=("BREAKS=build-clang")
 run "no build by clang" 1
 ends "no build by clang" "10 passed, 1 failed, 0 skipped"
 with=("MAKES=golden" "VMSPAN_TEST_TREE=kept")
 run "a test leaves a file in the source tree" 1
-ends "a test leaves a file in the source tree" "13 passed, 1 failed, 0 skipped"
+ends "a test leaves a file in the source tree" "14 passed, 1 failed, 0 skipped"
 check "it is named" grep -qx "not ok the source tree: not as before: new: made" "$T/run"
 for early in check live viewers/html.sh golden fuzz viewers/other.sh; do
 	with=("EARLY=$early")
