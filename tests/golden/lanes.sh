@@ -47,7 +47,7 @@ ends() { # NAME LINE
 run "all passes" 0
 # Builds: 3. check, live, html; unit and golden, twice; two of the header, and fuzz; the other viewer.
 ends "all passes" "14 passed, 0 failed, 0 skipped"
-for lane in checks tracing with_gcc with_clang; do
+for lane in checks tracing with_gcc with_sanitizers with_clang; do
 	run "a lane is killed: $lane" 1 "s/^$lane() {\$/&\\nkill -s KILL \$BASHPID/"
 	check "a lane is killed: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
 	run "a lane breaks off: $lane" 1 "s/^$lane() {\$/&\\n: \$there_is_no_such_variable/"
