@@ -151,8 +151,8 @@ $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -o $@ $< -pthread $(LDFLAGS)
 
 unit: $(UNIT)
-# Those that hold the SDK's header, for another compiler: what else is in them may be of the first
-# one's library, LIBVMSPAN.
+# Those that hold the SDK's header; by another compiler too, which need not build the library
+# anew: LIBVMSPAN names one.
 header: $(filter $(B)/tests/sdk_% $(B)/tests/v2_%,$(UNIT))
 LIBVMSPAN ?= $(B)/libvmspan.a
 # The kernel side's programs copy texts and records by words.

@@ -21,8 +21,9 @@
 /* A ring takes two: its marks, and the way to the next. */
 #define TAIL_STEPS (2 * TAIL_THREADS)
 
-/* Of struct abi1_thread, up to what is of no concern here. */
+/* Of a thread's state and of a registry, up to what is of no concern here. */
 #define TAIL_HEAD offsetof(struct abi1_thread, reserved)
+#define TAIL_REGISTRY offsetof(struct abi1_registry, log_tail)
 
 struct tail {
 	__u64 at; /* the state, or the ring, to look at */
@@ -161,12 +162,13 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 }
 
 /* A registry of states, or a process with rings. A plain loop over them the kernel would check one
- * by one before it loads the program: seven times the instructions, 0.3 s. */
+ * by one before it loads the program: seven times the instructions, 0.3 s. Before Linux 6.13 the frames of
+ * this, of what it calls and of its callers are 512 bytes together, at most. */
 static long one_registry(__u32 i, struct tail *w)
 {
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &w->pid);
-	struct abi1_registry head;
-	__u64 at;
+	__u64 head[TAIL_REGISTRY / sizeof(__u64)], at;
+	const struct abi1_registry *r = (const void *)head;
 
 	if (!p || i >= TRACED_REGISTRIES)
 		return 1;
@@ -178,11 +180,11 @@ static long one_registry(__u32 i, struct tail *w)
 		return 0;
 	}
 	/* A child made by vfork has its parent's memory, not its states. */
-	if (bpf_probe_read_user(&head, sizeof(head), (const void *)at) ||
-	    head.magic != VMSPAN_MAGIC || head.pid != w->self)
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)at) || r->magic != VMSPAN_MAGIC ||
+	    r->pid != w->self)
 		return 0;
-	w->at = head.threads;
-	w->session = head.session;
+	w->at = r->threads;
+	w->session = r->session;
 	bpf_loop(TAIL_THREADS, one_thread, w, 0);
 	if (!w->only && w->at)
 		count(COUNT_READ_FAULT_BATCHES, 1);
@@ -194,7 +196,8 @@ static __always_inline void tail_walk(struct task_struct *task, bool all)
 	struct ids ids = task_ids(task);
 	struct tail w = { .pid = ids.tgid, .tid = ids.tid };
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
+	if (!bpf_map_lookup_elem(&traced, &ids.tgid) ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return;
 	w.self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
 	if (!all)

@@ -242,13 +242,13 @@ pause() { # [SECONDS]
 
 # It has not ended.
 lib_lives() { # PID
-	lib_read_stat "$1" && [ "${lib_stat[0]}" != Z ]
+	[ "$1" ] && lib_read_stat "$1" && [ "${lib_stat[0]}" != Z ]
 }
 
 # The next line that matches of what FD is open on, into lib_line; waits for it while the process
 # lives. A line that has no end yet is part of the next one.
 lib_next_line() { # FD PID REGEX
-	local lib_uptime end part lives=1
+	local lib_uptime end part lives=1 n=0
 	lib_now
 	end=$((lib_uptime + LIMIT))
 	lib_line=''
@@ -258,6 +258,11 @@ lib_next_line() { # FD PID REGEX
 			lib_line+=$part
 			[[ ! $lib_line =~ $3 ]] || return 0
 			lib_line=''
+			# One who writes without an end is given up too.
+			if [ $((++n % 1000)) = 0 ]; then
+				lib_now
+				[ "$lib_uptime" -lt $end ] || return 1
+			fi
 			continue
 		fi
 		lib_line+=$part
@@ -276,7 +281,7 @@ lib_next_line() { # FD PID REGEX
 # Prints the first line that matches, waiting for it while the process lives.
 wait_line() { # NAME REGEX [out|err]
 	local file=$T/$1.${3:-out} pid="${1}_pid" fd lib_line rc=0
-	exec {fd}<"$file"
+	exec {fd}<"$file" || return 1
 	lib_next_line "$fd" "${!pid}" "$2" || rc=1
 	exec {fd}<&-
 	if [ $rc = 0 ]; then
@@ -291,7 +296,7 @@ wait_line() { # NAME REGEX [out|err]
 # Waits until COUNT lines have matched.
 wait_lines() { # NAME REGEX COUNT [out|err]
 	local fd pid="${1}_pid" lib_line n=0
-	exec {fd}<"$T/$1.${4:-out}"
+	exec {fd}<"$T/$1.${4:-out}" || return 1
 	while [ $n -lt "$3" ] && lib_next_line "$fd" "${!pid}" "$2"; do
 		n=$((n + 1))
 	done

@@ -103,12 +103,19 @@ ok one
 skip_rest two "no such thing"
 not_ok three "not skipped"
 END
-script "a line that comes, and one that does not" 0 'line two' 'status 0' 'status 1' 'status 1' 'done' <<'END'
+script "a line that comes, and one that does not" 0 'line two' 'status 0' 'status 1' 'status 1' \
+	'status 1' 'status 1' 'done' <<'END'
 start says sh -c 'echo line one; echo line two; exec tail -f /dev/null'
 wait_line says two
 echo "status $?"
 LIMIT=2 wait_line says three
 echo "status $?"
+LIMIT=2 wait_line nobody three
+echo "status $?"
+start without_end yes
+LIMIT=2 wait_line without_end three
+echo "status $?"
+finish without_end KILL
 finish says KILL
 start ends sh -c 'echo line one'
 wait_line ends two

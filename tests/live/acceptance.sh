@@ -74,6 +74,9 @@ for name in other all; do
 	eq "watch ($name) ends well" $? 0
 done
 eq "who burns is the planted add-on, and only that one" "$(jq -r "$had_the_cpu" "$T/all.out" | sort -u)" addon:tracker
+# What a turn lacks of CPU time, its event lacks, to a rounding.
+json_eq "whoever else is told was kept from the CPU" <(jq -sc . "$T/all.out" "$T/other.out") \
+	'all(.[]; .cpu_ns >= .threshold_ns or .total_ns - .cpu_ns <= .event.wall_ns - .event.cpu_ns + 1000000)' true
 eq "who watches it alone hears of it" "$(jq -r .group "$T/one.out" | sort -u)" addon:tracker
 none "who watches another hears nothing of it" "$(jq -r "$had_the_cpu" "$T/other.out")"
 json_eq "each for a turn over the threshold" <(jq -sc . "$T/all.out") \

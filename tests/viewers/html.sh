@@ -12,7 +12,7 @@ screens=$B/screens
 mkdir -p "$screens"
 
 browse() { # {CASE PAGE REPORT}...
-	look_with "html $1 ${2##*/}" $((400 * $# / 3)) tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@"
+	look_with "html $1 ${2##*/}" 600 tests/viewers/html.mjs "$library" "$chromium" "$screens" "$@"
 }
 
 pages() {
