@@ -161,9 +161,11 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 		count(COUNT_READ_FAULT_BATCHES, 1);
 }
 
-/* A registry of states, or a process with rings. A plain loop over them the kernel would check one
- * by one before it loads the program: seven times the instructions, 0.3 s. Before Linux 6.13 the frames of
- * this, of what it calls and of its callers are 512 bytes together, at most. */
+/*
+ * A registry of states, or a process with rings. Not in a plain loop: the kernel walks through
+ * each round of one when it checks the program, seven times the instructions, 0.3 s. Before
+ * Linux 6.13 the frames of this, of what it calls and of its callers may be 512 bytes in all.
+ */
 static long one_registry(__u32 i, struct tail *w)
 {
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &w->pid);

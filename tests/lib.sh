@@ -184,10 +184,10 @@ lib_owns() { # PID
 
 # It is what had that number when lib_owns was told of it. lib_stat is of now.
 lib_is_ours() { # PID
-	lib_read_stat "$1" && [ "${lib_stat[19]}" = "${lib_began[$1]-}" ]
+	[ "$1" ] && lib_read_stat "$1" && [ "${lib_stat[19]}" = "${lib_began[$1]-}" ]
 }
 
-# What was started has ended.
+# What was started has ended, or never was.
 lib_is_over() { # PID
 	! lib_is_ours "$1" || [ "${lib_stat[0]}" = Z ]
 }
@@ -240,11 +240,6 @@ pause() { # [SECONDS]
 	sleep "${1:-0.05}" || :
 }
 
-# It has not ended.
-lib_lives() { # PID
-	[ "$1" ] && lib_read_stat "$1" && [ "${lib_stat[0]}" != Z ]
-}
-
 # The next line that matches of what FD is open on, into lib_line; waits for it while the process
 # lives. A line that has no end yet is part of the next one.
 lib_next_line() { # FD PID REGEX
@@ -273,7 +268,7 @@ lib_next_line() { # FD PID REGEX
 		fi
 		lib_now
 		[ "$lib_uptime" -lt $end ] || return 1
-		lib_lives "$2" || lives=''
+		! lib_is_over "$2" || lives=''
 		[ -z "$lives" ] || pause 0.01
 	done
 }
