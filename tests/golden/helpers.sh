@@ -124,12 +124,21 @@ finish ends
 END
 script "a line in pieces, a last one without an end, and so many lines" 0 'one line' 'the last' 'status 1' 'status 0' \
 	'status 1' 'done' <<'END'
+has_read() { # PID: all that there is
+	local fd
+	for fd in "/proc/$1/fd"/*; do
+		[ "$fd" -ef "$T/says.out" ] && grep -q "^pos:[[:space:]]*$(stat -c %s "$T/says.out")\$" "${fd/fd/fdinfo}" && return
+	done
+	return 1
+}
 start_ready says sh -c 'printf "ready yet\nhalf "; read -r _; echo; printf "one "; read -r _; printf "line\nthe last"; read -r _'
 send says
 until_true grep -q 'one $' "$T/says.out"
 wait_line says '^one line$' &
+waits=$!
+until_true has_read $waits
 send says
-wait $!
+wait $waits
 finish says
 wait_line says last
 wait_line says 'last.'
