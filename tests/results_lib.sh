@@ -3,8 +3,9 @@
 # What tests have come to: for tests/run and tools/test, which source it. Results
 # are a folder of one run, made by results_begin, whose file "lines" has one line for each
 # program or script that ran, its fields separated by tabs:
-#   FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
-# FOLDER is the build's; LOG may be empty, REASON is that of the first failure.
+#   FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON CPU
+# FOLDER is the build's; LOG may be empty, REASON is that of the first failure. CPU are the seconds
+# of CPU time that it took, all that it started together; beside others, those are what it costs.
 # shellcheck disable=SC2034 # for those that source this
 
 # Seconds that all repeats together may begin in: what hangs is not waited for for ever.
@@ -130,7 +131,7 @@ results_may_skip() { # TEST "NAME - WHY"
 	return 1
 }
 
-results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
+results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON [CPU]
 	local to=$1/lines IFS=$'\t'
 	shift
 	# A tab or a line's end would be read as a field's or the line's, and a terminal
@@ -138,6 +139,18 @@ results_add() { # RESULTS FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON
 	printf '%s\n' "${*//[[:cntrl:]]/ }" >>"$to" && return
 	echo "not ok $2: its result cannot be written: $to"
 	exit 1
+}
+
+# The milliseconds of CPU time that what this shell has started and waited for has taken, in
+# $results_cpu. No process is made for it, which would itself take some, but a file is written.
+results_cpu_time() { # FILE
+	local user=0m0.000s system=0m0.000s time
+	results_cpu=0
+	times >"$1" && { read -r _ && read -r user system; } <"$1"
+	for time in "$user" "$system"; do
+		time=${time%s} time=${time/[.,]/}
+		results_cpu=$((results_cpu + ${time%m*} * 60000 + 10#${time#*m}))
+	done
 }
 
 # Reads one line of a results file into r_folder, r_name and so on. Not by read alone:
@@ -151,6 +164,7 @@ results_parse() { # LINE
 	done
 	r_folder=${fields[0]-} r_name=${fields[1]-} r_passed=${fields[2]-} r_failed=${fields[3]-}
 	r_skipped=${fields[4]-} r_seconds=${fields[5]-} r_log=${fields[6]-} r_reason=${fields[7]-}
+	r_cpu=${fields[8]-}
 }
 
 results_title() {
@@ -293,7 +307,7 @@ results_again() { # RESULTS
 
 # The line of what was read last, as a failure.
 results_fails() { # REASON
-	printf '%s\t%s\t%s\t1\t%s\t%s\t%s\t%s\n' "$r_folder" "$r_name" "$r_passed" "$r_skipped" "$r_seconds" "$r_log" "$1"
+	printf '%s\t%s\t%s\t1\t%s\t%s\t%s\t%s\t%s\n' "$r_folder" "$r_name" "$r_passed" "$r_skipped" "$r_seconds" "$r_log" "$1" "$r_cpu"
 }
 
 # What a test has printed may hold anything: without what a terminal would act upon.
@@ -331,7 +345,10 @@ results_summary() { # RESULTS SECONDS
 	if [ "$(wc -l <"$1/lines")" -gt 10 ]; then
 		printf '\n== the ten slowest\n'
 		LC_ALL=C sort -t $'\t' -k6,6nr "$1/lines" | head -n 10 |
-			awk -F'\t' '{ print $6 " s  " $2 ($1 == "build" ? "" : " (" $1 ")") }'
+			awk -F'\t' '{
+				cpu = $9 == "" ? "" : ", " $9 " s of CPU time"
+				print $6 " s  " $2 ($1 == "build" ? "" : " (" $1 ")") cpu
+			}'
 	fi
 	if [ -s "$1/flaky" ]; then
 		printf '\n== failed, and passed when run again, alone\n'

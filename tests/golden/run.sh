@@ -69,6 +69,15 @@ eq "what passes is counted, and comes last" "$(tail -n 1 "$T/run")" "1 passed, 0
 said "what is skipped is named, with its reason" '^skip golden/sound.sh: two - it is not there$'
 said "the machine is told" '^[0-9]+ CPUs: [0-9.]+ % of their time was stolen by the hypervisor, [0-9]+ % was in use; load '
 
+# CPU time is of all that a test has started, a family's too; what it waits in is none.
+script takes_time <<'END'
+(perl -e 'do { $n++ for 1 .. 100000 } until (times)[0] >= 1' &
+	wait)
+echo "ok one"
+END
+run 0 golden/takes_time.sh
+said "CPU time is told" '^golden/takes_time.sh: 1 passed, [0-9]+ s, [1-9][0-9]* s of CPU time$'
+
 echo 1 >"$tree/fails_in"
 again=600 run 0 golden/flaky.sh
 eq "what passes in the runs after it is counted as passed" "$(tail -n 1 "$T/run")" "1 passed, 0 failed, 0 skipped"
