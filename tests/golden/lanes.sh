@@ -26,8 +26,8 @@ done
 END
 # With BREAKS a build fails.
 cat >"$tree/Makefile" <<'END'
-.PHONY: tests header fuzz
-tests header fuzz:
+.PHONY: tests header fuzz sanitized
+tests header fuzz sanitized:
 	@test "$(BREAKS)" != $(B)
 END
 chmod +x "$tree/tests/run" "$tree/tools/install-deps"

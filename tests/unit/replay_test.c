@@ -20,6 +20,8 @@
 #include "source/replay.h"
 #include "temp.h"
 
+#define TREE_RECORDS 2048 /* more than any stream here has */
+
 /* The model and the recorder get the same items. */
 struct both {
 	struct model *model;
@@ -138,7 +140,7 @@ static void once(unsigned int seed, bool exact, bool lossy)
 	struct source_info info = { .clock = CLOCK_TSC, .cycles_hz = 1000000000, .exact = exact };
 	char path[TEMP_PATH];
 	int file = temp_file(path);
-	struct sim *s = sim_new(1), *sched = exact ? sim_new(1) : NULL;
+	struct sim *s = sim_of(1, TREE_RECORDS), *sched = exact ? sim_of(1, TREE_RECORDS) : NULL;
 	struct tree *t = random_tree(s, sched, seed);
 	u32 step = 1 + seed % 60, i;
 	struct err err = { 0 };
@@ -288,7 +290,7 @@ static void a_spoiled_recording_is_incomplete_not_wrong(void **state)
 		struct source_info info = { .clock = CLOCK_TSC,
 					    .cycles_hz = 1000000000,
 					    .exact = true };
-		struct sim *s = sim_new(1), *sched = sim_new(1);
+		struct sim *s = sim_of(1, TREE_RECORDS), *sched = sim_of(1, TREE_RECORDS);
 		struct tree *t = random_tree(s, sched, seed);
 		struct err err = { 0 };
 		struct both b = { .model = model_new(&config) };

@@ -18,6 +18,7 @@
 #define GROUPS 4 /* compartment g is of group g alone; 0: native */
 #define BLOCKS 40 /* of events, whose errors are compared to tell what chance does */
 #define BLOCK_EVENTS 100
+#define BLOCK_RECORDS 12000 /* at most, of a block */
 
 /* An event: so many rounds through the groups, a piece of native time behind each stay. */
 struct shape {
@@ -149,7 +150,9 @@ static void block(const struct shape *shape, const struct load *load, struct err
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
 	struct records *r = records_new(NSEC_PER_SEC);
-	struct work w = { .s = sim_new(1), .shape = shape, .load = load, .now = 2000 };
+	struct work w = {
+		.s = sim_of(1, BLOCK_RECORDS), .shape = shape, .load = load, .now = 2000
+	};
 	struct snapshot *snap;
 	struct other o;
 	u32 i, g;
