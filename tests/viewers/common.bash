@@ -7,6 +7,9 @@ VIEWERS=$TOP/build/viewers
 NODE=$VIEWERS/node/bin/node
 [ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
 
+# Of Chromium the one without a desktop's parts, which costs less than half; else what is there.
+BROWSER=$(command -v chromium-headless-shell || command -v chromium || command -v google-chrome || true)
+
 # What viewers take their time over: a scenario of make_recording, and its spans.
 many=many many_spans=150000
 [ -z "${VMSPAN_TEST_ALL-}" ] || many=big many_spans=3000000

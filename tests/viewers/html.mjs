@@ -254,7 +254,7 @@ async function graph() {
 }
 
 async function looks() {
-	await open();
+	await figures();
 	await page.evaluate(() => scrollTo(0, 0));
 	await page.emulateMedia({ colorScheme: "light" });
 	await shot("light");
@@ -292,7 +292,7 @@ const cases = {
 	chosen,
 	looks,
 	async use() {
-		await open();
+		await figures();
 		await timeline();
 		await search();
 		await table();

@@ -48,15 +48,14 @@ pages() {
 
 # Real work makes better pictures; without root, the small recording must do.
 looks() {
-	local figures=() name=basic
+	local name=basic
 	if [ "$(id -u)" = 0 ] && check "record real work" "$VMSPAN" record -q -o "$T/demo.vmspan" -- \
 		"$HOST" --demo --processes 2 --turns 300 --expect /dev/null; then
 		name=demo
 		check "real work: export" "$VMSPAN" export "$T/demo.vmspan" -q -f html -o "$T/demo.html" || return
 		ends_well "$VMSPAN" report "$T/demo.vmspan" --json >"$T/demo.json"
-		figures=(figures "$T/demo.html" "$T/demo.json")
 	fi
-	browse ${figures+"${figures[@]}"} looks "$T/$name.html" "$T/$name.json"
+	pages+=(looks "$T/$name.html" "$T/$name.json")
 }
 
 links() {
@@ -79,10 +78,13 @@ address() { # NAME
 }
 
 serve_file() {
-	[ -n "$chromium" ] || return 0
 	start serve "$VMSPAN" serve "$T/basic.vmspan"
 	address serve || return
-	browse figures "$url" "$T/basic.json"
+	pages+=(figures "$url" "$T/basic.json")
+}
+
+# Until its page has been looked at.
+serve_file_ends() {
 	check_status "serve: SIGINT ends it well" 0 finish serve INT
 }
 
@@ -127,9 +129,9 @@ serve_live() {
 	eq "serve -p: SIGTERM ends it well" "$?" 0
 }
 
-chromium=$(command -v chromium || command -v google-chrome || true)
+chromium=$BROWSER
 if [ -z "$chromium" ]; then
-	skip "the page in a browser" "no chromium here (apt-get install chromium)"
+	skip "the page in a browser" "no chromium here (apt-get install chromium-headless-shell)"
 elif [ ! -e "$library" ]; then
 	skip "the page in a browser" "not here: tools/install-deps --viewers fetches it"
 	chromium=
@@ -139,7 +141,7 @@ pages
 links
 if [ -n "$chromium" ]; then
 	pages=()
-	for scenario in basic lossy long empty sampled one cut; do
+	for scenario in lossy long empty sampled one cut; do
 		pages+=(figures "$T/$scenario.html" "$T/$scenario.json")
 	done
 	ends_well "$VMSPAN" export "$T/basic.vmspan" -q -f html -g addon:adblock -o "$T/chosen.html"
@@ -147,11 +149,13 @@ if [ -n "$chromium" ]; then
 	for scenario in hostile chosen; do
 		pages+=("$scenario" "$T/$scenario.html" "$T/$scenario.json")
 	done
-	browse "${pages[@]}" use "$T/basic.html" "$T/basic.json" load "$T/large.html" "$T/large.json"
+	pages+=(use "$T/basic.html" "$T/basic.json" load "$T/large.html" "$T/large.json")
 	looks
+	serve_file
+	browse "${pages[@]}"
+	serve_file_ends
 fi
 if command -v curl >/dev/null; then
-	serve_file
 	[ "$(id -u)" != 0 ] || serve_range
 	serve_live
 else
