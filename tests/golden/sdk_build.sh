@@ -9,29 +9,39 @@ strict=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 src=(tests/golden/sdk/main.c tests/golden/sdk/other.c)
 x86=$(uname -m)
 
-notes() { # FILE PROBE: how many
-	readelf -n "$1" 2>/dev/null | grep -c "^ *Name: $2\$"
+# What is in a file: notes has "PROBE LOCATION SEMAPHORE ARGUMENTS" of each probe, symbols "NAME
+# ADDRESS" of each symbol, addresses without leading zeros.
+notes='' symbols=''
+look_at() { # FILE
+	notes=$(readelf -n "$1" 2>/dev/null | sed -nE '
+		/^ *Name: /{s/^ *Name: //;h}
+		/^ *Location: /{s/^ *Location: 0x0*([0-9a-f]*),.*Semaphore: 0x0*([0-9a-f]*)$/\1 \2/;H}
+		/^ *Arguments: /{s/^ *Arguments: *//;H;x;s/\n/ /g;p}')
+	symbols=$(nm "$1" 2>/dev/null | sed -nE 's/^0*([0-9a-f]*) . (.*)$/\2 \1/p')
 }
 
-note_field() { # FILE PROBE FIELD: its value without leading zeros
-	readelf -n "$1" 2>/dev/null | awk -v probe="$2" -v field="$3" '
-		/^ *Name:/ { name = $2 }
-		name == probe && /Location:/ {
-			for (i = 1; i < NF; i++)
-				if ($i == field ":") { sub(/,$/, "", $(i + 1)); print $(i + 1); exit }
-		}' | sed 's/^0x0*//'
+count() { # PROBE: how many notes
+	grep -c "^$1 " <<<"$notes"
 }
-
-symbol() { # FILE NAME: its address without leading zeros
-	nm "$1" | awk -v name="$2" '$3 == name { print $1 }' | sed 's/^0*//'
+field() { # PROBE NUMBER: 2 is its location, 3 its semaphore; of the first
+	local line
+	line=$(grep -m 1 "^$1 " <<<"$notes") && cut -d' ' -f"$2" <<<"$line"
+}
+symbol() { # NAME: its address
+	sed -n "s/^$1 //p" <<<"$symbols"
 }
 
 carries() { # FILE: why it does not carry exactly one set of probes, or nothing
-	local f=$1
-	[ "$(notes "$f" flush)" = 1 ] || echo "$(notes "$f" flush) flush notes"
-	[ "$(notes "$f" armed)" = 1 ] || echo "$(notes "$f" armed) armed notes"
-	[[ $(note_field "$f" flush Semaphore) =~ ^0?$ ]] || echo "flush has a semaphore"
-	[ -n "$(note_field "$f" armed Semaphore)" ] || echo "armed has no semaphore"
+	look_at "$1"
+	carries_it
+}
+carries_it() { # of what has been looked at
+	local flush armed
+	flush=$(count flush) armed=$(count armed)
+	[ "$flush" = 1 ] || echo "$flush flush notes"
+	[ "$armed" = 1 ] || echo "$armed armed notes"
+	[ -z "$(field flush 3)" ] || echo "flush has a semaphore"
+	[ -n "$(field armed 3)" ] || echo "armed has no semaphore"
 }
 
 build() { # NAME COMPILER ARGUMENT...: builds main and other, runs, looks
@@ -43,38 +53,48 @@ build() { # NAME COMPILER ARGUMENT...: builds main and other, runs, looks
 		sed 's/^/  | /' "$T/log"
 		return
 	fi
-	bad=$(carries "$T/prog")
-	[ "$(nm "$T/prog" | grep -c vmspan_registry_1)" = 1 ] || bad+=" not one registry"
-	[ "$(note_field "$T/prog" armed Semaphore)" = "$(symbol "$T/prog" vmspan_registry_1)" ] ||
-		bad+=" the note does not lead to the registry"
-	[ "$(note_field "$T/prog" flush Location)" = "$(symbol "$T/prog" vmspan_site_flush_1)" ] ||
-		bad+=" the note does not lead to the site"
+	look_at "$T/prog"
+	bad=$(carries_it)
+	[ "$(grep -c '^vmspan_registry_1 ' <<<"$symbols")" = 1 ] || bad+=" not one registry"
+	[ "$(field armed 3)" = "$(symbol vmspan_registry_1)" ] || bad+=" the note does not lead to the registry"
+	[ "$(field flush 2)" = "$(symbol vmspan_site_flush_1)" ] || bad+=" the note does not lead to the site"
 	"$T/prog" >"$T/log" 2>&1 || bad+=" exit $?: $(cat "$T/log")"
 	if [ -z "$bad" ]; then ok "$name"; else not_ok "$name" "$bad"; fi
 }
 
-for cc in gcc clang; do
-	lto=-flto
-	[ $cc = gcc ] || lto='-flto -fuse-ld=lld'
-	for how in -O0 -O2 -O3 "-O2 $lto" '-O2 -static' '-O2 -static-pie -fPIE' '-O2 -fPIE -pie' \
-		'-O2 -fno-pie -no-pie' '-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections' \
-		'-O2 -DVMSPAN_PROBES' "-O2 -DVMSPAN_PROBES $lto" '-O2 -fvisibility=hidden'; do
-		# shellcheck disable=SC2086 # the words of $how are arguments
-		build "$cc -std=c11 $how" $cc -std=c11 $how
+# With VMSPAN_TEST_ALL each compiler takes each way; else what another has shown is left out.
+of_gcc=(-O0 '-O2 LTO' '-O2 -static' '-O2 -static-pie -fPIE' '-O2 -fno-pie -no-pie'
+	'-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections' '-O2 -DVMSPAN_PROBES LTO'
+	'-std=gnu17 -O2 -fcf-protection=full')
+of_clang=(-O0 '-O2 LTO' '-O2 -static-pie -fPIE' '-O2 -DVMSPAN_PROBES')
+of_gxx=('-std=c++11 -O0' '-std=c++17 -O3 LTO' '-std=c++17 -O2 -DVMSPAN_PROBES')
+of_clangxx=('-std=gnu++20 -O2' '-std=c++11 -O2 -fno-exceptions -fno-rtti')
+scopes=(-O2)
+if [ -n "${VMSPAN_TEST_ALL-}" ]; then
+	of_gcc+=(-O2 -O3 '-O2 -fPIE -pie' '-O2 -DVMSPAN_PROBES' '-O2 -fvisibility=hidden' '-std=gnu11 -O2')
+	of_gxx+=('-std=c++11 -O2' '-std=c++17 -O2' '-std=gnu++20 -O2' '-std=c++11 -O2 -fno-exceptions -fno-rtti')
+	of_clang=("${of_gcc[@]}")
+	of_clangxx=("${of_gxx[@]}")
+	scopes=(-O0 -O2)
+fi
+ways() { # COMPILER LTO WAY...
+	local compiler=$1 lto=$2 way
+	shift 2
+	for way; do
+		way=${way/LTO/$lto}
+		# shellcheck disable=SC2086 # the words of a way are arguments
+		case $compiler in
+		*++) build "$compiler $way" $compiler -x c++ $way ;;
+		*) build "$compiler -std=c11 $way" $compiler -std=c11 $way ;;
+		esac
 	done
-	build "$cc -std=gnu11 -O2" $cc -std=gnu11 -O2
-	build "$cc -std=gnu17 -O2 -fcf-protection=full" $cc -std=gnu17 -O2 -fcf-protection=full
-done
+}
+ways gcc -flto "${of_gcc[@]}"
+ways clang '-flto -fuse-ld=lld' "${of_clang[@]}"
+ways g++ -flto "${of_gxx[@]}"
+ways clang++ '-flto -fuse-ld=lld' "${of_clangxx[@]}"
 for cxx in g++ clang++; do
-	lto=-flto
-	[ $cxx = g++ ] || lto='-flto -fuse-ld=lld'
-	for how in '-std=c++11 -O0' '-std=c++11 -O2' '-std=c++17 -O2' "-std=c++17 -O3 $lto" \
-		'-std=gnu++20 -O2' '-std=c++11 -O2 -fno-exceptions -fno-rtti' \
-		'-std=c++17 -O2 -DVMSPAN_PROBES'; do
-		# shellcheck disable=SC2086
-		build "$cxx $how" $cxx -x c++ $how
-	done
-	for how in -O0 -O2; do
+	for how in "${scopes[@]}"; do
 		check "scopes leave under exceptions and longjmp, $cxx $how" sh -c \
 			"$cxx -std=c++11 $how ${strict[*]} -Iuser/sdk tests/golden/sdk/scopes.cc \
 			-o '$T/scopes' -pthread && '$T/scopes'"
@@ -93,26 +113,27 @@ none "a C and a C++ file leave one set of notes" "$(carries "$T/mixed")"
 if [ "$x86" = x86_64 ]; then
 	for cc in gcc clang; do
 		$cc -O2 -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
+		look_at "$T/prog"
 		for site in flush armed; do
 			bytes=$(objdump -d --disassemble=vmspan_site_${site}_1 "$T/prog" |
 				sed -n 's/^ *[0-9a-f]*:\t\([0-9a-f ]*\).*/\1/p' | tr -d ' \n')
 			eq "bytes of the site $site, $cc" "$bytes" 90662e0f1f840000000000c3
 			eq "the site $site is aligned, $cc" \
-				"$((0x$(symbol "$T/prog" vmspan_site_${site}_1) % 16))" 0
+				"$((0x$(symbol vmspan_site_${site}_1) % 16))" 0
 		done
-		eq "arguments of flush, $cc" "$(readelf -n "$T/prog" |
-			sed -n '/Name: flush/,/Arguments/s/^ *Arguments: *//p')" "8@%rdi 8@%rsi 8@%rdx"
+		eq "arguments of flush, $cc" "$(field flush 4-)" "8@%rdi 8@%rsi 8@%rdx"
 	done
 else
 	skip "bytes of the sites" "not x86-64"
 fi
 
 gcc -O2 -DVMSPAN_PROBES -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
+look_at "$T/prog"
 for probe in enter leave event__begin event__end gc__begin gc__end block__begin block__end mark; do
-	eq "conventional probe $probe" "$(notes "$T/prog" $probe)" 1
+	eq "conventional probe $probe" "$(count $probe)" 1
 done
 eq "conventional probes have a semaphore of their own" \
-	"$((0x$(note_field "$T/prog" enter Semaphore) - 0x$(note_field "$T/prog" armed Semaphore)))" 2
+	"$((0x$(field enter 3) - 0x$(field armed 3)))" 2
 
 strip -s "$T/prog"
 none "strip leaves the notes" "$(carries "$T/prog")"
