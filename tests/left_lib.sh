@@ -26,9 +26,9 @@ left_bpf() {
 # test that has its tracing to itself.
 left_begin() { # [machine]
 	left_machine=${1-}
-	left_dir=$(mktemp -d "${TMPDIR:-/tmp}/vmspan-test.XXXXXX") || return 1
+	left_dir=${TMPDIR:-/tmp}/vmspan-test.$SRANDOM$SRANDOM
 	# Other users that a test works as find their way to what it lets them see.
-	chmod 711 "$left_dir"
+	mkdir -m 711 "$left_dir" || return 1
 	[ -n "$left_machine" ] || return 0
 	left_groups=$(left_cgroups)
 	left_programs=$(left_bpf)
@@ -60,7 +60,7 @@ left_new_programs() {
 # Removes what is left, and prints a line for each, also for the processes, which have been
 # ended. What a test that was broken off has left is not waited for.
 left_end() { # whole | broken
-	local at i mounts
+	local at i mounts folder
 	[ -n "$left_dir" ] || return 0
 	[ "$1" = whole ] || local LEFT_SECONDS=0
 	[ ! -s "$left_dir.processes" ] || cat "$left_dir.processes"
@@ -77,9 +77,16 @@ left_end() { # whole | broken
 		find "$left_dir" -mindepth 1 -maxdepth 2 -printf 'file: %p\n' | head -n 20
 		rm -rf "$left_dir"
 	fi
-	rm -f "$left_dir.processes"
-	find "${left_elsewhere[@]}" -maxdepth 1 -name "*${left_dir##*/}*" -printf 'file: %p\n' \
-		-exec rm -rf {} + | sed -n 1,20p
+	[ ! -e "$left_dir.processes" ] || rm "$left_dir.processes"
+	shopt -s nullglob dotglob
+	i=0
+	for folder in "${left_elsewhere[@]}"; do
+		for at in "$folder"/*"${left_dir##*/}"*; do
+			[ $((i++)) -ge 20 ] || echo "file: $at"
+			rm -rf "$at"
+		done
+	done
+	shopt -u nullglob dotglob
 	left_dir=''
 	[ -n "$left_machine" ] || return 0
 	while read -r at; do

@@ -11,7 +11,7 @@
 # Seconds that all repeats together may begin in: what hangs is not waited for for ever.
 AGAIN_SECONDS=${VMSPAN_AGAIN_SECONDS:-600}
 AGAIN_TRIES=2
-results_home=$(dirname "${BASH_SOURCE[0]}") # where the runner is
+results_home=${BASH_SOURCE[0]%/*} # where the runner is
 
 # Makes a folder and prints its name. Not in /tmp: root may not append to a user's file there.
 results_begin() { # PARENT

@@ -130,87 +130,76 @@ CPUs
 seconds
 2 passed, 2 failed, 1 skipped"
 
-# What a repeat must not hide.
-script skips <<'END'
-if [ -e ran ]; then
-	echo "skip one - not today"
-	echo "ok two"
-else
-	echo "not ok one - it is broken"
-	echo "ok two"
-fi
-touch ran
-END
-script fewer <<'END'
-echo "ok one"
-[ -e ran ] || { echo "ok two"; echo "not ok three - it is broken"; }
-touch ran
-END
-script other_cases <<'END'
-echo "ok one"
-[ -e ran ] && echo "ok two" || { echo "not ok three - it is broken"; echo "ok two"; }
-touch ran
-END
-script another <<'END'
-echo "ok one"
-[ -e ran ] && { echo "ok two"; echo "ok three"; } || { echo "ok four"; echo "not ok five - it is broken"; }
-touch ran
-END
-script one_of_three <<'END'
-echo "ok one"
-echo "ok one"
-[ -e ran ] || echo "not ok one - it is broken"
-touch ran
-END
-script skips_more <<'END'
-[ -e ran ] && { echo "ok one"; echo "skip two - not today"; } || echo "not ok one - it is broken"
-touch ran
-END
-for name in skips fewer other_cases another one_of_three skips_more; do
-	rm -f "$tree/ran"
-	again=600 run 1 golden/$name.sh
+# What a repeat must not hide. Each knows by a file that it has run.
+twice() { # NAME FIRST SECOND: commands of the first run, and of its repeat
+	printf 'if [ -e ran.%s ]; then\n%s\nelse\n%s\nfi\ntouch ran.%s\n' "$1" "$3" "$2" "$1" | script "$1"
+}
+twice skips 'echo "not ok one - it is broken"; echo "ok two"' 'echo "skip one - not today"; echo "ok two"'
+twice fewer 'echo "ok one"; echo "ok two"; echo "not ok three - it is broken"' 'echo "ok one"'
+twice other_cases 'echo "ok one"; echo "not ok three - it is broken"; echo "ok two"' 'echo "ok one"; echo "ok two"'
+twice another 'echo "ok one"; echo "ok four"; echo "not ok five - it is broken"' \
+	'echo "ok one"; echo "ok two"; echo "ok three"'
+twice one_of_three 'echo "ok one"; echo "ok one"; echo "not ok one - it is broken"' 'echo "ok one"; echo "ok one"'
+twice skips_more 'echo "not ok one - it is broken"' 'echo "ok one"; echo "skip two - not today"'
+less=(golden/{skips,fewer,other_cases,another,one_of_three,skips_more}.sh)
+again=600 run 1 "${less[@]}"
+for name in "${less[@]}"; do
 	said "run again, it passes by doing less: $name" \
-		"^not ok golden/$name.sh: run again it did not try what had failed; before: .* - it is broken\$"
+		"^not ok $name: run again it did not try what had failed; before: .* - it is broken\$"
 done
 script last <<'END'
 printf 'ok one\nnot ok two - at the end of the file'
 exit 1
 END
-run 1 golden/last.sh
-said "the last line counts, if it has no end" '^not ok golden/last.sh: two - at the end of the file$'
 script odd <<'END'
 printf 'not ok a\tb\033[31m - c\td\n'
 END
-run 1 golden/odd.sh
-said "a tab in a reason is a blank" '^not ok golden/odd.sh: a b.* - c d$'
-eq "nothing that a terminal acts upon comes out" "$(grep -c $'\033' "$T/run")" 0
 script killed <<'END'
 echo "ok one"
 kill -s KILL $$
 END
-run 1 golden/killed.sh
+script no_name <<'END'
+echo "ok one"
+echo "not ok"
+END
+script endless <<'END'
+echo "ok one"
+head -c 20000000 /dev/zero | tr '\0' '\n'
+END
+for why in '' ' -' ' - '; do
+	script "unexplained${why// /_}" <<<"echo 'ok one'; echo 'skip two$why'"
+done
+run 1 golden/{last,odd,killed,no_name,endless,silent,status,unexplained,unexplained_-,unexplained_-_}.sh
+said "the last line counts, if it has no end" '^not ok golden/last.sh: two - at the end of the file$'
+said "a tab in a reason is a blank" '^not ok golden/odd.sh: a b.* - c d$'
+eq "nothing that a terminal acts upon comes out" "$(grep -c $'\033' "$T/run")" 0
 said "a script that is killed is told as that" '^not ok golden/killed.sh: ended by signal 9$'
+said "what is too long to read is cut" '^not ok golden/endless.sh: printed 20000012 bytes, of which 16777216 are kept$'
+said "a failure without a name" '^not ok golden/no_name.sh: a case without a name$'
+said "a script without results has failed" '^not ok golden/silent.sh: printed no result$'
+said "so has one that ends with a status" '^not ok golden/status.sh: exit status 3$'
+for why in '' ' -' ' - '; do
+	said "a skip without a reason: two$why" "^not ok golden/unexplained${why// /_}.sh: two$why skipped without a reason\$"
+done
 script crashes <<'END'
 echo "ok one"
 [ -e ran ] || { touch ran; kill -s SEGV $$; }
 END
-rm -f "$tree/ran"
-again=600 run 1 golden/crashes.sh
-said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
-script fell_over <<'END'
-[ -e ran ] && echo "ok one" || echo "$FELL"
-touch ran
-END
+fell=()
 for how in 'not ok one - exit 139 from: build/vmspan report x' 'not ok 1 - one
 # Test failed with exception: Segmentation fault(11)' 'not ok one - exit status 1
 ==1==ERROR: AddressSanitizer: heap-use-after-free on address' 'not ok one - exit status 1
 user/base/buf.c:1:2: runtime error: shift exponent 64 is too large'; do
-	rm -f "$tree/ran"
-	with=("FELL=$how")
-	again=600 run 1 golden/fell_over.sh
-	check "nor one in which a program did: ${how##*$'\n'}" eval "! grep -q '^again' '$T/run'"
+	fell+=("$how")
+	twice "fell_over${#fell[@]}" "echo '${how//\'/}'" 'echo "ok one"'
 done
-with=()
+rm -f "$tree/ran"
+again=600 run 1 golden/crashes.sh golden/fell_over{1..4}.sh
+said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
+for i in 1 2 3 4; do
+	check "nor one in which a program did: ${fell[i - 1]##*$'\n'}" \
+		eval "grep -qE '^not ok golden/fell_over$i.sh: (1 - )?one' '$T/run' && ! grep -q '^again.*fell_over$i' '$T/run'"
+done
 script quotes <<'END'
 echo "ok what says 'ERROR: AddressSanitizer' or 'x.c:1:2: runtime error: y' is told"
 [ -e ran ] && echo "ok one" || echo "not ok one - it is broken"
@@ -232,22 +221,16 @@ ok one
 lost=$(not_ok two "in what is kept")
 (eq three 1 2) >/dev/null
 END
-run 1 golden/lost.sh
-said "failures whose lines are lost" '^not ok golden/lost.sh: told of 2 failures, not all of which are in its output: two$'
 helped wiped <<'END'
 ok one
 (not_ok two "it is broken")
 echo >/dev/stderr
 END
-run 1 golden/wiped.sh
-said "or wiped" '^not ok golden/wiped.sh: told of 1 failures, '
 helped no_line <<'END'
 ok one
 printf 'no end of a line'
 (not_ok two "it is broken")
 END
-run 1 golden/no_line.sh
-said "or part of another line" '^not ok golden/no_line.sh: told of 1 failures, '
 helped early <<'END'
 leaves() { exit 0; }
 ok one
@@ -256,14 +239,11 @@ ok two
 leaves
 ok three
 END
-run 1 golden/early.sh
+run 1 golden/{lost,wiped,no_line,early}.sh
+said "failures whose lines are lost" '^not ok golden/lost.sh: told of 2 failures, not all of which are in its output: two$'
+said "or wiped" '^not ok golden/wiped.sh: told of 1 failures, '
+said "or part of another line" '^not ok golden/no_line.sh: told of 1 failures, '
 said "the last line is the last" '^not ok golden/early.sh: did not come to its last line$'
-script endless <<'END'
-echo "ok one"
-head -c 20000000 /dev/zero | tr '\0' '\n'
-END
-run 1 golden/endless.sh
-said "what is too long to read is cut" '^not ok golden/endless.sh: printed 20000012 bytes, of which 16777216 are kept$'
 
 # Results that are lost are no results.
 script takes_results <<'END'
@@ -284,12 +264,6 @@ echo "ok one"
 END
 run 1 golden/broken.sh golden/cuts_results.sh
 said "a result that is not whole" '^not ok golden/broken.sh: its result is not whole$'
-script no_name <<'END'
-echo "ok one"
-echo "not ok"
-END
-run 1 golden/no_name.sh
-said "a failure without a name" '^not ok golden/no_name.sh: a case without a name$'
 mkdir "$tree/tests/fuzz"
 run 2 fuzz
 eq "a suite without tests has not passed" "$(cat "$T/run")" "tests/run: no test in: fuzz"
@@ -302,11 +276,10 @@ END
 run 0 golden/interrupted.sh
 
 # What a script leaves behind is named and ended, and has failed; unless it went by itself.
+left=() said_of=()
 leaves() { # NAME WHAT-IS-SAID: its body is read
 	script "$1"
-	run 1 "golden/$1.sh"
-	said "left behind: $1" "^not ok golden/$1.sh: left behind: $2\$"
-	rm -rf "$tree/pid"
+	left+=("golden/$1.sh") said_of+=("$2")
 }
 # What is left has become what it is to be: else it may be named for the shell that it was.
 leaves process 'process [0-9]+: tail -f /dev/null ' <<'END'
@@ -342,8 +315,6 @@ until pgrep -x -s $! tail >pid; do :; done
 cp pid youngest
 echo "ok one"
 END
-check "the youngest too" test ! -e "/proc/$(cat "$tree/youngest")/fd/0"
-rm "$tree/deep" "$tree/youngest"
 # A process is found also while it is just becoming another: this one does nothing else.
 leaves becomes_another 'process [0-9]+: .*' <<'END'
 setsid perl -e 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' 'exec { $^X } $^X, "-e", $ARGV[0], $ARGV[0]' &
@@ -355,12 +326,19 @@ mkdir "$TMPDIR/one"
 echo "ok one"
 END
 # Outside of TMPDIR a file is a test's if it is named after that.
-leaves elsewhere 'file: /dev/shm/x\.vmspan-test\.[^/ ]*' <<'END'
+leaves elsewhere 'file: /dev/shm/\.vmspan-test\.[^/ ]*; file: /dev/shm/x\.vmspan-test\.[^/ ]*' <<'END'
 mkdir "/dev/shm/x.${TMPDIR##*/}.d"
+: >"/dev/shm/.${TMPDIR##*/}"
 echo "${TMPDIR##*/}" >tag
 echo "ok one"
 END
-none "and is removed" "$(find /dev/shm -name "*$(cat "$tree/tag")*")"
+run 1 "${left[@]}"
+for i in "${!left[@]}"; do
+	said "left behind: ${left[i]}" "^not ok ${left[i]}: left behind: ${said_of[i]}\$"
+done
+check "of generations, the youngest too" test ! -e "/proc/$(cat "$tree/youngest")/fd/0"
+rm -r "$tree/deep" "$tree/youngest" "$tree/pid"
+none "what is elsewhere is removed" "$(find /dev/shm -name "*$(cat "$tree/tag")*")"
 rm "$tree/tag"
 
 # What a run has done to the source tree.
@@ -426,56 +404,55 @@ run 1 golden/fails_and_leaves.sh
 said "after a failure it is not a failure more, and is in the log" '^# left behind: process [0-9]+: tail -f /dev/null '
 eq "counted once" "$(tail -n 1 "$T/run")" "0 passed, 1 failed, 0 skipped"
 
-# A script that does not come to its last line has failed.
-cat >"$tree/tests/golden/early.sh" <<'END'
+# A script that does not come to its last line has failed, with the helpers too.
+cp tests/lib.sh "$tree/tests/"
+bodies=()
+body() { # NAME TEXT: it has the helpers
+	printf '. tests/lib.sh\n%s\n' "$2" >"$tree/tests/golden/$1.sh"
+	bodies+=("golden/$1.sh")
+}
+script status_0 <<'END'
 echo "ok one"
 exit 0
 END
-run 1 golden/early.sh
-said "status 0 before the last line" '^not ok golden/early.sh: did not come to its last line$'
-cp tests/lib.sh "$tree/tests/"
-for body in 'ok one; exit 0' 'ok one; if true; then exit; fi' 'ok one; exec true'; do
-	printf '. tests/lib.sh\n%s\nok two\n' "$body" >"$tree/tests/golden/early.sh"
-	run 1 golden/early.sh
-	said "with the helpers: $body" '^not ok golden/early.sh: did not come to its last line$'
-done
-for body in 'ok one' 'ok one; (exit 0); false || true' 'skip_rest one "it is not there"; not_ok two "not skipped"'; do
-	printf '. tests/lib.sh\n%s\n' "$body" >"$tree/tests/golden/early.sh"
-	run 0 golden/early.sh
-done
-
+ends_early=('ok one; exit 0' 'ok one; if true; then exit; fi' 'ok one; exec true')
 # In a pipe, in a substitution and in a subshell.
-for body in 'eq one "$(ends_well sh -c "echo x; exit 3" | cat)" x' 'eq one "$(cat <(ends_well sh -c "echo x; exit 3"))" x' \
-	'(ends_well sh -c "exit 3") || ok one'; do
-	printf '. tests/lib.sh\n%s\n' "$body" >"$tree/tests/golden/early.sh"
-	run 1 golden/early.sh
-	said "what is to end well does not: $body" '^not ok golden/early.sh: what nobody asked for its status ends well - exit 3 from: sh '
+ends_badly=('eq one "$(ends_well sh -c "echo x; exit 3" | cat)" x' 'eq one "$(cat <(ends_well sh -c "echo x; exit 3"))" x'
+	'(ends_well sh -c "exit 3") || ok one')
+for i in 0 1 2; do
+	body "ends_early$i" "${ends_early[i]}"
+	body "ends_badly$i" "${ends_badly[i]}"
 done
-printf '. tests/lib.sh\neq one "$(ends_well echo x | cat)" x\n' >"$tree/tests/golden/early.sh"
-run 0 golden/early.sh
+run 1 golden/status_0.sh "${bodies[@]}"
+said "status 0 before the last line" '^not ok golden/status_0.sh: did not come to its last line$'
+for i in 0 1 2; do
+	said "with the helpers: ${ends_early[i]}" "^not ok golden/ends_early$i.sh: did not come to its last line\$"
+	said "what is to end well does not: ${ends_badly[i]}" \
+		"^not ok golden/ends_badly$i.sh: what nobody asked for its status ends well - exit 3 from: sh "
+done
+bodies=()
+body ends 'ok one'
+body ends_after_others 'ok one; (exit 0); false || true'
+body ends_skipped 'skip_rest one "it is not there"; not_ok two "not skipped"'
+body ends_well 'eq one "$(ends_well echo x | cat)" x'
+run 0 "${bodies[@]}"
 
 # What a unit test has planned.
 mkdir -p "$tree/tests/unit" "$tree/build/tests"
-: >"$tree/tests/unit/planned_test.c"
-planned() { # STATUS LINE...: what the program prints
-	local status=$1
+planned() { # NAME LINE...: what the program prints
+	local program=$tree/build/tests/$1_test
+	: >"$tree/tests/unit/$1_test.c"
 	shift
-	printf '#!/bin/sh\nprintf %%s\\\\n%s\n' "$(printf " '%s'" "$@")" >"$tree/build/tests/planned_test"
-	chmod +x "$tree/build/tests/planned_test"
-	run "$status" unit/planned_test
+	printf '#!/bin/sh\nprintf %%s\\\\n%s\n' "$(printf " '%s'" "$@")" >"$program"
+	chmod +x "$program"
 }
-planned 0 1..2 'ok 1 - one' 'ok 2 - two'
-planned 1 1..3 'ok 1 - one' 'ok 2 - two'
-said "fewer results than planned" '^not ok unit/planned_test: 2 results of 3 that were planned$'
-planned 1 'ok 1 - one'
-said "no plan" '^not ok unit/planned_test: has no plan$'
-
-# Skips that do not say why.
-for why in '' ' -' ' - '; do
-	script unexplained <<<"echo 'ok one'; echo 'skip two$why'"
-	run 1 golden/unexplained.sh
-	said "a skip without a reason: two$why" "^not ok golden/unexplained.sh: two$why skipped without a reason\$"
-done
+planned all 1..2 'ok 1 - one' 'ok 2 - two'
+planned fewer 1..3 'ok 1 - one' 'ok 2 - two'
+planned no_plan 'ok 1 - one'
+run 1 unit/{all,fewer,no_plan}_test
+said "as many results as planned" '^unit/all_test: 2 passed'
+said "fewer results than planned" '^not ok unit/fewer_test: 2 results of 3 that were planned$'
+said "no plan" '^not ok unit/no_plan_test: has no plan$'
 
 # Skips that are not listed.
 printf '# what may be\ngolden/sound.sh two - it is not*\n' >"$tree/tests/skips"
@@ -491,10 +468,6 @@ run 0 golden/sound.sh
 run 2 golden/broken.sh nosuch/x.sh
 eq "a suite that is not there is told before anything runs" "$(cat "$T/run")" "tests/run: no such suite: nosuch/x.sh"
 
-run 1 golden/silent.sh
-said "a script without results has failed" '^not ok golden/silent.sh: printed no result$'
-run 1 golden/status.sh
-said "so has one that ends with a status" '^not ok golden/status.sh: exit status 3$'
 VMSPAN_TEST_TIMEOUT=1 run 1 golden/hangs.sh
 said "and one that does not end" '^not ok golden/hangs.sh: did not end in 1 s$'
 run 1 golden/broken.sh
