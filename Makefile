@@ -35,12 +35,13 @@ comma := ,
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 # Sanitizers take most of gcc's time at -O2, and want no more than line numbers. At -O1 it knows
 # less of the texts that are printed.
-OPT ?= $(if $(SAN),-O1 -g1 -Wno-format-truncation -Wno-format-overflow,-O2)
-# What starts a thousand times: the search for leaks reads all variables of a process, and each of
-# gcc's shared runtimes has 6 MB of them, so that one is linked in, as clang does. A program with a
-# fixed place is not relocated page by page.
+OPT ?= $(if $(SAN),-O1 -g1,-O2)
+# Tests start a sanitized program a thousand times. At its end the search for leaks reads all its
+# variables, and the two shared runtimes of gcc have 6 MB each: so the runtime is linked in, which
+# clang does anyway. A program at a fixed address need not be relocated page by page.
 SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all \
-	$(if $(findstring clang,$(CC)),,-fno-pie -no-pie -static-libasan -static-libubsan)
+	$(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-format-overflow \
+	-fno-pie -no-pie -static-libasan -static-libubsan)
 CFLAGS_ALL := -std=gnu11 -g $(WARN) $(OPT) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
 	-I. -Iuser -I$(B) $(if $(SAN),$(SANITIZE)) $(CFLAGS)
 # What is done in a short line; V=1 shows the commands.
@@ -161,10 +162,11 @@ header: $(filter $(B)/tests/sdk_% $(B)/tests/v2_%,$(UNIT))
 LIBVMSPAN ?= $(B)/libvmspan.a
 # The kernel side's programs copy texts and records by words.
 $(B)/tests/bpf_%: private CFLAGS_ALL += -fno-strict-aliasing
-# A test's own text is run once, and takes longer to optimize than to run. Where it holds the SDK's
-# header or the kernel side, that is what is tested; and sanitizers make it slow.
-UNIT_OPT := $(if $(SAN),,-O0)
-$(B)/tests/sdk_% $(B)/tests/v2_% $(B)/tests/bpf_%: private UNIT_OPT :=
+# A test's own text takes longer to optimize than to run; alert_oracle_test computes for long.
+# Programs that include what they test (the SDK's header, the kernel side, a source of the commands)
+# have it as it ships.
+UNIT_OPT := -O0
+$(foreach t,sdk v2 bpf http live_mark_rings alert_oracle,$(B)/tests/$(t)_%): private UNIT_OPT :=
 $(B)/tests/%: tests/unit/%.c $(LIBVMSPAN)
 	@mkdir -p $(@D)
 	$(call say,CC  )

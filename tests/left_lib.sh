@@ -28,7 +28,7 @@ left_begin() { # [machine]
 	left_machine=${1-}
 	left_dir=${TMPDIR:-/tmp}/vmspan-test.$SRANDOM$SRANDOM
 	# Other users that a test works as find their way to what it lets them see.
-	mkdir -m 711 "$left_dir" || return 1
+	mkdir -m 711 "$left_dir" || { left_dir='' && return 1; }
 	[ -n "$left_machine" ] || return 0
 	left_groups=$(left_cgroups)
 	left_programs=$(left_bpf)

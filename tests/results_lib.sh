@@ -5,7 +5,7 @@
 # program or script that ran, its fields separated by tabs:
 #   FOLDER NAME PASSED FAILED SKIPPED SECONDS LOG REASON CPU
 # FOLDER is the build's; LOG may be empty, REASON is that of the first failure. CPU are the seconds
-# of CPU time that it took, all that it started together; beside others, those are what it costs.
+# of CPU time that it took, with all that it has started.
 # shellcheck disable=SC2034 # for those that source this
 
 # Seconds that all repeats together may begin in: what hangs is not waited for for ever.

@@ -103,6 +103,10 @@ ok one
 skip_rest two "no such thing"
 not_ok three "not skipped"
 END
+script "what is no regular expression is not waited for" 0 'no regular expression: (' 'done' <<'END'
+start says tail -f /dev/null
+wait_line says '(' 2>&1 | head -n 1
+END
 script "a line that comes, and one that does not" 0 'line two' 'status 0' 'status 1' 'status 1' \
 	'status 1' 'status 1' 'done' <<'END'
 start says sh -c 'echo line one; echo line two; exec tail -f /dev/null'
@@ -122,7 +126,7 @@ wait_line ends two
 echo "status $?"
 finish ends
 END
-script "a line in pieces, a last one without an end, and so many lines" 0 'one line' 'the last' 'status 1' 'status 0' \
+script "a line in pieces, a last one without an end, and so many lines" 0 'half a line is read' 'one line' 'the last' 'status 1' 'status 0' \
 	'status 1' 'done' <<'END'
 has_read() { # PID: all that there is
 	local fd
@@ -136,7 +140,8 @@ send says
 until_true grep -q 'one $' "$T/says.out"
 wait_line says '^one line$' &
 waits=$!
-until_true has_read $waits
+# It reads a block, and then goes back behind the line's end.
+until_true has_read $waits && pause && until_true has_read $waits && echo "half a line is read"
 send says
 wait $waits
 finish says

@@ -75,8 +75,13 @@ script takes_time <<'END'
 	wait)
 echo "ok one"
 END
-run 0 golden/takes_time.sh
+script waits_only <<'END'
+perl -e 'select undef, undef, undef, 2.5'
+echo "ok one"
+END
+run 0 golden/{takes_time,waits_only}.sh
 said "CPU time is told" '^golden/takes_time.sh: 1 passed, [0-9]+ s, [1-9][0-9]* s of CPU time$'
+said "time that is waited in is none" '^golden/waits_only.sh: 1 passed, [0-9]+ s, 0 s of CPU time$'
 
 echo 1 >"$tree/fails_in"
 again=600 run 0 golden/flaky.sh
@@ -195,7 +200,8 @@ user/base/buf.c:1:2: runtime error: shift exponent 64 is too large'; do
 done
 rm -f "$tree/ran"
 again=600 run 1 golden/crashes.sh golden/fell_over{1..4}.sh
-said "one that fell over its own memory is not run again" '^not ok golden/crashes.sh: ended by signal 11$'
+said "one that fell over its own memory has failed" '^not ok golden/crashes.sh: ended by signal 11$'
+check "it is not run again" eval "! grep -q '^again.*crashes' '$T/run'"
 for i in 1 2 3 4; do
 	check "nor one in which a program did: ${fell[i - 1]##*$'\n'}" \
 		eval "grep -qE '^not ok golden/fell_over$i.sh: (1 - )?one' '$T/run' && ! grep -q '^again.*fell_over$i' '$T/run'"
@@ -606,7 +612,8 @@ eq "results that are none: status" $? 2
 # As tools/test has it: several runs, one summary.
 mkdir "$T/results"
 : >"$T/results/lines"
-(cd "$tree" && VMSPAN_RESULTS=$T/results B=build tests/run golden/sound.sh golden/broken.sh) >"$T/run" 2>&1
+(cd "$tree" && VMSPAN_RESULTS=$T/results B=build tests/run golden/sound.sh golden/broken.sh golden/takes_time.sh) >"$T/run" 2>&1
 eq "for another's results nothing is repeated or summed up" \
-	"$(cut -f1-5 "$T/results/lines"; grep -c 'again\|passed,.*failed' "$T/run")" \
+	"$(cut -f1-5 "$T/results/lines" | head -n 2; grep -c 'again\|passed,.*failed' "$T/run")" \
 	$'build\tgolden/sound.sh\t1\t0\t1\nbuild\tgolden/broken.sh\t1\t2\t0\n0'
+check "another is told the CPU time, as the last of a line" eval "tail -n 1 '$T/results/lines' | cut -f9 | grep -qx '[1-9][0-9]*'"

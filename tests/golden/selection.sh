@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What the options of export leave of a recording: in every format as much, and in a report.
-# once: the formats are written under sanitizers in exports.sh
+# once: 150 exports, each of which starts anew; under sanitizers all formats are written by exports.sh
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

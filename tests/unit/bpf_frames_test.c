@@ -7,8 +7,7 @@
  * The rules are those of check_max_stack_depth() in kernel/bpf/verifier.c: each frame reaches
  * down to the lowest byte that it names, rounded up to 32; what a helper calls back (bpf_loop)
  * counts as a call; eight frames at most; what is called by 256 bytes of frames or more may hold
- * no tail call. The kernel measures the paths that it takes, here all of the code counts: what
- * is within the limit here is so there.
+ * no tail call. The kernel measures the paths that it takes; here all of the code counts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,42 +55,38 @@ static const struct bpf_insn *insns(const struct object *o, size_t section)
 	return o->code[section]->d_buf;
 }
 
-/* The lowest byte that a function names below its frame's top. */
+/*
+ * The lowest byte that a function names below its frame's top, by what is known of each register:
+ * whether it is an address in the frame, and which. Code is read from its begin to its end: what a
+ * jump leads to is taken for reached from the line above.
+ */
 static int lowest(const struct bpf_insn *at, size_t count)
 {
-	bool is_frame[MAX_BPF_REG] = { [BPF_REG_10] = true }; // the register is the frame's top
-	int low = 0;
+	bool is_frame[MAX_BPF_REG] = { [BPF_REG_10] = true };
+	int offset[MAX_BPF_REG] = { 0 }, low = 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
 		const struct bpf_insn *in = &at[i];
-		int reg = -1; // the base of an access
-		int off = in->off;
+		uint8_t class = BPF_CLASS(in->code), to = in->dst_reg,
+			base = class == BPF_LDX ? in->src_reg : to;
 
-		switch (BPF_CLASS(in->code)) {
-		case BPF_LDX:
-			reg = in->src_reg;
-			break;
-		case BPF_ST:
-		case BPF_STX:
-			reg = in->dst_reg;
-			break;
-		case BPF_ALU64:
-			if (in->code == (BPF_ALU64 | BPF_ADD | BPF_K) && is_frame[in->dst_reg]) {
-				reg = in->dst_reg;
-				off = in->imm;
-			}
-			break;
-		default:
-			break;
+		if (class == BPF_LDX || class == BPF_ST || class == BPF_STX) {
+			if (is_frame[base] && offset[base] + in->off < low)
+				low = offset[base] + in->off;
+			if (class == BPF_LDX)
+				is_frame[to] = false;
+		} else if (in->code == (BPF_ALU64 | BPF_MOV | BPF_X)) {
+			is_frame[to] = is_frame[in->src_reg];
+			offset[to] = offset[in->src_reg];
+		} else if (in->code == (BPF_ALU64 | BPF_ADD | BPF_K) && is_frame[to]) {
+			offset[to] += in->imm;
+			if (offset[to] < low)
+				low = offset[to];
+		} else if (class == BPF_ALU64 || class == BPF_ALU || class == BPF_LD) {
+			/* By a register's value: the address before it is the lowest of an array. */
+			is_frame[to] = false;
 		}
-		if (reg >= 0 && is_frame[reg] && off < low)
-			low = off;
-		if (in->code == (BPF_ALU64 | BPF_MOV | BPF_X))
-			is_frame[in->dst_reg] = in->src_reg == BPF_REG_10;
-		else if (BPF_CLASS(in->code) == BPF_ALU64 || BPF_CLASS(in->code) == BPF_ALU ||
-			 BPF_CLASS(in->code) == BPF_LDX || BPF_CLASS(in->code) == BPF_LD)
-			is_frame[in->dst_reg] = false;
 		if (in->code == (BPF_LD | BPF_IMM | BPF_DW))
 			i++; // the second half of its number
 	}
@@ -109,7 +104,8 @@ static void add_function(struct object *o, const GElf_Sym *sym)
 	f->section = sym->st_shndx;
 	f->first = sym->st_value / sizeof(struct bpf_insn);
 	f->count = sym->st_size / sizeof(struct bpf_insn);
-	assert_true((f->first + f->count) * sizeof(struct bpf_insn) <= o->code[f->section]->d_size);
+	assert_true(f->count &&
+		    (f->first + f->count) * sizeof(struct bpf_insn) <= o->code[f->section]->d_size);
 	low = lowest(insns(o, f->section) + f->first, f->count);
 	f->frame = low < 0 ? (-low + 31) / 32 * 32 : 32;
 	for (i = f->first; i < f->first + f->count; i++) {
@@ -257,7 +253,6 @@ static void each_program_and_all_it_calls_has_512_bytes(void **state)
 	elf_end(o.elf);
 }
 
-/* A frame of 40 bytes by an access, and of 72 by an address that is handed on. */
 static void a_frame_is_what_is_named_of_it(void **state)
 {
 	const struct bpf_insn plain[] = {
@@ -273,22 +268,31 @@ static void a_frame_is_what_is_named_of_it(void **state)
 		  .dst_reg = BPF_REG_1,
 		  .src_reg = BPF_REG_1,
 		  .off = -80 },
-		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	const struct bpf_insn handed_on[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_X,
 		  .dst_reg = BPF_REG_2,
 		  .src_reg = BPF_REG_10 },
 		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -72 },
-		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -500 },
-		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_3 },
+		{ .code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_2 },
 		{ .code = 0, .imm = 1 },
-		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -500 },
+	};
+	const struct bpf_insn in_steps[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+		  .dst_reg = BPF_REG_2,
+		  .src_reg = BPF_REG_10 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_2, .imm = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_3, .src_reg = BPF_REG_2 },
+		{ .code = BPF_ST | BPF_MEM | BPF_W, .dst_reg = BPF_REG_3, .off = -64 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_3, .imm = -80 },
 	};
 
 	(void)state;
-	assert_int_equal(lowest(plain, 4), -40);
-	assert_int_equal(lowest(handed_on, 6), -72);
+	assert_int_equal(lowest(plain, 3), -40);
+	assert_int_equal(lowest(handed_on, 5), -72);
+	assert_int_equal(lowest(in_steps, 4), -72);
+	assert_int_equal(lowest(in_steps, 5), -88);
 }
 
 int main(void)

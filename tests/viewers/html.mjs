@@ -255,6 +255,7 @@ async function graph() {
 
 async function looks() {
 	await figures();
+	await open(); /* as one sees it first */
 	await page.evaluate(() => scrollTo(0, 0));
 	await page.emulateMedia({ colorScheme: "light" });
 	await shot("light");
