@@ -173,15 +173,17 @@ $(B)/tests/%: tests/unit/%.c $(LIBVMSPAN)
 	$(Q)$(CC) $(CFLAGS_ALL) $(UNIT_OPT) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(LIBVMSPAN) \
 		-lcmocka $(LIBS) -lm -pthread $(LDFLAGS)
 
-# One library that tells what of it is reached, for all fuzzers. A fuzzer that includes
-# sources of the commands is made with those.
+# One library that tells what of it is reached, for all fuzzers: whole folders, and what those and
+# the commands' options refer to besides. A fuzzer that includes sources of the commands is made
+# with those.
+FUZZ_ALSO := model/clock model/hist model/item model/parts \
+	sink/history sink/listen sink/rows sink/table sink/words
 FUZZ_CC := clang -std=gnu11 -g1 -O1 $(WARN) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' -I. -Iuser -I$(B) \
 	-fno-sanitize-recover=all
-FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/%.o,$(filter-out user/lib/% user/attach/% user/source/live%.c \
-	user/sink/top%,$(LIB_SRC)))
+FUZZ_OBJ := $(patsubst %.c,$(B)/fuzz/%.o,$(filter user/base/% user/probe/% user/rec/%,$(LIB_SRC)) \
+	$(addprefix user/,$(addsuffix .c,$(FUZZ_ALSO))))
 fuzz: $(FUZZ) $(B)/fuzz/make_seeds
 $(filter $(B)/fuzz/user/probe/%,$(FUZZ_OBJ)): $(if $(PROFILES),$(B)/profiles.inc)
-$(B)/fuzz/user/sink/html_assets.o: $(wildcard user/sink/assets/*)
 $(B)/fuzz/user/%.o: user/%.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
