@@ -240,11 +240,16 @@ pause() { # [SECONDS]
 	sleep "${1:-0.05}" || :
 }
 
+# 2 if that is no regular expression.
+lib_matches() { # TEXT REGEX
+	[[ $1 =~ $2 ]]
+}
+
 # The next line that matches of what FD is open on, into lib_line; waits for it while the process
 # lives. A line that has no end yet is part of the next one.
 lib_next_line() { # FD PID REGEX
 	local lib_uptime end part lives=1 n=0 status=0
-	[[ '' =~ $3 ]] || status=$?
+	lib_matches '' "$3" || status=$?
 	[ $status != 2 ] || { echo "no regular expression: $3" >&2 && return 2; }
 	lib_now
 	end=$((lib_uptime + LIMIT))
