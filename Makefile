@@ -42,7 +42,7 @@ OPT ?= $(if $(SAN),-O1 -g1,-O2)
 SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	$(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-format-overflow \
 	-fno-pie -no-pie -static-libasan -static-libubsan)
-CFLAGS_ALL := -std=gnu11 -g $(WARN) $(OPT) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
+CFLAGS_ALL = -std=gnu11 -g $(WARN) $(OPT) -D_GNU_SOURCE -DVMSPAN_VERSION='"$(VERSION)"' \
 	-I. -Iuser -I$(B) $(if $(SAN),$(SANITIZE)) $(CFLAGS)
 # What is done in a short line; V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -163,14 +163,15 @@ LIBVMSPAN ?= $(B)/libvmspan.a
 # The kernel side's programs copy texts and records by words.
 $(B)/tests/bpf_%: private CFLAGS_ALL += -fno-strict-aliasing
 # A test's own text takes longer to optimize than to run; alert_oracle_test computes for long.
-# Programs that include what they test (the SDK's header, the kernel side, a source of the commands)
-# have it as it ships.
-UNIT_OPT := -O0
-$(foreach t,sdk v2 bpf http live_mark_rings alert_oracle,$(B)/tests/$(t)_%): private UNIT_OPT :=
+# Programs that include what they test (the SDK's header, the kernel side, a source) have it as it
+# ships.
+UNIT_PLAIN := $(filter-out $(B)/tests/sdk_% $(B)/tests/v2_% $(B)/tests/bpf_% $(B)/tests/alert_oracle_test \
+	$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell grep -lE '^.include ".*[.]c"' tests/unit/*_test.c)),$(UNIT))
+$(UNIT_PLAIN): private OPT := $(if $(SAN),-O0 -g1,-O0)
 $(B)/tests/%: tests/unit/%.c $(LIBVMSPAN)
 	@mkdir -p $(@D)
 	$(call say,CC  )
-	$(Q)$(CC) $(CFLAGS_ALL) $(UNIT_OPT) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(LIBVMSPAN) \
+	$(Q)$(CC) $(CFLAGS_ALL) $(DEP) -Itests/unit -Ivmlinux/$(ARCH) -o $@ $< $(LIBVMSPAN) \
 		-lcmocka $(LIBS) -lm -pthread $(LDFLAGS)
 
 # One library that tells what of it is reached, for all fuzzers: whole folders, and what those and
@@ -188,9 +189,9 @@ $(B)/fuzz/user/%.o: user/%.c
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link,address,undefined $(DEP) -c $< -o $@
-$(B)/fuzz/libvmspan.a: $(FUZZ_OBJ)
+$(B)/fuzz/libvmspan.a: $(FUZZ_OBJ) Makefile
 	$(call say,AR  )
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(FUZZ_OBJ)
 $(B)/fuzz/make_seeds: tests/fuzz/make_seeds.c $(B)/fuzz/libvmspan.a
 	$(call say,CC  )
 	$(Q)$(FUZZ_CC) -fsanitize=address,undefined $(DEP) -MF $@.d -o $@ $< $(B)/fuzz/libvmspan.a $(LIBS)

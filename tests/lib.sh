@@ -250,7 +250,10 @@ lib_matches() { # TEXT REGEX
 lib_next_line() { # FD PID REGEX
 	local lib_uptime end part lives=1 n=0 status=0
 	lib_matches '' "$3" || status=$?
-	[ $status != 2 ] || { echo "no regular expression: $3" >&2 && return 2; }
+	if [ $status = 2 ]; then
+		echo "no regular expression: $3" >&2
+		return 2
+	fi
 	lib_now
 	end=$((lib_uptime + LIMIT))
 	lib_line=''

@@ -186,15 +186,24 @@ results_wait() { # COMMAND...
 	return $rc
 }
 
+# Tells a child of this shell to end, and waits for it. One that was forked just now has this
+# shell's traps, and loses a signal when it gives them up: it is told once it is another program.
+results_tell() { # PID
+	while cmp "/proc/$1/cmdline" "/proc/$BASHPID/cmdline" && cmp "/proc/$1/environ" "/proc/$BASHPID/environ"; do
+		sleep 0.01
+	done
+	kill -s TERM "$1"
+	wait "$1"
+} >/dev/null 2>&1
+
 # Ends the repeat that runs, or what is waited for: for who is told to end.
 results_repeat=''
 results_end() {
 	local pid
 	for pid in $results_repeat $results_waits; do
-		kill "$pid"
-		wait "$pid"
+		results_tell "$pid"
 	done
-} 2>/dev/null
+}
 
 # Runs one program or script again, alone, by tests/run itself, with results of its own.
 # Fails if that did not come to one line.

@@ -81,7 +81,8 @@ echo "ok one"
 END
 run 0 golden/{takes_time,waits_only}.sh
 said "CPU time is told" '^golden/takes_time.sh: 1 passed, [0-9]+ s, [1-9][0-9]* s of CPU time$'
-said "time that is waited in is none" '^golden/waits_only.sh: 1 passed, [0-9]+ s, 0 s of CPU time$'
+# Where a hypervisor takes CPU time and does not tell, a process seems to have had that.
+said "time that is waited in is none" '^golden/waits_only.sh: 1 passed, ([2-9]|[0-9]{2,}) s, [01] s of CPU time$'
 
 echo 1 >"$tree/fails_in"
 again=600 run 0 golden/flaky.sh
@@ -473,6 +474,10 @@ run 0 golden/sound.sh
 
 run 2 golden/broken.sh nosuch/x.sh
 eq "a suite that is not there is told before anything runs" "$(cat "$T/run")" "tests/run: no such suite: nosuch/x.sh"
+for none in '' /x; do
+	run 2 golden/sound.sh "$none"
+	eq "nor is one without a name: '$none'" "$(cat "$T/run")" "tests/run: no such suite: $none"
+done
 
 VMSPAN_TEST_TIMEOUT=1 run 1 golden/hangs.sh
 said "and one that does not end" '^not ok golden/hangs.sh: did not end in 1 s$'
@@ -585,6 +590,24 @@ ended TERM
 eq "TERM: status" $status 130
 ended TERM again
 eq "TERM, and once more: status" $status 130
+
+# Who was forked and is not yet another program may lose the signal that tells it to end.
+cat >"$T/tells" <<END
+. tests/results_lib.sh
+cmp() {
+	: >"$T/is_looked_at"
+	command cmp "\$@"
+}
+(
+	trap '' TERM
+	until [ -e "$T/is_looked_at" ]; do :; done
+	trap - TERM
+	exec tail -f /dev/null
+) &
+results_tell \$!
+END
+start tells bash "$T/tells"
+check "a child is told to end when it is another program" eval "LIMIT=30 finish tells; [ \$? = 143 ]"
 
 # So does one that is run again.
 script slow_again <<'END'

@@ -113,6 +113,7 @@ none "a C and a C++ file leave one set of notes" "$(carries "$T/mixed")"
 # The site, byte by byte: a one-byte nop, the ten-byte nop, ret. No five-byte nop.
 if [ "$x86" = x86_64 ]; then
 	for cc in gcc clang; do
+		rm -f "$T/prog"
 		$cc -O2 -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
 		look_at "$T/prog"
 		for site in flush armed; do
