@@ -598,8 +598,8 @@ cmp() {
 	: >"$T/is_looked_at"
 	command cmp "\$@"
 }
+trap '' TERM # of the child from its begin
 (
-	trap '' TERM
 	until [ -e "$T/is_looked_at" ]; do :; done
 	trap - TERM
 	exec tail -f /dev/null
