@@ -33,12 +33,12 @@ VERSION := $(shell cat VERSION)
 
 comma := ,
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
-# Sanitizers take most of gcc's time at -O2, and want no more than line numbers. At -O1 it knows
-# less of the texts that are printed.
+# Sanitizers take most of gcc's time at -O2, and want no more than line numbers.
 OPT ?= $(if $(SAN),-O1 -g1,-O2)
 # Tests start a sanitized program a thousand times. At its end the search for leaks reads all its
 # variables, and the two shared runtimes of gcc have 6 MB each: so the runtime is linked in, which
-# clang does anyway. A program at a fixed address need not be relocated page by page.
+# clang does anyway. A program at a fixed address need not be relocated page by page. At -O1 gcc
+# knows less of the texts that are printed.
 SANITIZE := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all \
 	$(if $(findstring clang,$(CC)),,-Wno-format-truncation -Wno-format-overflow \
 	-fno-pie -no-pie -static-libasan -static-libubsan)

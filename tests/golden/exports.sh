@@ -4,14 +4,10 @@
 # with tests/golden/expected (VMSPAN_TEST_UPDATE=1 writes those anew: read the diff).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/export_lib.sh
+. "$(dirname "$0")/../export_lib.sh"
 
 version=$(cat VERSION)
-
-export_of() { # SCENARIO OPTION...: to standard output
-	local scenario=$1
-	shift
-	(cd "$T" && ends_well "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
-}
 
 for scenario in basic hostile empty one peers long some sampled gap; do
 	check "make $scenario" "$B/golden/make_recording" "$scenario" "$T/$scenario.vmspan"
@@ -97,7 +93,7 @@ complete() { # SCENARIO: what each format that says it, says
 	export_of "$1" -f firefox | jq -r '.meta.extra[].entries[] | select(.label == "complete").value'
 	export_of "$1" -f chrome | jq -r '.otherData.complete, .metadata.complete'
 	export_of "$1" -f ndjson | tail -n 1 | jq .complete
-	export_of "$1" -f html | sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' | jq .complete
+	page_data "$1" | jq .complete
 }
 eq "a recording that lacks nothing is complete" "$(complete basic | paste -sd' ')" "yes true true true true"
 eq "one that lacks something is not" "$(complete lossy | paste -sd' ')" "no false false false false"
@@ -114,8 +110,7 @@ for format in chrome ndjson; do
 done
 
 # Which event it is that lacks something, the page says too: of each its number and whether.
-eq "the page marks the event that lacks records" "$(export_of gap -f html |
-	sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' |
+eq "the page marks the event that lacks records" "$(page_data gap |
 	jq -c '[.events[] | [.[2], .[14] % 2]] | sort')" \
 	"$(export_of gap -f ndjson | jq -sc '[.[] | select(.type == "event") | [.duration_ns, if .incomplete then 1 else 0 end]] | sort')"
 eq "there it is two of three" "$(export_of gap -f ndjson | jq -sc '[.[] | select(.type == "event") | .incomplete] | [length, (map(select(.)) | length)]')" "[3,2]"

@@ -3,12 +3,8 @@
 # What the options of export leave of a recording: in every format as much, and in a report.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-
-export_of() { # SCENARIO OPTION...: to standard output
-	local scenario=$1
-	shift
-	(cd "$T" && ends_well "$TOP/$VMSPAN" export "$scenario.vmspan" -q -o - "$@")
-}
+# shellcheck source=tests/export_lib.sh
+. "$(dirname "$0")/../export_lib.sh"
 
 # Under sanitizers, where each start is dear, each choice is made in one format, by turns, and
 # ranges of one recording.
@@ -67,7 +63,7 @@ intervals() { # FORMAT OPTION...: as [count, ns]
 		| (.[2] - .[1]) * 1e6 | round] | [length, (add // 0)]' ;;
 	speedscope) export_of peers -f speedscope "$@" | jq -c '[.profiles[].events[] | if .type == "O" then -.at else .at end]
 		| [length / 2, (add // 0)]' ;;
-	html) export_of peers -f html "$@" | sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' |
+	html) page_data peers "$@" |
 		jq -c '[.events[] | select(.[14] < 2) | .[2]] + [.events[] | (.[18] // []) as $t | range(0; $t | length; 11) | $t[. + 4]]
 		| [length, (add // 0)]' ;;
 	esac
@@ -101,7 +97,7 @@ for format in firefox chrome perfetto speedscope collapsed; do
 done
 # The page's totals of a part are of that part, which it has to know.
 eq "the page knows that it has a part" "$(for o in '' --slowest=1 --min-duration=1ms --thread=1002 --pid=1001; do
-	export_of peers -f html ${o:+"$o"} | sed -n 's/.*<script type="application.json" id="data">\(.*\)<.script>/\1/p' |
+	page_data peers ${o:+"$o"} |
 		jq .narrowed
 done | paste -sd' ')" "false true true true true"
 check_status "--slowest wants a number" 2 "$VMSPAN" export "$T/peers.vmspan" --slowest 0

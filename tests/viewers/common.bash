@@ -7,8 +7,7 @@ VIEWERS=$TOP/build/viewers
 NODE=$VIEWERS/node/bin/node
 [ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
 
-# Of Chromium the one without a desktop's parts, which costs less than half; else what is there.
-BROWSER=$(command -v chromium-headless-shell || command -v chromium || command -v google-chrome || true)
+BROWSER=$(tools/browser || true)
 
 # What viewers take their time over: a scenario of make_recording, and its spans.
 many=many many_spans=150000
