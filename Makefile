@@ -213,7 +213,7 @@ $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 # Every program the tests run, the fuzzers apart: those need clang.
 tests: all unit golden vm lib
 # What of it runs under sanitizers in every run of the tests.
-sanitized: $(B)/vmspan unit golden
+sanitized: $(B)/vmspan unit $(GOLDEN) $(B)/bench/quiet
 
 test: all unit golden lib
 	tests/run unit golden

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Helpers of the scripts in tests/golden, live, stock, soak and viewers. A script sources
+# Helpers of the scripts in tests/golden, live, stock, soak, tools and viewers. A script sources
 # this first, prints one result line a case through ok, not_ok and skip, and ends
 # behind its last line, or with skip_rest; its exit status, the end of what it has
 # started and its temporary folder are taken care of here. Nothing waits for time to
@@ -204,10 +204,14 @@ make_input() { # NAME: for start
 	mkfifo "$T/$1.in"
 }
 
-hold_input() { # NAME: of what was started, until it is ready
+open_input() { # NAME: of what was started
 	local fd
 	exec {fd}>"$T/$1.in"
 	lib_inputs[$1]=$fd
+}
+
+hold_input() { # NAME: of what was started, until it is ready
+	open_input "$1"
 	wait_line "$1" '^ready ' >"$T/$1.ready"
 }
 

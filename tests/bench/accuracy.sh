@@ -13,6 +13,7 @@
 runs=${1:-2}
 events=${2:-200}
 out=$B/bench/accuracy.json
+# shellcheck disable=SC2034 # for tests/lib.sh
 LIMIT=60
 
 crowd() { # N: processes that want the CPU

@@ -351,8 +351,7 @@ fi
 start_stage() { # STAGE ARGUMENT...
 	make_input stage
 	start stage alone ${lib_with_us+"${lib_with_us[@]}"} "$PROBE" -w "$@"
-	exec {fd}>"$T/stage.in"
-	lib_inputs[stage]=$fd
+	open_input stage
 	check "it comes to the stage: $1" wait_line stage "^at $1"
 }
 

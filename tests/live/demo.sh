@@ -20,7 +20,7 @@ pid_of() { # FILE
 start demo demo
 finish demo
 eq "the demo ends well by itself" $? 0
-[ $lib_failed = 0 ] || sed 's/^/  | /' "$T/demo.out" "$T/demo.err"
+[ "$lib_failed" = 0 ] || sed 's/^/  | /' "$T/demo.out" "$T/demo.err"
 # Of the live table and of the report, by its row.
 shown=$(grep -cE '^addon:tracker +[0-9.]+ ' "$T/demo.out")
 check "it shows the slow add-on, live and of the recording: $shown times" test "$shown" -ge 2

@@ -89,15 +89,14 @@ both() {
 # The target is to leave its CPU where it waits, and nowhere else, since that may go unseen at another
 # time than is asked about. It counts its switches; if there are more, the run is made again.
 run() { # CASE
-	local try fd
+	local try
 	for ((try = 0; try < TRIES; try++)); do
 		rm -f "$T"/flag.*
 		start_ready target ${first+"${first[@]}"} "$TARGET" "${steps[$1]}" "$T/flag" || return 1
 		on_cpu 0 || return 1
 		make_input record
 		start record "$BLIND" record -p "$target_pid" --exact -o "$T/rec.vmspan"
-		exec {fd}>"$T/record.in"
-		lib_inputs[record]=$fd
+		open_input record
 		wait_line record '^recording ' err >/dev/null || return 1
 		steal_begin
 		send target

@@ -72,8 +72,7 @@ eq "a script: nothing lost, all defined" "$(counts a "$clean")" "$none"
 # It waits for nobody, so it works when it has been attached to.
 make_input e
 start e "$PROBE" -- env -i "$T/steady"
-exec {fd}>"$T/e.in"
-lib_inputs[e]=$fd
+open_input e
 e_ready=$(wait_line e '^ready ')
 check "a command that clears its environment is attached to" wait_armed "${e_ready#ready }"
 send e "spans 13"

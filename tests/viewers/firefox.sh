@@ -110,7 +110,7 @@ for name in $recordings; do
 done
 
 for name in cut "$many"; do
-	export_to $name firefox "$T/$name.profile.json"
+	export_to "$name" firefox "$T/$name.profile.json"
 	if load "$T/$name.profile.json"; then
 		eq "$name: markers" "$(pq thread list --session "$session" --json | jq '[.threads[].markerCount] | add')" \
 			"$(ends_well "$VMSPAN" report "$T/$name.vmspan" --json 2>/dev/null |

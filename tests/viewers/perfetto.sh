@@ -81,7 +81,7 @@ for format in chrome perfetto; do
 done
 
 for format in chrome perfetto; do
-	export_to $many $format "$T/$many.$format" || continue
+	export_to "$many" $format "$T/$many.$format" || continue
 	query "$T/$many.$format" "$bad" "select category as kind, count(*) as n, sum(dur) as ns from slice
 		group by 1 order by 1" >"$T/rows"
 	eq "$many_spans spans as $format: no error and no loss" "$(sed -n 1p "$T/rows")" '[]'

@@ -67,7 +67,7 @@ expect_rows "collapsed: totals by group" "$T/basic.collapsed.txt" "basic.collaps
 
 # Of 3 M it can take minutes of CPU time, by itself.
 [ "$many_spans" -lt 3000000 ] || many=large many_spans=600000
-"$B/golden/make_recording" $many "$T/many.vmspan"
+"$B/golden/make_recording" "$many" "$T/many.vmspan"
 export_to many speedscope "$T/many.speedscope.json"
 expect_title "$many_spans spans: loads" "$T/many.speedscope.json" "many.vmspan - speedscope"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tools/nightly over a tree of its own: what has passed with a commit is not run again, what
 # failed is, and the summary tells seeds and results.
-# once: nothing of it is built
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
