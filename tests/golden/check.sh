@@ -19,8 +19,8 @@ c_file() { # PATH: its text is read
 		cat
 	} >"$tree/$1"
 }
-checked() { # STATUS
-	check_status "tools/check: status" "$1" "$tree/tools/check"
+checked() { # STATUS ARGUMENT...
+	check_status "tools/check: status" "$1" "$tree/tools/check" "${@:2}"
 }
 names='C files are formatted
 shell scripts pass shellcheck
@@ -36,8 +36,13 @@ no test waits for time to pass'
 c_file user/model/sound.c <<<'#include "base/sound.h"'
 c_file user/base/sound.h <<<'int sound(void);'
 printf '/* %s */\n' 'SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause' >"$tree/bpf/sound.bpf.c"
+# shellcheck disable=SC2016 # for the script
+printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause\n. "$(dirname "$0")/not_there.sh"\n' >"$tree/tests/alone.sh"
 checked 0
 eq "a tree that is sound" "$(cat "$T/out")" "ok ${names//$'\n'/$'\nok '}"$'\ndone'
+
+checked 1 sourced
+check "what a script sources is not there: told when it is looked at" grep -q '^  | tests/alone.sh:3:' "$T/out"
 
 # The words are split, so that this file is none of what it makes.
 c_file user/model/spaces.c <<<'int  spaces;'
@@ -58,6 +63,8 @@ c_file tests/unit/waits.c <<<"void waits(void) { us""leep(1); }"
 c_file user/base/where.c <<<"/* in /ho""me/somebody/project */"
 # shellcheck disable=SC2016 # for the script
 printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause\necho $1\n' >"$tree/tests/unquoted"
+# shellcheck disable=SC2016 # for the script
+printf '# SPDX-License-Identifier: BSD-2-Clause\n# shellcheck shell=bash\necho $1\n' >"$tree/tests/library.bash"
 printf '#!/bin/sh\n# SPDX-License-Identifier: BSD-2-Clause\nsl''eep 1\n' >"$tree/tests/waits.sh"
 printf '#!/usr/bin/env bash\n# SPDX-License-Identifier: BSD-2-Clause\nread -r''t 1 _\n' >"$tree/tests/reads.sh"
 # shellcheck disable=SC2016 # for the script
@@ -76,7 +83,7 @@ complains() { # CHECK FILE...: of these and no others
 			grep -oE '^ +\| [^:]*' | sed 's/^ *| //' | LC_ALL=C sort -u | paste -sd' ')" "$*"
 }
 complains "C files are formatted" tests/unit/waits.c user/model/spaces.c
-complains "shell scripts pass shellcheck" tests/unquoted
+complains "shell scripts pass shellcheck" tests/library.bash tests/unquoted
 complains "every source file names its licence" bpf/other.bpf.c tools/unlicensed user/base/late.c
 complains "no file is empty" crash-of-a-fuzzer
 complains "no file is too long to read" user/base/long.c

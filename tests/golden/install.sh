@@ -150,7 +150,17 @@ check "the package's sums are those of its files" \
 (cd "$T/unpacked" && find . -type f -not -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort) >"$T/files"
 sed 's/^[0-9a-f]*  //' "$T/unpacked/DEBIAN/md5sums" >"$T/summed"
 same "each of its files has one" "$T/summed" "$T/files"
-check "the package needs libbpf" grep -q libbpf <(dpkg-deb -f "$deb" Depends)
+# Of the packages it needs each holds a library that the linker names, and each library is held.
+libraries=$(ldd "$T/unpacked/usr/bin/vmspan" | sed -n 's|.*=> /.*/\([^ ]*\) .*|\1|p' | LC_ALL=C sort -u)
+check "the linker names libbpf" grep -q '^libbpf\.so' <<<"$libraries"
+needs=$(dpkg-deb -f "$deb" Depends | sed 's/, /\n/g')
+eq "the package needs what holds its libraries" \
+	"$(sed 's/ .*//' <<<"$needs" | xargs dpkg-query -L | sed 's|.*/||' | grep -xF -- "$libraries" | LC_ALL=C sort -u)" "$libraries"
+for package in $(sed 's/ .*//' <<<"$needs"); do
+	check "the package needs $package: it holds one" grep -qxF -- "$libraries" <(dpkg-query -L "$package" | sed 's|.*/||')
+	eq "the package needs $package: at least as it is here" "$(grep "^$package " <<<"$needs")" \
+		"$package (>= $(dpkg-query -W -f '${Version}\n' "$package" | sed '1!d; s/^[0-9]*://; s/[-+].*//'))"
+done
 # That one is loaded by name when something is served: the linker does not know of it.
 eq "the package recommends what serve loads" "$(dpkg-deb -f "$deb" Recommends)" \
 	"$(sed -n 's/^#define LIBRARY "\(libmicrohttpd\)\.so\.\([0-9]*\)"$/\1\2/p' user/cmd/mhd.c)"

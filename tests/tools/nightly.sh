@@ -67,6 +67,8 @@ nightly 0 vms
 none "nothing is left to do" "$ran"
 nightly 0 --fresh vms
 eq "--fresh runs all" "$ran" "stock/one.sh stock/two.sh "
+nightly 0 tools
+eq "the tools' suite" "$ran" "tools "
 nightly 0 random
 check "a random test has a seed" grep -qE '^unit/drawn_test [1-9][0-9]* listed$' "$tree/ran"
 eq "the ones that draw, no others" "$ran" "unit/drawn_test "
