@@ -61,7 +61,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
 HOST_SRC := $(wildcard tools/host/*.c)
 HOST_OBJ := $(HOST_SRC:%.c=$(B)/%.o)
 VM_SRC := $(wildcard tests/vm/*.c)
-VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%)
+VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%) $(B)/vm/plain
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
@@ -150,6 +150,10 @@ $(B)/vm/live_probe: tests/live/live_probe.c tests/live/live_stage.c $(B)/libvmsp
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) $(LIVE_WRAPS) -o $@ $(filter %.c,$^) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
+$(B)/vm/plain: tests/vm/crowd.c
+	@mkdir -p $(@D)
+	$(call say,CC  )
+	$(Q)$(CC) $(CFLAGS_ALL) -DCROWD_NONE -o $@ $< -pthread $(LDFLAGS)
 $(B)/vm/%: tests/vm/%.c user/sdk/vmspan.h
 	@mkdir -p $(@D)
 	$(call say,CC  )

@@ -155,12 +155,19 @@ run_command() { # NAME ARGUMENT...: live_probe until its command has ended
 	return $rc
 }
 
-# The programs of these tests; nothing can be tested without them.
+# Programs that `make vm` has built (crowd, and plain, which is crowd without marks), each as a file
+# of this test's own.
+take_programs() { # NAME...
+	local name
+	for name; do
+		cp "${PREBUILT:-$B/vm}/$name" "$T/$name" && continue
+		not_ok "build" "the program $name is not there: make vm"
+		exit 1
+	done
+}
+
 [ "$(uname -m)" = x86_64 ] || skip_rest "attach" "reads x86-64 instruction bytes"
-if ! cp "${PREBUILT:-$B/vm}"/{live_probe,steady} "$T/"; then
-	not_ok "build" "the programs of this test are not there: make vm"
-	exit 1
-fi
+take_programs live_probe steady
 chmod 755 "$T" "$PROBE" "$T/steady"
 
 # What the tests compare with.

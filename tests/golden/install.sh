@@ -155,12 +155,12 @@ libraries=$(ldd "$T/unpacked/usr/bin/vmspan" | sed -n 's|.*=> /.*/\([^ ]*\) .*|\
 check "the linker names libbpf" grep -q '^libbpf\.so' <<<"$libraries"
 needs=$(dpkg-deb -f "$deb" Depends | sed 's/, /\n/g')
 eq "the package needs what holds its libraries" \
-	"$(sed 's/ .*//' <<<"$needs" | xargs dpkg-query -L | sed 's|.*/||' | grep -xF -- "$libraries" | LC_ALL=C sort -u)" "$libraries"
-for package in $(sed 's/ .*//' <<<"$needs"); do
+	"$(cut -d' ' -f1 <<<"$needs" | xargs dpkg-query -L | sed 's|.*/||' | grep -xF -- "$libraries" | LC_ALL=C sort -u)" "$libraries"
+while read -r package at_least; do
 	check "the package needs $package: it holds one" grep -qxF -- "$libraries" <(dpkg-query -L "$package" | sed 's|.*/||')
-	eq "the package needs $package: at least as it is here" "$(grep "^$package " <<<"$needs")" \
-		"$package (>= $(dpkg-query -W -f '${Version}\n' "$package" | sed '1!d; s/^[0-9]*://; s/[-+].*//'))"
-done
+	eq "the package needs $package: at least as it is here" "$at_least" \
+		"(>= $(dpkg-query -W -f '${Version}\n' "$package" | sed '1!d; s/^[0-9]*://; s/[-+].*//'))"
+done <<<"$needs"
 # That one is loaded by name when something is served: the linker does not know of it.
 eq "the package recommends what serve loads" "$(dpkg-deb -f "$deb" Recommends)" \
 	"$(sed -n 's/^#define LIBRARY "\(libmicrohttpd\)\.so\.\([0-9]*\)"$/\1\2/p' user/cmd/mhd.c)"

@@ -88,7 +88,7 @@ eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]'
 
 # Libraries that come later have copies of their own, and share what the process has.
 build "$T/host" tests/vm/crowd.c -pthread -DSDK_V2
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE
+take_programs plain
 for i in 1 2; do
 	build "$T/lib$i.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY -DSDK_V2
 done

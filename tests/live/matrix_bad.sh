@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 v_pid='' a_pid=''
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+take_programs crowd
 build_library "$T/libcrowd.so" || exit 1
 
 words() { # NAME REGEX: of the last check_status

@@ -8,8 +8,7 @@
 . "$(dirname "$0")/../bpf_lib.sh"
 
 v_pid='' v_in=''
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+take_programs crowd plain
 # From 6.16 on (exit) and 6.10 on (exec) the memory can still be read.
 bpftool_or_fail "the records of those who are killed"
 types=$("$bpftool" btf dump file /sys/kernel/btf/vmlinux format c 2>"$T/err" |

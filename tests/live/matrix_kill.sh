@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../bpf_lib.sh"
 
 vm_pid='' v_pid='' a_pid=''
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+take_programs crowd
 bpftool_or_fail "killed tracers"
 
 # Nothing is ever written there: reading from it takes the time it is given.

@@ -8,8 +8,7 @@
 . "$(dirname "$0")/../tasks_lib.sh"
 
 vm_pid=''
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+take_programs crowd plain
 # Marks before an exec, outside of any event, are not handed over: the programs
 # here make none then.
 

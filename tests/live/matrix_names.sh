@@ -7,8 +7,7 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 one_pid='' two_pid='' three_pid='' x_pid='' y_pid='' z_pid=''
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+take_programs crowd plain
 # Names nobody else has.
 cp "$T/steady" "$T/vmn-a$$"
 cp "$T/crowd" "$T/vmn-b$$"

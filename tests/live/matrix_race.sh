@@ -12,11 +12,11 @@ fi
 
 v_pid='' a_pid='' a_in=''
 STAGES=(looked loaded found checked carried arming armed)
-build "$T/crowd" tests/vm/crowd.c -pthread || exit 1
+take_programs crowd
 build_library "$T/libcrowd.so" || exit 1
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE || exit 1
+take_programs plain
 build "$T/new" tests/vm/steady.c -pthread -O0 -DVMSPAN_PROBES || exit 1
-build "$T/take_pid" tests/vm/take_pid.c || exit 1
+take_programs take_pid
 
 # live_probe in the background, stopped there.
 stop_at() { # STAGE PID

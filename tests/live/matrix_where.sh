@@ -141,9 +141,8 @@ row "in a shared library" 1009 "$T/with_lib"
 run_command a -- "$T/with_lib" "spans 11"
 eq "in a shared library, as a command: exact counts" "$(counts a '[.spans, .status]')" '[11,0]'
 
-build "$T/host" tests/vm/crowd.c -pthread
-build "$T/plain" tests/vm/crowd.c -pthread -DCROWD_NONE
-target v "$T/host"
+take_programs crowd plain
+target v "$T/crowd"
 tell v "open $T/libcrowd1.so" "open $T/libcrowd2.so"
 eq "in the program and in two libraries: three of them" "$(state "$v_pid" | wc -w)" 9
 attach a -p "$v_pid"
@@ -155,7 +154,7 @@ dismiss v
 run_command a -- "$T/plain" "open $T/libcrowd1.so" "lib 7" "open $T/libcrowd2.so" "lib 11"
 eq "opened later by a command: every span" "$(counts a '[.spans, .status]')" "[$((7 + 22)),0]"
 
-target v "$T/host"
+target v "$T/crowd"
 attach a -p "$v_pid"
 tell v "spans 5" "open $T/libcrowd1.so"
 check "dlopen after attach: it is attached to" wait_armed "$v_pid" 2

@@ -2,10 +2,12 @@
 # shellcheck shell=bash
 # What the viewer tests share: where the viewers are, recordings with known
 # figures, and those figures. Sourced behind tests/lib.sh.
+# shellcheck disable=SC2034 # for those that source this
 
 VIEWERS=$TOP/build/viewers
 NODE=$VIEWERS/node/bin/node
 [ -e "$NODE" ] || NODE=$(command -v node || echo "$NODE")
+export NODE_COMPILE_CACHE=$T/node # they are started by the dozen
 
 BROWSER=$(tools/browser || true)
 

@@ -9,10 +9,29 @@
 
 need "trace processor" "$NODE" "$VIEWERS/trace_processor/engine.mjs"
 
-# To compile all of the trace processor well takes longer than what it is asked.
-query() { # FILE SQL...: a line of JSON for each
-	timeout -k 5 600 "$NODE" --liftoff-only --wasm-lazy-compilation tests/viewers/trace_processor.mjs "$VIEWERS/trace_processor" "$@" \
-		2>"$T/viewer.err"
+# One trace processor for all traces, another where it has failed. To compile all of it well takes
+# longer than what it is asked.
+begin() {
+	make_input engine
+	start engine "$NODE" --liftoff-only --wasm-lazy-compilation tests/viewers/trace_processor.mjs \
+		"$VIEWERS/trace_processor"
+	open_input engine
+	exec {answers}<"$T/engine.out"
+}
+begin
+
+query() { # FILE SQL...: a line of JSON for each, in $T/rows
+	local lib_line
+	: >"$T/rows"
+	send engine "$(jq -nc '$ARGS.positional' --args "$@")"
+	while LIMIT=600 lib_next_line "$answers" "$engine_pid" .; do
+		[ "$lib_line" != ready ] || return 0
+		printf '%s\n' "$lib_line" >>"$T/rows"
+	done
+	tail -n 3 "$T/engine.err" >"$T/viewer.err"
+	finish engine KILL
+	begin
+	return 1
 }
 
 bad="select name, value from stats where severity in ('error', 'data_loss') and value > 0"
@@ -45,8 +64,7 @@ names="select p.pid, p.name, t.tid, t.name as thread from thread t join process 
 
 load() { # NAME FORMAT PREFIX FILE
 	local name=$1 format=$2 prefix=$3
-	if ! query "$4" "$bad" "$(slices "$prefix")" "$(events "$prefix")" "$gc" "$counters" "$names" \
-		>"$T/rows"; then
+	if ! query "$4" "$bad" "$(slices "$prefix")" "$(events "$prefix")" "$gc" "$counters" "$names"; then
 		not_ok "$name: loads as $format" "$(tail -n 3 "$T/viewer.err")"
 		return
 	fi
@@ -74,16 +92,17 @@ for name in $recordings; do
 done
 
 for format in chrome perfetto; do
-	eq "peers: a call points at what it waited for, as $format" "$(query "$T/peers.$format$([ $format = perfetto ] || echo .gz)" "
+	query "$T/peers.$format$([ $format = perfetto ] || echo .gz)" "
 		select a.category as a, a.ts - min(a.ts) over () as at, b.ts - a.ts as after, b.dur
-		from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id order by 3")" \
+		from flow f join slice a on f.slice_out = a.id join slice b on f.slice_in = b.id order by 3"
+	eq "peers: a call points at what it waited for, as $format" "$(cat "$T/rows")" \
 		'[{"a":"blocked","at":0,"after":500000,"dur":1000000},{"a":"blocked","at":0,"after":1600000,"dur":1400000}]'
 done
 
 for format in chrome perfetto; do
 	export_to "$many" $format "$T/$many.$format" || continue
 	query "$T/$many.$format" "$bad" "select category as kind, count(*) as n, sum(dur) as ns from slice
-		group by 1 order by 1" >"$T/rows"
+		group by 1 order by 1"
 	eq "$many_spans spans as $format: no error and no loss" "$(sed -n 1p "$T/rows")" '[]'
 	eq "$many_spans spans as $format: by kind" "$(sed -n 2p "$T/rows" | jq -c 'map([.kind, .n, .ns])')" \
 		"$(jq -nc --argjson n "$many_spans" '[["addon", $n * 6 / 10, $n * 4100], ["event", $n / 10, $n * 3300],
@@ -98,7 +117,7 @@ export_to sampled firefox "$T/sampled.firefox"
 query "$T/sampled.perfetto" "$bad" "select f.name, ltrim(m.name, '/') as mapping, min(c.depth) as depth,
 	count(*) as n from perf_sample s join stack_profile_callsite c on s.callsite_id = c.id
 	join stack_profile_frame f on c.frame_id = f.id join stack_profile_mapping m on f.mapping = m.id
-	group by 1, 2 order by 1" >"$T/rows"
+	group by 1, 2 order by 1"
 eq "sampled: no error and no loss" "$(sed -n 1p "$T/rows")" '[]'
 eq "sampled: looks by function, group and depth" "$(sed -n 2p "$T/rows" | jq -c 'map([.name, .mapping, .depth, .n])')" \
 	"$(jq -c '.shared as $s | def depth: $s.stackTable.prefix[.] as $p | if $p == null then 0 else 1 + ($p | depth) end;
@@ -112,4 +131,12 @@ cat >"$T/overlap.json" <<-END
 	{"traceEvents":[{"ph":"X","pid":1,"tid":1,"cat":"a","name":"a","ts":1,"dur":10},
 	{"ph":"X","pid":1,"tid":1,"cat":"a","name":"b","ts":5,"dur":10}]}
 END
-eq "an overlap would be seen" "$(query "$T/overlap.json" "$bad" | jq -c 'length')" 1
+query "$T/overlap.json" "$bad"
+eq "an overlap would be seen" "$(jq -c length "$T/rows")" 1
+query "$T/overlap.json" "select nothing"
+eq "nor does what fails pass" "$? $(cat "$T/rows")" "1 "
+check "and says why" grep -q nothing "$T/viewer.err"
+query "$T/overlap.json" "select 1 as one"
+eq "what follows is asked another" "$(cat "$T/rows")" '[{"one":1}]'
+finish engine
+eq "it ends well" $? 0

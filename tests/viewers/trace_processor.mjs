@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Runs SQL over a trace in Perfetto's trace processor.
-//   node trace_processor.mjs FOLDER TRACE SQL...
+// Runs SQL over traces in Perfetto's trace processor.
+//   node trace_processor.mjs FOLDER
 // FOLDER holds engine_bundle.node.js, engine.mjs and trace_processor.wasm.
-// Prints a line for each query: its rows as a JSON array of objects.
-import { readFileSync, openSync, readSync } from "node:fs";
+// Each line of the input is a JSON array, the name of a trace and queries. Prints a line for each
+// query, its rows as a JSON array of objects, and behind those of a trace `ready`. Ends with
+// status 1, having said why, at the first that fails.
+import { readFileSync, openSync, readSync, closeSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { MessageChannel } from "node:worker_threads";
 import { pathToFileURL } from "node:url";
 import { join, resolve } from "node:path";
 
-const [folder, trace, ...queries] = process.argv.slice(2);
+const folder = process.argv[2];
 
 // The bundle is made for a web worker, and reads its module as one would.
 globalThis.self = { location: { href: "http://localhost/engine.js" } };
@@ -53,17 +56,36 @@ class Engine extends EngineBase {
 const channel = new MessageChannel();
 worker.onmessage({ data: channel.port1 });
 const engine = new Engine(channel.port2);
-const fd = openSync(trace, "r");
 const piece = new Uint8Array(16 << 20);
-for (let n; (n = readSync(fd, piece)) > 0; )
-	await engine.parse(piece.slice(0, n));
-await engine.notifyEof();
-for (const sql of queries) {
+
+async function load(trace) {
+	const fd = openSync(trace, "r");
+	await engine.resetTraceProcessor({});
+	for (let n; (n = readSync(fd, piece)) > 0; )
+		await engine.parse(piece.slice(0, n));
+	closeSync(fd);
+	await engine.notifyEof();
+}
+
+async function rows(sql) {
 	const result = await engine.query(sql);
 	const columns = result.columns();
-	const rows = [];
+	const all = [];
 	for (const it = result.iter({}); it.valid(); it.next())
-		rows.push(Object.fromEntries(columns.map((c) => [c, it.get(c)])));
-	console.log(JSON.stringify(rows, (k, v) => (typeof v === "bigint" ? Number(v) : v)));
+		all.push(Object.fromEntries(columns.map((c) => [c, it.get(c)])));
+	return JSON.stringify(all, (k, v) => (typeof v === "bigint" ? Number(v) : v));
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+	const [trace, ...queries] = JSON.parse(line);
+	try {
+		await load(trace);
+		for (const sql of queries)
+			console.log(await rows(sql));
+	} catch (e) {
+		console.error(`${trace}: ${e.message}`);
+		process.exit(1);
+	}
+	console.log("ready");
 }
 process.exit(0);

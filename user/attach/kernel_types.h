@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel's own description of its types (BTF) tells of it. That is some 5 MB,
- * which libbpf copies twice: it is read once in a process, at the first question, and only
- * the answers are kept. Any thread may ask.
+ * What the kernel's own description of its types (BTF) tells of it. That is some 5 MB: they are
+ * read once in a process, at the first question, and only the answers are kept. Any thread may ask.
  */
 #ifndef ATTACH_KERNEL_TYPES_H
 #define ATTACH_KERNEL_TYPES_H
