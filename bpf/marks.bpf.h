@@ -52,17 +52,22 @@ static __always_inline int marks_copy(struct ids ids, const struct vmspan_ring *
 				      __u64 from, bool foreign, const __u32 room)
 {
 	struct wire_marks *w = bpf_ringbuf_reserve(&ring, sizeof(*w) + room, 0);
+	bool read, wiped;
 
 	if (!w) {
 		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, bytes);
 		return 0;
 	}
 	barrier_var(bytes);
-	if (bytes > room || bpf_probe_read_user(&w->ring, sizeof(w->ring), r) ||
+	read = bytes <= room && !bpf_probe_read_user(&w->ring, sizeof(w->ring), r);
+	/* By a fork in a handler, as the parent handed over, which it goes on with. */
+	wiped = read && !w->ring.base;
+	if (!read || wiped ||
 	    bpf_probe_read_user(w + 1, bytes,
 				(const void *)(w->ring.base + (from & w->ring.mask)))) {
 		bpf_ringbuf_discard(w, fill_flags());
-		marks_lost(COUNT_READ_FAULT_BATCHES, COUNT_READ_FAULT_RECORDS, bytes);
+		if (!wiped)
+			marks_lost(COUNT_READ_FAULT_BATCHES, COUNT_READ_FAULT_RECORDS, bytes);
 		return 0;
 	}
 	w->h.kind = WIRE_MARKS;
@@ -112,7 +117,7 @@ static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
 {
 	__u64 process;
 
-	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process))
+	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process) && process)
 		marks_note(p, process);
 	if (bytes > VMSPAN_FLUSH_MAX || bytes % sizeof(struct vmspan_mark)) {
 		count(COUNT_MALFORMED, 1);

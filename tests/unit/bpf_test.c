@@ -214,6 +214,27 @@ static void a_new_ring_is_noted(void **state)
 	}
 }
 
+static void marks_of_before_a_fork_are_the_parents(void **state)
+{
+	const struct wire_marks *told = (const void *)host.record;
+	struct ids ids = { TRACED, TRACED };
+
+	a_thread_with_a_ring();
+	memset(&ring_head, 0, sizeof(ring_head));
+	memset(host.record, 0, sizeof(host.record));
+	assert_int_equal(carry_marks(ids, &host.process, &ring_head, 0, 0), 0);
+	assert_int_equal(carry_marks(ids, &host.process, &ring_head, 32, 16), 0);
+	assert_int_equal(told->h.kind, 0);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	assert_int_equal(host.process.registries[0], 0);
+	/* One that only looks a little like it is not passed over. */
+	host.bad = marks;
+	ring_head.base = (__u64)marks;
+	assert_int_equal(carry_marks(ids, &host.process, &ring_head, 32, 0), 0);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_RECORDS], 2);
+}
+
 /* ---- Switches ---- */
 
 static void switched(struct task_struct *from, struct task_struct *to)
@@ -408,6 +429,7 @@ int main(void)
 		TEST(marks_of_another_thread_are_said_to_be_that),
 		TEST(rings_at_an_end_are_read_or_lost),
 		TEST(a_new_ring_is_noted),
+		TEST(marks_of_before_a_fork_are_the_parents),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),

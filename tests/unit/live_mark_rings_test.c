@@ -321,6 +321,39 @@ static void what_was_overwritten_is_not_open(void **state)
 /* ---- The beginning and the end ---- */
 
 /* A process is armed once for each of its copies of the SDK, one after the other. */
+/* Marks that could not be made are told once, whoever tells of them: those of the trace. */
+static void what_could_not_be_marked_is_told_once(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	g->ring->head.lost = 7;
+	g->process->lost_threads = 5;
+	live_rings_begin(&g->l, &g->p, g->r);
+	spans(g, 3);
+	hand_over(g);
+	assert_int_equal(g->in_mark, 0);
+	g->ring->head.lost += 2;
+	spans(g, 3);
+	hand_over(g);
+	assert_int_equal(g->in_mark, 2);
+	/* Nothing is marked any more. */
+	g->ring->head.lost += 3;
+	g->process->lost_threads += 4;
+	assert_int_equal(look(g), 0);
+	assert_int_equal(g->records[LOSS_TRUNCATED], 3);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->records[LOSS_TRUNCATED], 3 + 4);
+	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
+	assert_int_equal(g->records[LOSS_TRUNCATED], 3 + 4);
+	/* And the batches go on from where they were. */
+	g->ring->head.lost++;
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->in_mark, 2 + 1);
+	rig_close(g);
+}
+
 static void a_trace_begins_with_the_first_copy(void **state)
 {
 	struct rig *g = rig_open();
@@ -403,6 +436,7 @@ int main(void)
 		cmocka_unit_test(what_is_open_is_known_by_all_marks),
 		cmocka_unit_test(what_is_open_is_as_old_as_was_asked_for),
 		cmocka_unit_test(what_was_overwritten_is_not_open),
+		cmocka_unit_test(what_could_not_be_marked_is_told_once),
 		cmocka_unit_test(a_trace_begins_with_the_first_copy),
 		cmocka_unit_test(who_waits_for_events_says_so_to_the_target),
 	};

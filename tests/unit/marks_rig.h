@@ -40,7 +40,7 @@ struct rig {
 	u32 items, spans, defs;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
-	u32 tid; /* of the last batch */
+	u32 tid, in_mark; /* of the last batch */
 	u64 reserved, drained; /* positions in the ring buffer */
 };
 
@@ -58,6 +58,7 @@ static int take(void *ctx, const struct item *it)
 	g->items++;
 	assert_int_equal(it->batch.registry, (u64)(uintptr_t)g->process);
 	g->tid = it->batch.tid;
+	g->in_mark = it->batch.in_mark;
 	g->gaps += (u32)(it->batch.seq - g->seq_next);
 	g->seq_next = it->batch.seq + it->batch.records;
 	g->spans += it->batch.records;

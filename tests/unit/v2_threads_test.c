@@ -262,7 +262,7 @@ const char *__asan_default_options(void)
 static void a_child_lives_where_its_parent_has_just_marked(void **state)
 {
 	(void)state;
-	rseq_play(__rseq_offset);
+	rseq_play(vmspan__rseq_offset);
 	tracer_on();
 	for (u32 i = 0; i < 200; i++) {
 		pid_t pid;
@@ -601,7 +601,7 @@ static void each_thread_says_that_it_is_there(void **state)
 	u32 i, told = 0, threads[2] = { 0 };
 
 	(void)state;
-	rseq_play(__rseq_offset);
+	rseq_play(vmspan__rseq_offset);
 	tracer_on();
 	/* Libc puts the second where the first was. */
 	on_thread(one_span, NULL);
@@ -642,7 +642,7 @@ static void a_storm_of_signals_is_recorded_to_the_last(void **state)
 	sigset_t alarm;
 
 	(void)state;
-	rseq_play(__rseq_offset);
+	rseq_play(vmspan__rseq_offset);
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
 	assert_int_equal(sigaction(SIGALRM, &sa, &old), 0);

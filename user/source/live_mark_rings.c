@@ -45,6 +45,8 @@ static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 		/* What was open when the marks went off may have ended meanwhile. */
 		marks_gap(&t->m, 0);
 		t->seen = g->head;
+		t->lost_before = g->lost;
+		t->lost_told = 0;
 	}
 	/* So the next mark goes the slow way, where it finds a session that is not its own. */
 	target_write(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
@@ -105,6 +107,8 @@ void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 	b.same = !target_read(p->pid, r->address + offsetof(struct vmspan_process, pid), &pid,
 			      sizeof(pid)) &&
 		 pid == p->pid;
+	target_read(p->pid, r->address + offsetof(struct vmspan_process, lost_threads), &r->lost,
+		    sizeof(r->lost));
 	set_latency(l, p, r, l->alert_ns);
 	if (!target_write(p->pid, session, &now, sizeof(now)))
 		each_ring(p->pid, r->address, ring_begins, &b);
@@ -164,8 +168,32 @@ static u32 made_until(const struct vmspan_mark *marks, u32 bytes, u64 cycles)
 	return i * (u32)sizeof(*marks);
 }
 
+/* What a thread could not mark, and no batch has told of. A count that goes back is no count. */
+static int tell_lost(struct live *l, struct ring_reader *t, const struct vmspan_ring *g)
+{
+	u32 n = g->lost - t->lost_before - t->lost_told;
+
+	if (!n || n > INT32_MAX)
+		return 0;
+	t->lost_before += n;
+	return live_emit_loss(l, LOSS_TRUNCATED, n, 1);
+}
+
+/* What threads could not mark that have no ring. */
+static int tell_lost_threads(struct live *l, const struct process *p, struct registry *r)
+{
+	u32 now, n;
+
+	if (target_read(p->pid, r->address + offsetof(struct vmspan_process, lost_threads), &now,
+			sizeof(now)))
+		return 0;
+	n = now - r->lost;
+	r->lost = now;
+	return n && n <= INT32_MAX ? live_emit_loss(l, LOSS_TRUNCATED, n, 1) : 0;
+}
+
 /* The marks of a ring that have not been seen. */
-static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
+static int ring_read_marks(void *ctx, u64 at, const struct vmspan_ring *g)
 {
 	struct reading *d = ctx;
 	u64 *known = map_get(&d->r->rings, g->thread), from;
@@ -199,13 +227,25 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	return e;
 }
 
+/* And what could not be marked. */
+static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
+{
+	struct reading *d = ctx;
+	int e = ring_read_marks(ctx, at, g);
+	u64 *known = map_get(&d->r->rings, g->thread);
+
+	return e || !known ? e : tell_lost(d->l, (struct ring_reader *)(uintptr_t)*known, g);
+}
+
 int live_rings_read(struct live *l, struct process *p, struct registry *r)
 {
 	struct reading d = { .l = l, .p = p, .r = r };
 
 	if (!r->abi1 && others_trace(p, r))
 		d.until = l->detached ? l->last.cycles : l->parts[TRACE_TURNS].off;
-	return r->abi1 ? 0 : each_ring(p->pid, r->address, ring_read, &d);
+	if (r->abi1)
+		return 0;
+	return each_ring(p->pid, r->address, ring_read, &d) ?: tell_lost_threads(l, p, r);
 }
 
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)

@@ -19,7 +19,7 @@ static u64 ns_of(void *ctx, u64 cycles)
 
 bool mark_ring_is_one(const struct vmspan_ring *g)
 {
-	return g->magic == VMSPAN_MAGIC && g->abi == VMSPAN_ABI && g->thread &&
+	return g->magic == VMSPAN_MAGIC && g->abi == VMSPAN_ABI && g->base && g->thread &&
 	       g->mask < RING_BYTES_MAX && !(g->mask & (g->mask + 1)) &&
 	       g->mask + 1 >= sizeof(struct vmspan_mark) &&
 	       !(g->head % sizeof(struct vmspan_mark)) &&
@@ -150,8 +150,9 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 		.too_deep = t->m.too_deep,
 		.unmatched = t->m.unmatched,
 		.repaired = t->m.repaired,
-		.in_mark = g->lost,
+		.in_mark = g->lost - t->lost_before,
 	};
+	t->lost_told = it.batch.in_mark;
 	live_emit(l, &it);
 	marks_taken(&t->m);
 	buf_free(&t->m.out); /* of each of ten thousand threads it would be much */

@@ -17,8 +17,11 @@
  * before itself which CPU the thread is on and how much CPU time it has had.
  *
  * What it never does, once the thread has a ring: allocate, lock, use thread-local
- * storage, call the system; but for a trap to hand over, and a reading of the
- * thread's clock after each interruption.
+ * storage, call the system; but for a trap to hand over, and after each interruption a
+ * reading of the thread's clock and its number.
+ *
+ * Where there is no rseq (musl, valgrind, another user of it in the thread), a mark asks the
+ * system for the thread's number and its CPU each time.
  *
  * The file has two parts. Part 1 is plain data: what a tracer finds in the target's memory.
  * Its BPF and user code include only that part (VMSPAN_WIRE_ONLY). Part 2
@@ -97,6 +100,16 @@ struct vmspan_mark {
  * at base + (p & mask). `head` is stored after the mark, and by that one store the mark is
  * there. What lies below `handed` has been handed over; what lies between the two is
  * in the ring only. It is never overwritten before it has been handed over.
+ *
+ * A lap is the positions from one multiple of the ring's length to the next. Always
+ * handed <= head <= the end of the head's lap; so what is between the first two lies in one piece.
+ * `limit` is the end of that lap, or where the head was when a tracer came. Only the thread
+ * writes here, its handlers included, but for `limit`, which a tracer may lower to the head.
+ *
+ * Before the head, from the ring's address on, come sections (struct rseq_cs), two of each copy of
+ * the SDK: that of vmspan_mark_2() and that of vmspan_put_2(). What the thread has in its rseq_cs says all: the
+ * first, that nothing has happened to it since its last mark; the second, nothing since it began
+ * to make one the slow way; 0, that something has; anything else is another's.
  */
 struct vmspan_ring {
 	vmspan_u64 head; /* offsets of these five: VMSPAN__HEAD ... VMSPAN__CPU */
@@ -116,13 +129,14 @@ struct vmspan_ring {
 	vmspan_u64 event_begin; /* cycles: of the innermost event, or 0 */
 	vmspan_u64 next; /* next ring */
 	vmspan_u64 thread_pointer;
-	vmspan_u32 busy; /* VMSPAN_RING_PLAIN: a mark is being made */
-	vmspan_u32 foreign; /* how often another user of rseq was found in its place */
+	/* How often in a row another user of rseq was found in its place, and the head at the last. */
+	vmspan_u32 foreign_at, foreign;
 };
 /*
  * The probe vmspan:flush(what, bytes, from) hands over marks of a ring (its head; from: their
- * position), at most so many, which lie in one piece, and none where a ring is new; or a definition (from: the address of the
- * process's block). The first bits of `bytes` say which. */
+ * position), at most so many, which lie in one piece, and none where a ring is new; or a
+ * definition (from: the address of the process's block). The first bits of `bytes` say which.
+ * `base` is 0: a handler has forked, and they are the parent's, who hands them over. */
 #define VMSPAN_FLUSH_MARKS 0x8000000000000000ull
 #define VMSPAN_FLUSH_DEFINITION 0x4000000000000000ull
 #define VMSPAN_FLUSH_MAX 16384u
@@ -257,6 +271,7 @@ struct vmspan_log {
 
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h> /* not for this file: programs have it from here */
 #include <stddef.h>
 #include <stdlib.h>
@@ -288,6 +303,13 @@ VMSPAN__ASSERT(sizeof(struct vmspan_head) == 8, "ABI");
 VMSPAN__ASSERT(sizeof(struct vmspan_ring) == VMSPAN_RING_HEAD_BYTES, "ABI");
 VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "ABI");
 VMSPAN__ASSERT(offsetof(struct vmspan_registry, rseq) == 24, "known to vmspan_mark_2()");
+VMSPAN__ASSERT(VMSPAN_RING_AT == 65536 && VMSPAN_RING_ALIGN == 131072 && VMSPAN_MARK_MORE == 13 &&
+		       !offsetof(struct vmspan_ring, head) &&
+		       offsetof(struct vmspan_ring, limit) == 8 &&
+		       offsetof(struct vmspan_ring, base) == 16 &&
+		       offsetof(struct vmspan_ring, mask) == 24 &&
+		       offsetof(struct vmspan_ring, cpu) == 32,
+	       "known to both sequences");
 VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 
 /* ------------------------------------------- Registry, sites, sequences --
@@ -618,9 +640,10 @@ extern VMSPAN__HIDDEN void vmspan_site_mark_2(vmspan_u64 type, vmspan_u64 label,
 #endif
 /* clang-format on */
 
-/* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned int __rseq_size __attribute__((weak));
+/* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. Under names of our own:
+ * its <sys/rseq.h> declares them otherwise in C++. */
+extern const ptrdiff_t vmspan__rseq_offset __asm__("__rseq_offset") __attribute__((weak));
+extern const unsigned int vmspan__rseq_size __asm__("__rseq_size") __attribute__((weak));
 
 /* True while a tracer is attached. For work worth doing only then. */
 static inline VMSPAN__UNUSED int vmspan_enabled(void)
@@ -655,11 +678,22 @@ static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 #endif
 }
 
+#ifndef VMSPAN__CLOCK_TRIES
+#define VMSPAN__CLOCK_TRIES 8
+#endif
+
+/* The thread's CPU time, as of now: if the CPU was away while the system was asked, which the
+ * counter shows (20 us), it is asked again. */
 static VMSPAN__SLOW vmspan_u64 vmspan__thread_ns(void)
 {
-	struct timespec ts;
+	struct timespec ts = { 0, 0 };
+	vmspan_u64 before;
+	int tries = VMSPAN__CLOCK_TRIES;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	do {
+		before = vmspan__cycles();
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	} while (vmspan__cycles() - before > vmspan__latency() / 2500 && --tries);
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
@@ -683,8 +717,35 @@ static inline VMSPAN__UNUSED int vmspan__swap(volatile vmspan_u64 *at, vmspan_u6
 	__asm__ volatile("cmpxchgq %2, %1" : "+a"(was), "+m"(*at) : "r"(to) : "memory", "cc");
 	return was == from;
 #else
-	return __atomic_compare_exchange_n(at, &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(at, &from, to, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 #endif
+}
+
+/* The same for a mark: both of its words. */
+static inline VMSPAN__UNUSED int vmspan__swap_mark(struct vmspan_mark *at, const vmspan_u64 from[2],
+						   vmspan_u64 first, vmspan_u64 second)
+{
+#if defined(__x86_64__)
+	vmspan_u64 lo = from[0], hi = from[1];
+	__asm__ volatile("cmpxchg16b %2"
+			 : "+a"(lo), "+d"(hi), "+m"(*at)
+			 : "b"(first), "c"(second)
+			 : "memory", "cc");
+#else
+	vmspan_u64 lo, hi;
+	vmspan_u32 failed;
+	__asm__ volatile("1: ldxp %0, %1, [%3]\n"
+			 "cmp %0, %4\n"
+			 "ccmp %1, %5, #0, eq\n"
+			 "b.ne 2f\n"
+			 "stxp %w2, %6, %7, [%3]\n"
+			 "cbnz %w2, 1b\n"
+			 "2:"
+			 : "=&r"(lo), "=&r"(hi), "=&r"(failed)
+			 : "r"(at), "r"(from[0]), "r"(from[1]), "r"(first), "r"(second)
+			 : "memory", "cc");
+#endif
+	return lo == from[0] && hi == from[1];
 }
 
 /* ------------------------------------------------------------ Loading -- */
@@ -693,11 +754,13 @@ static inline VMSPAN__UNUSED int vmspan__swap(volatile vmspan_u64 *at, vmspan_u6
 #define MADV_WIPEONFORK 18
 #endif
 
+#define VMSPAN__PAGES(bytes) (((bytes) + 65535) & ~(size_t)65535) /* however large they are */
+
 /* Memory that is `keep` bytes that a forked child has too, and `wipe` bytes of zeroes for it.
  * NULL: there is none (MADV_WIPEONFORK: Linux 4.14). */
 static VMSPAN__SLOW char *vmspan__map(size_t align, size_t keep, size_t wipe)
 {
-	size_t want = keep + wipe, all = want + align, skip;
+	size_t want = VMSPAN__PAGES(keep + wipe), all = want + align, skip;
 	char *m = (char *)mmap(NULL, all, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -706,7 +769,8 @@ static VMSPAN__SLOW char *vmspan__map(size_t align, size_t keep, size_t wipe)
 	skip = (align - (size_t)m % align) % align;
 	if (skip)
 		munmap(m, skip);
-	munmap(m + skip + want, all - skip - want);
+	if (skip != align)
+		munmap(m + skip + want, align - skip);
 	m += skip;
 	if (madvise(m + keep, wipe, MADV_WIPEONFORK)) {
 		munmap(m, want);
@@ -726,6 +790,22 @@ struct vmspan__object {
 extern int vmspan__objects(int (*)(struct vmspan__object *, size_t, void *),
 			   void *) __asm__("dl_iterate_phdr");
 
+/* Is a piece of an object in memory? Tools may have moved what only a header still names. */
+static VMSPAN__SLOW int vmspan__in_memory(const struct vmspan__object *o, const Elf64_Phdr *piece)
+{
+	Elf64_Half i;
+
+	for (i = 0; i < o->count; i++) {
+		const Elf64_Phdr *h = &o->headers[i];
+
+		if (h->p_type == PT_LOAD && piece->p_vaddr >= h->p_vaddr &&
+		    piece->p_memsz <= h->p_memsz &&
+		    piece->p_vaddr - h->p_vaddr <= h->p_memsz - piece->p_memsz)
+			return 1;
+	}
+	return 0;
+}
+
 /* Looks for another copy of the SDK that has the process's block. Its note is as ours. */
 static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void *found)
 {
@@ -736,7 +816,7 @@ static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void
 		const Elf64_Phdr *h = &o->headers[i];
 		const char *p = (const char *)(o->address + h->p_vaddr), *end = p + h->p_memsz;
 
-		if (h->p_type != PT_NOTE || h->p_align > 4)
+		if (h->p_type != PT_NOTE || h->p_align > 4 || !vmspan__in_memory(o, h))
 			continue;
 		while (end - p >= (ptrdiff_t)sizeof(Elf64_Nhdr)) {
 			const Elf64_Nhdr *n = (const Elf64_Nhdr *)(const void *)p;
@@ -790,8 +870,9 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 		      1))
 			break;
 	r->slot = i;
-	if (&__rseq_offset && &__rseq_size && __rseq_size && i < VMSPAN_COPIES - 1)
-		r->rseq = (vmspan_i64)__rseq_offset;
+	if (&vmspan__rseq_offset && &vmspan__rseq_size && vmspan__rseq_size &&
+	    i < VMSPAN_COPIES - 1)
+		r->rseq = (vmspan_i64)vmspan__rseq_offset;
 	__atomic_store_n(&r->process, found, __ATOMIC_RELEASE);
 	return p;
 }
@@ -806,7 +887,17 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
  * missed: as long as the tracer lives, and never longer than a quarter of a
  * second.
  */
-#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us */
+#define VMSPAN__WAIT_NS 250000000
+#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us and more */
+
+static VMSPAN__SLOW vmspan_u64 vmspan__mono_ns(void)
+{
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
+}
+
 __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void);
 __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void)
 {
@@ -814,6 +905,7 @@ __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void
 	char name[16] = { 0 };
 	const char *tracer;
 	int saved = errno;
+	vmspan_u64 end;
 	long i, pid;
 
 	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
@@ -823,7 +915,9 @@ __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void
 		prctl(PR_SET_NAME, name, 0, 0, 0);
 	tracer = getenv("VMSPAN_WAIT");
 	pid = tracer ? strtol(tracer, NULL, 10) : 0;
-	for (i = 0; pid > 0 && i < VMSPAN__WAIT_ROUNDS; i++) {
+	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
+	for (i = 0; pid > 0 && pid <= INT_MAX && i < VMSPAN__WAIT_ROUNDS && vmspan__mono_ns() < end;
+	     i++) {
 		/* Both semaphores: either method counts. */
 		if (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2 ||
 		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
@@ -850,6 +944,12 @@ VMSPAN__ASSERT(VMSPAN_RING >= 4096 && VMSPAN_RING <= 262144 && !(VMSPAN_RING & (
 static inline VMSPAN__UNUSED struct vmspan_ring *vmspan__ring_at(vmspan_u64 at)
 {
 	return (struct vmspan_ring *)(size_t)(at + VMSPAN_RING_AT);
+}
+
+/* Has a handler forked since this ring was made? It is the child's then, and of no use to it. */
+static inline VMSPAN__UNUSED int vmspan__wiped(const struct vmspan_ring *g)
+{
+	return !*(const volatile vmspan_u64 *)&g->base;
 }
 
 /*
@@ -891,20 +991,22 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan
 		return 0;
 	*(vmspan_u32 *)(void *)(m + VMSPAN__NOWHERE - 4) = VMSPAN__SIGNATURE;
 	g = vmspan__ring_at(at);
-	g->base = at + VMSPAN_RING_AT + VMSPAN_RING_DATA;
+	/* First of all: if a handler forks from here on, it is 0 in the child and stays so. */
+	*(volatile vmspan_u64 *)&g->base = at + VMSPAN_RING_AT + VMSPAN_RING_DATA;
 	g->mask = VMSPAN_RING - 1;
 	g->limit = VMSPAN_RING;
 	g->cpu = ~0u;
 	g->tid = (vmspan_u32)syscall(SYS_gettid);
-	g->magic = VMSPAN_MAGIC;
 	g->abi = VMSPAN_ABI;
 	g->process = (vmspan_u64)(size_t)p;
 	g->thread_pointer = thread_pointer;
 	if (!__atomic_load_n(&p->pid, __ATOMIC_RELAXED))
 		p->pid = (vmspan_u32)getpid();
 	g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+	g->magic = VMSPAN_MAGIC;
+	VMSPAN__FENCE();
 	if (!__atomic_compare_exchange_n(place, &seen, at, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		munmap(m, VMSPAN_RING_AT + wipe);
+		munmap(m, VMSPAN__PAGES(VMSPAN_RING_AT + wipe));
 		return seen; /* a handler came in between and has made it */
 	}
 	seen = __atomic_load_n(&p->rings, __ATOMIC_RELAXED);
@@ -913,56 +1015,55 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan
 	while (!__atomic_compare_exchange_n(&p->rings, &seen, at, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
 	/* No mark yet: so a tracer knows where to look, whatever becomes of the process. */
-	vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, 0);
+	if (!vmspan__wiped(g))
+		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, 0);
 	return at;
 }
 
-/*
- * The address of this thread's ring, found by the thread pointer: no thread-local variable
- * is read. `make`: if it has none yet. `maybe_new`: another thread may have been at this place in
- * memory, whose ring it then takes over. 0: none.
- */
-static VMSPAN__SLOW vmspan_u64 vmspan__ring(struct vmspan_process *p, int make, int maybe_new)
+/* Where the address of this thread's ring is kept, found by the thread pointer: no thread-local
+ * variable is read. NULL: too many threads are kept near there. */
+static VMSPAN__SLOW vmspan_u64 *vmspan__place(struct vmspan_process *p)
 {
-	vmspan_u64 self = vmspan__thread_pointer(), seen, at;
+	vmspan_u64 self = vmspan__thread_pointer(), seen;
 	vmspan_u64 i = (self >> 4) * 0x9e3779b97f4a7c15ull >> 48, last = i + 64;
-	struct vmspan_ring *g;
-	vmspan_u32 tid, number;
 
 	VMSPAN__ASSERT(VMSPAN_THREADS == 1 << (64 - 48), "the table");
-	for (;; i++) {
+	for (; i < last; i++) {
 		seen = 0;
-		if (i == last) {
-			__atomic_fetch_add(&p->lost_threads, 1, __ATOMIC_RELAXED);
-			return 0;
-		}
 		if (__atomic_compare_exchange_n(&p->table[i % VMSPAN_THREADS].thread_pointer, &seen,
 						self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
 		    seen == self)
-			break;
+			return &p->table[i % VMSPAN_THREADS].ring;
 	}
-	at = __atomic_load_n(&p->table[i % VMSPAN_THREADS].ring, __ATOMIC_RELAXED);
-	if (!at)
-		return !make ? 0 : vmspan__ring_new(p, self, &p->table[i % VMSPAN_THREADS].ring);
-	g = vmspan__ring_at(at);
-	if (maybe_new && g->tid != (tid = (vmspan_u32)syscall(SYS_gettid))) {
-		vmspan__hand_over(at);
-		number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
-		VMSPAN__FENCE();
-		/* A handler may come in at any point and do all of this, and mark: what it has not
-		 * handed over is then the first of this number. */
-		if (g->tid == tid)
-			return at;
-		g->event_begin = g->busy = 0;
-		g->thread = number;
-		VMSPAN__FENCE();
-		g->start = g->handed;
-		VMSPAN__FENCE();
-		g->tid = tid;
-		/* No mark yet: so a tracer knows whose it is from here on. */
-		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, g->head);
-	}
-	return at;
+	return NULL;
+}
+
+/* Another thread may have been at this place in memory: then its ring becomes this one's, under
+ * a number of its own. */
+static VMSPAN__SLOW void vmspan__take_over(struct vmspan_process *p, vmspan_u64 at)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u32 tid = (vmspan_u32)syscall(SYS_gettid), number;
+
+	if (g->tid == tid)
+		return;
+	vmspan__hand_over(at);
+	number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	/* A handler may come in at any point and do all of this, and mark: what it has not
+	 * handed over is then the first of this number. */
+	if (g->tid == tid)
+		return;
+	g->event_begin = 0;
+	g->lost = g->foreign = g->flags = 0;
+	g->cpu = ~0u;
+	g->thread = number;
+	VMSPAN__FENCE();
+	g->start = g->handed;
+	VMSPAN__FENCE();
+	g->tid = tid;
+	/* No mark yet: so a tracer knows whose it is from here on. */
+	vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, g->head);
 }
 
 /* ------------------------------------------------------ The slow path -- */
@@ -990,28 +1091,19 @@ static VMSPAN__SLOW void vmspan__section_of(struct vmspan_section *s, const vmsp
 			(vmspan_u64)(size_t)&at[2] + (vmspan_u64)at[2]);
 }
 
+/* Without rseq, or where another has it: then the kernel still says here where the thread is. */
 static VMSPAN__SLOW vmspan_u32 vmspan__cpu(void)
 {
+	const vmspan_u64 rseq = (vmspan_u64)vmspan_registry_2.rseq;
 	unsigned int cpu = 0;
+	int at = -1;
 
+	if (rseq)
+		at = *(volatile int *)(size_t)(vmspan__thread_pointer() + rseq + 4);
+	if (at >= 0)
+		return (vmspan_u32)at;
 	syscall(SYS_getcpu, &cpu, NULL, NULL);
 	return cpu;
-}
-
-static VMSPAN__SLOW void vmspan__store(struct vmspan_ring *g, vmspan_u64 word, vmspan_u64 value,
-				       vmspan_u64 bytes)
-{
-	struct vmspan_mark *m = (struct vmspan_mark *)(size_t)(g->base + (g->head & g->mask));
-
-	m[0].id = (vmspan_u32)word;
-	m[0].type = (vmspan_u32)(word >> 32);
-	if (bytes > sizeof(*m)) {
-		m[1].cycles = value;
-		m[1].id = 0;
-		m[1].type = VMSPAN_MARK_MORE;
-	}
-	m[0].cycles = vmspan__cycles();
-	__atomic_store_n(&g->head, g->head + bytes, __ATOMIC_RELEASE);
 }
 
 /* What is in the way of `bytes` more goes: a full ring, or an end where only one mark fits.
@@ -1029,45 +1121,68 @@ static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes
 	return 0;
 }
 
+#define VMSPAN__TRIES 1000 /* each interrupted */
+#define VMSPAN__FOREIGN 256 /* in a row: then another user of rseq has the thread */
+
 /*
- * A mark without rseq. A handler that interrupts it cannot mark, which is counted. The
- * thread's clock is read at both ends of an event and where the CPU has changed.
+ * Appends without rseq. Until the head is moved on, no mark is there; a handler that comes in
+ * between and marks has then changed what was in its place, or the head, and it is done again.
+ * 0, or -1.
  */
-static VMSPAN__SLOW int vmspan__plain(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
-				      vmspan_u64 bytes)
+static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
+					  vmspan_u64 bytes)
 {
 	struct vmspan_ring *g = vmspan__ring_at(at);
-	struct vmspan_process *p = (struct vmspan_process *)(size_t)g->process;
-	vmspan_u32 type = (vmspan_u32)(word >> 32), cpu = vmspan__cpu();
+	vmspan_u32 tries;
 
-	if (g->busy) {
-		__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
-		return -1;
+	for (tries = 0; tries < VMSPAN__TRIES; tries++) {
+		vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED), base = g->base;
+		struct vmspan_mark *m = (struct vmspan_mark *)(size_t)(base + (head & g->mask));
+		vmspan_u64 was[2], was_more[2] = { 0, 0 };
+
+		if (!base)
+			return -1; /* wiped: see vmspan__slow() */
+		if (head + bytes > g->limit) {
+			if (vmspan__make_room(at, bytes))
+				vmspan__plain_put(at, 0, 0, sizeof(*m));
+			continue;
+		}
+		memcpy(was, m, sizeof(was));
+		if (bytes > sizeof(*m))
+			memcpy(was_more, m + 1, sizeof(was_more));
+		VMSPAN__FENCE();
+		if (g->head != head ||
+		    (bytes > sizeof(*m) &&
+		     !vmspan__swap_mark(m + 1, was_more, value,
+					(vmspan_u64)VMSPAN_MARK_MORE << 32)) ||
+		    !vmspan__swap_mark(m, was, vmspan__cycles(), word))
+			continue;
+		if (vmspan__swap(&g->head, head, head + bytes))
+			return 0;
 	}
-	g->busy = 1;
-	VMSPAN__FENCE();
-	g->flags |= VMSPAN_RING_PLAIN;
-	if (cpu != g->cpu || g->session != p->session || type == VMSPAN_MARK_EVENT_BEGIN ||
-	    type == VMSPAN_MARK_EVENT_END) {
-		while (g->head + 32 > g->limit)
-			if (vmspan__make_room(at, 32))
-				vmspan__store(g, 0, 0, 16);
-		g->cpu = cpu;
-		g->session = p->session;
-		vmspan__store(g, (vmspan_u64)VMSPAN_MARK_SWITCH << 32 | cpu, vmspan__thread_ns(),
-			      32);
-	}
-	while (g->head + bytes > g->limit)
-		if (vmspan__make_room(at, bytes))
-			vmspan__store(g, 0, 0, 16);
-	vmspan__store(g, word, value, bytes);
-	VMSPAN__FENCE();
-	g->busy = 0;
-	return 0;
+	__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
+	return -1;
 }
 
-#define VMSPAN__TRIES 1000 /* each interrupted */
-#define VMSPAN__FOREIGN 256 /* then another user of rseq has the thread */
+/* A mark without rseq. The thread's clock is read at both ends of an event and where the CPU has
+ * changed. 0, or -1. */
+static VMSPAN__SLOW int vmspan__plain(const struct vmspan_process *p, vmspan_u64 at,
+				      vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u32 type = (vmspan_u32)(word >> 32), cpu = vmspan__cpu(), session = p->session;
+
+	g->flags |= VMSPAN_RING_PLAIN;
+	if (cpu != g->cpu || g->session != session || type == VMSPAN_MARK_EVENT_BEGIN ||
+	    type == VMSPAN_MARK_EVENT_END) {
+		if (vmspan__plain_put(at, (vmspan_u64)VMSPAN_MARK_SWITCH << 32 | cpu,
+				      vmspan__thread_ns(), 32))
+			return -1;
+		g->cpu = cpu;
+		g->session = session;
+	}
+	return vmspan__plain_put(at, word, value, bytes);
+}
 
 /*
  * A mark with rseq, the slow way: the thread has been interrupted, has just come, comes from
@@ -1076,12 +1191,12 @@ static VMSPAN__SLOW int vmspan__plain(vmspan_u64 at, vmspan_u64 word, vmspan_u64
  * The section `put` of this copy, in rseq_cs before anything is read, says whether all that
  * follows is still so: the sequence appends only if it still stands there. 0, or -1.
  */
-static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
-				       vmspan_u64 bytes, vmspan_u64 head)
+static VMSPAN__SLOW int vmspan__append(const struct vmspan_process *p, vmspan_u64 at,
+				       vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
+				       vmspan_u64 head)
 {
 	const struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_ring *g = vmspan__ring_at(at);
-	struct vmspan_process *p = (struct vmspan_process *)(size_t)g->process;
 	struct vmspan_section *mark = (struct vmspan_section *)(size_t)at + 2 * r->slot;
 	struct vmspan_section *put = mark + 1;
 	vmspan_u64 self = vmspan__thread_pointer() + (vmspan_u64)r->rseq, fill = 0, was, ns;
@@ -1092,18 +1207,18 @@ static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u6
 
 	vmspan__section_of(put, vmspan_put_at_2);
 	vmspan__section_of(mark, vmspan_mark_at_2);
-	for (tries = 0; e && tries < VMSPAN__TRIES; tries++) {
+	for (tries = 0; e && !vmspan__wiped(g) && tries < VMSPAN__TRIES; tries++) {
 		was = *in;
 		session = p->session;
 		/* Any copy's section of a mark in this ring: nothing has happened since that mark. */
 		known = was - at < VMSPAN_RING_AT && (was - at) / sizeof(*mark) % 2 == 0 &&
 			g->cpu == *cpu && g->session == session;
-		ns = known ? 0 : vmspan__thread_ns();
 		if (!known)
 			*in = (vmspan_u64)(size_t)put;
 		else if (!vmspan__swap(in, was, (vmspan_u64)(size_t)put))
 			continue;
 		VMSPAN__FENCE();
+		ns = known ? 0 : vmspan__thread_ns();
 		e = 0;
 		if (fill) {
 			e = vmspan_put_2(0, 0, fill, r->rseq, at, (vmspan_u64)(size_t)put);
@@ -1132,31 +1247,67 @@ static VMSPAN__SLOW int vmspan__append(vmspan_u64 at, vmspan_u64 word, vmspan_u6
 	return -e;
 }
 
+/* The address of this thread's ring. 0: there is no memory. */
+static VMSPAN__SLOW vmspan_u64 vmspan__own(struct vmspan_process *p, vmspan_u64 in)
+{
+	vmspan_u64 *place = vmspan__place(p), at = place ? *place : 0;
+
+	if (at && vmspan__wiped(vmspan__ring_at(at)))
+		at = *place = 0;
+	if (place && !at) {
+		at = vmspan__ring_new(p, vmspan__thread_pointer(), place);
+		vmspan__place(p); /* as before, but where that was wiped */
+	} else if (at && in - at >= VMSPAN_RING_AT) {
+		/* It is not sure to be this thread that has marked before. */
+		vmspan__take_over(p, at);
+	}
+	return at;
+}
+
+/*
+ * A handler may fork at any point of this, and return in the child: there rings and their table
+ * are zeroes, also the ring that is being written to, and it is done again in a new one.
+ */
 static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 value,
 						   vmspan_u64 bytes, vmspan_u64 head)
 {
 	const struct vmspan_registry *r = &vmspan_registry_2;
-	struct vmspan_process *p = vmspan__process();
-	struct vmspan__at none = { 0, 0 }, m = { 0, 0 };
-	vmspan_u64 in = 0;
+	struct vmspan_process *p;
+	struct vmspan__at m = { 0, 0 };
+	vmspan_u64 in = 0, at;
 	struct vmspan_ring *g;
+	int rounds, e = -1, saved = errno;
 
-	if (!p)
-		return none;
-	if (r->rseq)
-		in = *(volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
-						      (vmspan_u64)r->rseq + 8);
-	m.ring = vmspan__ring(p, 1, !in);
-	if (!m.ring)
-		return none;
-	g = vmspan__ring_at(m.ring);
-	if (in && in - m.ring >= VMSPAN_RING_AT && g->foreign < VMSPAN__FOREIGN)
-		g->foreign++;
-	if (r->rseq && g->foreign < VMSPAN__FOREIGN
-		    ? vmspan__append(m.ring, word, value, bytes, head)
-		    : vmspan__plain(m.ring, word, value, bytes))
-		return none;
-	m.cycles = vmspan__cycles();
+	p = vmspan__process();
+	for (rounds = 0; p && e && rounds < 4; rounds++) {
+		if (r->rseq)
+			in = *(volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
+							      (vmspan_u64)r->rseq + 8);
+		at = vmspan__own(p, in);
+		if (!at) {
+			__atomic_fetch_add(&p->lost_threads, 1, __ATOMIC_RELAXED);
+			break;
+		}
+		g = vmspan__ring_at(at);
+		if (in && in - at >= VMSPAN_RING_AT && g->foreign < VMSPAN__FOREIGN) {
+			/* One that comes now and then is no reason to do without. */
+			if ((vmspan_u32)g->head - g->foreign_at > 64 * sizeof(struct vmspan_mark))
+				g->foreign = 0;
+			g->foreign_at = (vmspan_u32)g->head;
+			g->foreign++;
+		}
+		e = r->rseq && g->foreign < VMSPAN__FOREIGN
+			    ? vmspan__append(p, at, word, value, bytes, head)
+			    : vmspan__plain(p, at, word, value, bytes);
+		if (!vmspan__wiped(g))
+			break;
+		e = -1;
+	}
+	if (!e) {
+		m.ring = at;
+		m.cycles = vmspan__cycles();
+	}
+	errno = saved;
 	return m;
 }
 
@@ -1187,22 +1338,31 @@ __attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void)
 {
 	struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
-	vmspan_u64 at;
+	vmspan_u64 at, *place;
+	int pass, i;
 
 	if (!p || __atomic_exchange_n(&r->closed, 1, __ATOMIC_RELAXED))
 		return;
-	at = r->semaphore ? vmspan__ring(p, 0, 0) : 0;
+	place = r->semaphore ? vmspan__place(p) : NULL;
+	at = place ? *place : 0;
 	if (at)
 		vmspan__hand_over(at);
 	if (r->slot == VMSPAN_COPIES - 1)
 		return;
-	for (at = __atomic_load_n(&p->rings, __ATOMIC_ACQUIRE); at;
-	     at = vmspan__ring_at(at)->next) {
-		struct vmspan_section *s = (struct vmspan_section *)(size_t)at + 2 * r->slot;
+	/* The lengths of all first: the kernel, which reads a section piece by piece, is then through
+	 * with what it had begun to read before any address in it changes. */
+	for (pass = 0; pass < 2; pass++)
+		for (at = __atomic_load_n(&p->rings, __ATOMIC_ACQUIRE); at;
+		     at = vmspan__ring_at(at)->next) {
+			struct vmspan_section *s =
+				(struct vmspan_section *)(size_t)at + 2 * r->slot;
 
-		vmspan__section(s, 0, 0, at + VMSPAN__NOWHERE);
-		vmspan__section(s + 1, 0, 0, at + VMSPAN__NOWHERE);
-	}
+			for (i = 0; i < 2; i++)
+				if (pass)
+					vmspan__section(s + i, 0, 0, at + VMSPAN__NOWHERE);
+				else
+					__atomic_store_n(&s[i].length, 0, __ATOMIC_RELEASE);
+		}
 	__atomic_fetch_and(&p->copies[r->slot / 64], ~(1ull << (r->slot % 64)), __ATOMIC_RELAXED);
 }
 
@@ -1246,9 +1406,10 @@ static VMSPAN__UNUSED void vmspan__event_end(void)
 		return;
 	g = vmspan__ring_at(m.ring);
 	begin = g->event_begin;
-	if (VMSPAN__UNLIKELY(begin < g->handed_cycles ||
-			     m.cycles - g->handed_cycles >
-				     ((struct vmspan_process *)(size_t)g->process)->latency))
+	if (VMSPAN__UNLIKELY(
+		    begin < g->handed_cycles ||
+		    m.cycles - g->handed_cycles >
+			    ((struct vmspan_process *)(size_t)vmspan_registry_2.process)->latency))
 		vmspan__hand_over(m.ring);
 	g->event_begin = 0;
 }
@@ -1368,7 +1529,7 @@ static inline VMSPAN__UNUSED void vmspan_value(vmspan_u32 label, vmspan_i64 valu
 static VMSPAN__SLOW void vmspan_flush(void)
 {
 	struct vmspan_process *p = vmspan_enabled() ? vmspan__process() : NULL;
-	vmspan_u64 at = p ? vmspan__ring(p, 0, 0) : 0;
+	vmspan_u64 *place = p ? vmspan__place(p) : NULL, at = place ? *place : 0;
 
 	if (at)
 		vmspan__hand_over(at);
@@ -1378,9 +1539,10 @@ static VMSPAN__SLOW void vmspan_flush(void)
 
 static VMSPAN__SLOW void vmspan__lock(struct vmspan_process *p)
 {
+	const struct timespec nap = { 0, 50000 }; /* who has it may be less urgent, on this CPU */
+
 	while (__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE))
-		while (__atomic_load_n(&p->lock, __ATOMIC_RELAXED))
-			syscall(SYS_sched_yield);
+		nanosleep(&nap, NULL);
 }
 
 /* Space at the end of the log; the lock is held. NULL without memory. */
@@ -1414,7 +1576,9 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	size_t len = name ? strlen(name) : 0;
 	struct vmspan_def *d;
 	struct vmspan_log *l;
-	vmspan_u32 bytes;
+	vmspan_u32 bytes, of[VMSPAN_GROUPS_MAX];
+	char text[VMSPAN_NAME_MAX];
+	int saved = errno;
 
 	if (!p)
 		return 0;
@@ -1422,9 +1586,15 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 		len = VMSPAN_NAME_MAX;
 	if (count > VMSPAN_GROUPS_MAX)
 		count = VMSPAN_GROUPS_MAX;
+	/* What cannot be read is found out before the lock is taken. */
+	if (count)
+		memcpy(of, groups, count * 4);
+	if (len)
+		memcpy(text, name, len);
 	bytes = (vmspan_u32)((sizeof(*d) + count * 4 + len + 31) / 32 * 32);
 	vmspan__lock(p);
 	l = vmspan__log_space(p, bytes);
+	errno = saved;
 	if (!l) {
 		__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 		return 0;
@@ -1442,9 +1612,9 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	d->count = (vmspan_u8)count;
 	d->name_len = (vmspan_u8)len;
 	if (count)
-		memcpy(d->groups, groups, count * 4);
+		memcpy(d->groups, of, count * 4);
 	if (len)
-		memcpy(d->groups + count, name, len);
+		memcpy(d->groups + count, text, len);
 	__atomic_store_n(&l->used, l->used + bytes, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 	if (vmspan_registry_2.semaphore)
