@@ -9,6 +9,7 @@ int main(void)
 }
 #else
 #define VMSPAN_RING 4096
+#define VMSPAN__NAPS 20
 #include "v2_tracer.h"
 
 #include <sys/wait.h>
@@ -184,12 +185,94 @@ static void without_rseq(void **state)
 	everywhere(full, event, 1);
 }
 
+static void fork_behind_a_hand_over(void)
+{
+	tracer_after = NULL;
+	child = fork();
+	if (!child)
+		alarm(60);
+}
+
+/* A probe that the kernel serves as a system call: on the way back from it a signal is delivered, and
+ * the section of the mark still stands in rseq_cs, in a ring that is wiped. */
+static void in_a_hand_over(void **state)
+{
+	int status = -1;
+
+	(void)state;
+	rseq_play(0);
+	tracer_on();
+	span();
+	child = -1;
+	tracer_after = fork_behind_a_hand_over;
+	vmspan_flush();
+	span();
+	if (!child)
+		in_the_child();
+	assert_true(child > 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	collect();
+	assert_int_equal(seen_of[VMSPAN_SPAN], 2);
+}
+
+/* What it should not do, vfork(2) and mark, does not take its parent's ring away. */
+static void a_child_with_its_parents_memory_marks_there(void **state)
+{
+	struct vmspan_ring *g;
+	u32 thread, tid;
+	pid_t pid;
+	int status = -1;
+
+	(void)state;
+	rseq_play(0);
+	tracer_on();
+	span();
+	g = own_ring();
+	thread = g->thread;
+	tid = g->tid;
+	rseq_played.section = 0;
+	pid = vfork();
+	if (!pid) {
+		span();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rseq_played.section = 0;
+	span();
+	assert_ptr_equal(own_ring(), g);
+	assert_int_equal(g->thread, thread);
+	assert_int_equal(g->tid, tid);
+	collect();
+	assert_int_equal(seen_of[VMSPAN_SPAN], 3);
+}
+
+/* By a handler that jumped out of a definition, or a thread that was cancelled there. */
+static void a_lock_that_was_left_is_not_waited_for_twice(void **state)
+{
+	(void)state;
+	process()->lock = VMSPAN__LOCKED;
+	assert_int_equal(vmspan_label("late"), 0);
+	assert_int_equal(process()->lock, VMSPAN__LEFT);
+	assert_int_equal(vmspan_label("later"), 0);
+	/* Who was only slow gives it back. */
+	process()->lock = 0;
+	assert_int_not_equal(vmspan_label("in time"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_mark_of_a_thread),      cmocka_unit_test(a_mark),
-		cmocka_unit_test(a_mark_of_an_interrupted_thread), cmocka_unit_test(an_event),
-		cmocka_unit_test(where_the_ring_is_full),          cmocka_unit_test(without_rseq),
+		cmocka_unit_test(the_first_mark_of_a_thread),
+		cmocka_unit_test(a_mark),
+		cmocka_unit_test(a_mark_of_an_interrupted_thread),
+		cmocka_unit_test(an_event),
+		cmocka_unit_test(where_the_ring_is_full),
+		cmocka_unit_test(without_rseq),
+		cmocka_unit_test(in_a_hand_over),
+		cmocka_unit_test(a_child_with_its_parents_memory_marks_there),
+		cmocka_unit_test(a_lock_that_was_left_is_not_waited_for_twice),
 	};
 
 	return cmocka_run_group_tests_name("v2 fork", tests, tracer_setup, NULL);

@@ -131,6 +131,18 @@ static void handler(greg_t *ip)
 	vmspan_leave(B);
 }
 
+enum {
+	PEER = 2
+};
+
+/* Of the size of the mark that it interrupts, with the same value as lay there before. */
+static void handler_with_a_value(greg_t *ip)
+{
+	(void)ip;
+	vmspan_block_begin(1, PEER);
+	vmspan_block_end();
+}
+
 static bool one_mark(const void *arg)
 {
 	(void)arg;
@@ -145,6 +157,33 @@ static bool one_mark(const void *arg)
 	assert_int_equal(seen_of[VMSPAN_VALUE], 1);
 	assert_int_equal(seen_of[VMSPAN_SPAN], step.done ? 2 : 1);
 	return step.done;
+}
+
+static bool one_value(const void *arg)
+{
+	(void)arg;
+	tracer_on();
+	/* A lap of them: wherever it goes, one of this value was there. */
+	for (u32 i = 0; i < VMSPAN_RING / 32; i++)
+		vmspan_value(2, PEER);
+	step_to_begin();
+	vmspan_value(2, 777);
+	step_to_end();
+	collect();
+	assert_int_equal(seen_of[VMSPAN_BLOCK], step.done);
+	for (u32 i = 0; i < seen_count; i++) {
+		if (seen[i]->type == VMSPAN_BLOCK)
+			assert_int_equal(((const struct vmspan_block *)seen[i])->peer, PEER);
+	}
+	return step.done;
+}
+
+static void a_handlers_value_stays_its_own(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_value(1, 1);
+	step_everywhere(1, handler_with_a_value, one_value, NULL);
 }
 
 /* Each is there once, in order of time. */
@@ -272,6 +311,26 @@ static void another_user_of_rseq_now_and_then_changes_nothing(void **state)
 	assert_int_equal(seen_of[VMSPAN_SPAN], 50 * 2 * VMSPAN__FOREIGN);
 }
 
+/* Libc's struct rseq is there, but the kernel no longer knows of it: nothing that happens to the
+ * thread is told there. */
+static void where_the_kernel_does_not_know_of_it_it_is_done_without(void **state)
+{
+	(void)state;
+	rseq_play(0);
+	tracer_on();
+	vmspan_value(1, 1);
+	own_ring()->flags = 0;
+	rseq_played.cpu = (u32)-1;
+	for (u32 i = 0; i < 3; i++) {
+		vmspan_enter(A);
+		vmspan_leave(A);
+		assert_int_equal(own_ring()->flags, VMSPAN_RING_PLAIN);
+	}
+	rseq_played.cpu = 0;
+	collect();
+	assert_int_equal(seen_of[VMSPAN_SPAN], 3);
+}
+
 /* A thread where another was, whose rseq has been another's since before its first mark. */
 static void who_follows_a_thread_is_asked_for_its_number(void **state)
 {
@@ -308,9 +367,11 @@ int main(void)
 		cmocka_unit_test(a_stay_has_the_cpus_it_was_on),
 		cmocka_unit_test(a_handler_marks_within_a_mark),
 		cmocka_unit_test(a_handler_marks_within_one_at_the_end_of_the_ring),
+		cmocka_unit_test(a_handlers_value_stays_its_own),
 		cmocka_unit_test(a_mark_that_is_left_is_not_in_the_way),
 		cmocka_unit_test(where_another_has_rseq_it_is_done_without),
 		cmocka_unit_test(another_user_of_rseq_now_and_then_changes_nothing),
+		cmocka_unit_test(where_the_kernel_does_not_know_of_it_it_is_done_without),
 		cmocka_unit_test(who_follows_a_thread_is_asked_for_its_number),
 	};
 

@@ -104,6 +104,9 @@ static void tracer_hand_over(const greg_t *r)
 	memcpy(s->data, (const char *)(size_t)(g->base + (from & g->mask)), bytes);
 }
 
+/* What a test does behind a hand-over, before it returns. */
+static void (*tracer_after)(void);
+
 static void tracer_trap(int sig, siginfo_t *info, void *context)
 {
 	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -115,6 +118,8 @@ static void tracer_trap(int sig, siginfo_t *info, void *context)
 			tracer->handed_at = vmspan__cycles();
 		step_lift(); /* what is done here is not of the code that is looked at */
 		tracer_hand_over(r);
+		if (tracer_after)
+			tracer_after();
 		step_put();
 	} else if (!step_trap(r)) {
 		_exit(99); /* neither the probe nor a step */

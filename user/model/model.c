@@ -397,22 +397,29 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	return 0; /* of a newer target */
 }
 
+/* A target's counter that goes back counts nothing. */
+static u64 counted(u32 before, u32 now)
+{
+	return now > before ? now - before : 0;
+}
+
 /* How far the SDK's own counters have moved on. */
 static void take_counters(struct model *m, struct stream *st, const struct item_batch *b)
 {
+	u64 lost;
+
 	if (b->seq == st->first && b->seq) {
 		/* The thread was traced before: its past is not our loss. */
 		st->too_deep = b->too_deep;
 		st->unmatched = b->unmatched;
 		st->in_mark = b->in_mark;
 	}
-	if (b->too_deep > st->too_deep || b->in_mark > st->in_mark) {
-		m->losses.records[LOSS_TRUNCATED] +=
-			(u32)(b->too_deep - st->too_deep) + (u32)(b->in_mark - st->in_mark);
+	lost = counted(st->too_deep, b->too_deep) + counted(st->in_mark, b->in_mark);
+	if (lost) {
+		m->losses.records[LOSS_TRUNCATED] += lost;
 		st->flaw = FLAW_BATCH;
 	}
-	if (b->unmatched > st->unmatched)
-		m->losses.records[LOSS_UNMATCHED] += b->unmatched - st->unmatched;
+	m->losses.records[LOSS_UNMATCHED] += counted(st->unmatched, b->unmatched);
 	st->too_deep = b->too_deep;
 	st->unmatched = b->unmatched;
 	st->in_mark = b->in_mark;

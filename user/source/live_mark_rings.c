@@ -9,6 +9,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Marks that may be seen before the head is that counts them: one that was just being made, with its
+ * value; and where stores are seen in any order, those that the CPU held back before the head. */
+#ifdef __x86_64__
+#define MARKS_UNCOUNTED 2
+#else
+#define MARKS_UNCOUNTED 64
+#endif
+
 /* Calls fn with each ring of a process: its address, and its head as it is now. */
 static int each_ring(u32 pid, u64 process,
 		     int (*fn)(void *ctx, u64 at, const struct vmspan_ring *g), void *ctx)
@@ -45,8 +53,8 @@ static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 		/* What was open when the marks went off may have ended meanwhile. */
 		marks_gap(&t->m, 0);
 		t->seen = g->head;
-		t->lost_before = g->lost;
-		t->lost_told = 0;
+		/* What batches have told of before stays told. */
+		t->lost_before = g->lost - t->lost_told;
 	}
 	/* So the next mark goes the slow way, where it finds a session that is not its own. */
 	target_write(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
@@ -151,8 +159,7 @@ static struct vmspan_mark *ring_copy(u32 pid, u64 at, const struct vmspan_ring *
 		free(marks);
 		return NULL;
 	}
-	/* A mark that was just being made is not counted in the head. */
-	after->head += 2 * sizeof(*marks);
+	after->head += MARKS_UNCOUNTED * sizeof(*marks);
 	return marks;
 }
 
@@ -168,12 +175,12 @@ static u32 made_until(const struct vmspan_mark *marks, u32 bytes, u64 cycles)
 	return i * (u32)sizeof(*marks);
 }
 
-/* What a thread could not mark, and no batch has told of. A count that goes back is no count. */
+/* What a thread could not mark, and no batch has told of. */
 static int tell_lost(struct live *l, struct ring_reader *t, const struct vmspan_ring *g)
 {
-	u32 n = g->lost - t->lost_before - t->lost_told;
+	u32 n = mark_ring_lost(t, g) - t->lost_told;
 
-	if (!n || n > INT32_MAX)
+	if (!n)
 		return 0;
 	t->lost_before += n;
 	return live_emit_loss(l, LOSS_TRUNCATED, n, 1);
@@ -266,7 +273,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	/* In exact mode it has handed all of it over at its end, where it could. */
 	if (!l->s.info.exact || !l->tails)
 		e = ring_read(&d, t->at, &g);
-	else
+	else if (!(e = tell_lost(l, t, &g)))
 		t->seen = g.head;
 	if (!e && t->seen >= g.head)
 		mark_ring_reader_end(r, g.thread);
@@ -342,7 +349,7 @@ static int look_at(struct live *l, struct process *p, struct registry *r, struct
 		if (ring_now(p, thread, t, &g) && all_has_come(l, t, &g))
 			e = ring_read(&d, t->at, &g);
 	}
-	return e;
+	return e || r->abi1 ? e : tell_lost_threads(l, p, r);
 }
 
 int live_rings_look(struct live *l, u64 now)

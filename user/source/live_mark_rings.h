@@ -41,6 +41,8 @@ struct handover {
 
 /* Does the head of a ring make sense? */
 bool mark_ring_is_one(const struct vmspan_ring *g);
+/* Marks that the thread could not make, but for `lost_before`. A count that goes back is none. */
+u32 mark_ring_lost(const struct ring_reader *t, const struct vmspan_ring *g);
 /* The oldest position that is still in it. */
 static inline u64 mark_ring_oldest(const struct vmspan_ring *g)
 {

@@ -125,6 +125,13 @@ void live_rings_free(struct registry *r)
 	map_free(&r->ended_before);
 }
 
+u32 mark_ring_lost(const struct ring_reader *t, const struct vmspan_ring *g)
+{
+	u32 n = g->lost - t->lost_before;
+
+	return n - t->lost_told > INT32_MAX ? t->lost_told : n;
+}
+
 /* Hands out the records that have been made of marks. */
 static int emit_records(struct live *l, struct process *p, struct registry *r,
 			const struct vmspan_ring *g, struct ring_reader *t)
@@ -150,7 +157,7 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 		.too_deep = t->m.too_deep,
 		.unmatched = t->m.unmatched,
 		.repaired = t->m.repaired,
-		.in_mark = g->lost - t->lost_before,
+		.in_mark = mark_ring_lost(t, g),
 	};
 	t->lost_told = it.batch.in_mark;
 	live_emit(l, &it);

@@ -315,6 +315,8 @@ void registry_copy(struct registry *to, const struct registry *from)
 		else
 			to->known[i].words = to->known[i].all = 0;
 	}
+	/* It has no rings, and none that it could not have. */
+	to->lost = 0;
 	/* Read from the start: cheap, and right whatever the parent did since. */
 	memset(&to->log, 0, sizeof(to->log));
 	to->read_ns = 0;

@@ -85,7 +85,7 @@ enum vmspan_mark_type { /* id, and the value of those that have one */
 	VMSPAN_MARK_BLOCK_BEGIN = 10, /* label; process waited for */
 	VMSPAN_MARK_BLOCK_END = 11,
 	VMSPAN_MARK_SWITCH = 12, /* CPU; CLOCK_THREAD_CPUTIME_ID, ns */
-	VMSPAN_MARK_MORE = 13, /* in the place of cycles: the value of the one before */
+	VMSPAN_MARK_MORE = 13, /* any; in the place of cycles: the value of the one before */
 };
 
 /* A mark as it lies in a ring, at a multiple of its size. */
@@ -157,7 +157,9 @@ struct vmspan_registry {
 	vmspan_i64 rseq; /* of struct rseq from the thread pointer; 0: none */
 	vmspan_u32 closed; /* it is about to be unloaded */
 	vmspan_u32 loaded; /* vmspan_loaded_2() has run */
-	vmspan_u64 reserved[11];
+	vmspan_u32 joining; /* a thread looks for the process's block, or makes it */
+	vmspan_u32 pad;
+	vmspan_u64 reserved[10];
 };
 #define VMSPAN_REGISTRY_BYTES 128
 #define VMSPAN_REGISTRY_ALIGN 128
@@ -293,8 +295,9 @@ extern "C" {
 #define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VMSPAN__UNUSED __attribute__((unused))
 #define VMSPAN__SLOW __attribute__((unused, noinline, cold))
-/* The compiler must not move what a signal handler may see or change. */
-#define VMSPAN__FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+/* The compiler must not move what a signal handler may see or change. By __atomic_signal_fence()
+ * clang does not feel bound: it moves a load behind it past a later one. */
+#define VMSPAN__FENCE() __asm__ volatile("" ::: "memory")
 #define VMSPAN__STR2(x) #x
 #define VMSPAN__STR(x) VMSPAN__STR2(x)
 
@@ -841,16 +844,13 @@ static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void
 	return 0;
 }
 
-/* Joins the process's block, or makes it. 0: there is none. */
-static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
+/* Joins the process's block, or makes it. NULL: there is no memory. */
+static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *r)
 {
-	struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p;
-	vmspan_u64 found = r->process;
+	vmspan_u64 found = 0;
 	vmspan_u32 i;
 
-	if (found)
-		return (struct vmspan_process *)(size_t)found;
 	if (!vmspan__objects(vmspan__look, &found)) {
 		p = (struct vmspan_process *)(void *)vmspan__map(4096, VMSPAN_RING_AT,
 								 sizeof(*p) - VMSPAN_RING_AT);
@@ -874,6 +874,24 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 	    i < VMSPAN_COPIES - 1)
 		r->rseq = (vmspan_i64)vmspan__rseq_offset;
 	__atomic_store_n(&r->process, found, __ATOMIC_RELEASE);
+	return p;
+}
+
+/* The process's block. Mostly it is there since the copy was loaded. NULL: there is none, or another
+ * thread is about to make it. */
+static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
+{
+	struct vmspan_registry *r = &vmspan_registry_2;
+	vmspan_u64 found = __atomic_load_n(&r->process, __ATOMIC_ACQUIRE);
+	struct vmspan_process *p;
+
+	if (found)
+		return (struct vmspan_process *)(size_t)found;
+	if (__atomic_exchange_n(&r->joining, 1, __ATOMIC_ACQUIRE))
+		return NULL;
+	found = r->process; /* by another thread, meanwhile */
+	p = found ? (struct vmspan_process *)(size_t)found : vmspan__join(r);
+	__atomic_store_n(&r->joining, 0, __ATOMIC_RELEASE);
 	return p;
 }
 
@@ -922,7 +940,7 @@ __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void
 		if (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2 ||
 		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
-		nanosleep(&round, NULL);
+		syscall(SYS_nanosleep, &round, NULL);
 	}
 	errno = saved;
 }
@@ -974,7 +992,7 @@ static VMSPAN__SLOW void vmspan__hand_over(vmspan_u64 at)
 	VMSPAN__FENCE();
 	/* Marks up to the end of the ring fit: what they overwrite has been handed over. */
 	head = (head & ~g->mask) + g->mask + 1;
-	if (g->limit < head)
+	if (!vmspan__wiped(g) && g->limit < head)
 		g->limit = head;
 }
 
@@ -1039,13 +1057,14 @@ static VMSPAN__SLOW vmspan_u64 *vmspan__place(struct vmspan_process *p)
 }
 
 /* Another thread may have been at this place in memory: then its ring becomes this one's, under
- * a number of its own. */
+ * a number of its own. Not for a child that has its parent's memory (vfork): the thread it was
+ * forked by is there still. */
 static VMSPAN__SLOW void vmspan__take_over(struct vmspan_process *p, vmspan_u64 at)
 {
 	struct vmspan_ring *g = vmspan__ring_at(at);
 	vmspan_u32 tid = (vmspan_u32)syscall(SYS_gettid), number;
 
-	if (g->tid == tid)
+	if (g->tid == tid || (vmspan_u32)getpid() != p->pid)
 		return;
 	vmspan__hand_over(at);
 	number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
@@ -1091,15 +1110,20 @@ static VMSPAN__SLOW void vmspan__section_of(struct vmspan_section *s, const vmsp
 			(vmspan_u64)(size_t)&at[2] + (vmspan_u64)at[2]);
 }
 
-/* Without rseq, or where another has it: then the kernel still says here where the thread is. */
-static VMSPAN__SLOW vmspan_u32 vmspan__cpu(void)
+/* The CPU that the kernel writes into this thread's struct rseq; < 0: it does not know of that. */
+static VMSPAN__SLOW int vmspan__rseq_cpu(void)
 {
 	const vmspan_u64 rseq = (vmspan_u64)vmspan_registry_2.rseq;
-	unsigned int cpu = 0;
-	int at = -1;
 
-	if (rseq)
-		at = *(volatile int *)(size_t)(vmspan__thread_pointer() + rseq + 4);
+	return rseq ? *(volatile int *)(size_t)(vmspan__thread_pointer() + rseq + 4) : -1;
+}
+
+/* Without rseq, or where another has it: then the kernel still says there where the thread is. */
+static VMSPAN__SLOW vmspan_u32 vmspan__cpu(void)
+{
+	unsigned int cpu = 0;
+	int at = vmspan__rseq_cpu();
+
 	if (at >= 0)
 		return (vmspan_u32)at;
 	syscall(SYS_getcpu, &cpu, NULL, NULL);
@@ -1127,6 +1151,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes
 /*
  * Appends without rseq. Until the head is moved on, no mark is there; a handler that comes in
  * between and marks has then changed what was in its place, or the head, and it is done again.
+ * A value that is there already is not taken for none: its place goes with it, as an id.
  * 0, or -1.
  */
 static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
@@ -1152,9 +1177,9 @@ static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan
 			memcpy(was_more, m + 1, sizeof(was_more));
 		VMSPAN__FENCE();
 		if (g->head != head ||
-		    (bytes > sizeof(*m) &&
-		     !vmspan__swap_mark(m + 1, was_more, value,
-					(vmspan_u64)VMSPAN_MARK_MORE << 32)) ||
+		    (bytes > sizeof(*m) && !vmspan__swap_mark(m + 1, was_more, value,
+							      (vmspan_u64)VMSPAN_MARK_MORE << 32 |
+								      (vmspan_u32)(head >> 4))) ||
 		    !vmspan__swap_mark(m, was, vmspan__cycles(), word))
 			continue;
 		if (vmspan__swap(&g->head, head, head + bytes))
@@ -1256,7 +1281,10 @@ static VMSPAN__SLOW vmspan_u64 vmspan__own(struct vmspan_process *p, vmspan_u64 
 		at = *place = 0;
 	if (place && !at) {
 		at = vmspan__ring_new(p, vmspan__thread_pointer(), place);
-		vmspan__place(p); /* as before, but where that was wiped */
+		/* As before; but a handler may have forked, and the table was wiped. */
+		place = vmspan__place(p);
+		if (place && at && !vmspan__wiped(vmspan__ring_at(at)))
+			*place = at;
 	} else if (at && in - at >= VMSPAN_RING_AT) {
 		/* It is not sure to be this thread that has marked before. */
 		vmspan__take_over(p, at);
@@ -1296,7 +1324,8 @@ static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 v
 			g->foreign_at = (vmspan_u32)g->head;
 			g->foreign++;
 		}
-		e = r->rseq && g->foreign < VMSPAN__FOREIGN
+		/* Libc's place is known; a thread may have taken its own back from the kernel. */
+		e = vmspan__rseq_cpu() >= 0 && g->foreign < VMSPAN__FOREIGN
 			    ? vmspan__append(p, at, word, value, bytes, head)
 			    : vmspan__plain(p, at, word, value, bytes);
 		if (!vmspan__wiped(g))
@@ -1537,12 +1566,35 @@ static VMSPAN__SLOW void vmspan_flush(void)
 
 /* --------------------------------------------------------- Definitions -- */
 
-static VMSPAN__SLOW void vmspan__lock(struct vmspan_process *p)
-{
-	const struct timespec nap = { 0, 50000 }; /* who has it may be less urgent, on this CPU */
+#define VMSPAN__LOCKED 1
+#define VMSPAN__LEFT 2
+#ifndef VMSPAN__NAPS
+#define VMSPAN__NAPS 20000
+#endif
 
-	while (__atomic_exchange_n(&p->lock, 1, __ATOMIC_ACQUIRE))
-		nanosleep(&nap, NULL);
+/*
+ * Who has it may be less urgent, on this CPU: hence the nap, by a call that is no point of
+ * cancellation. Who has left it for ever (a handler's longjmp, cancellation at any time) is waited
+ * for once, a second and more; from then on nothing is defined. 0, or -1.
+ */
+static VMSPAN__SLOW int vmspan__lock(struct vmspan_process *p)
+{
+	const struct timespec nap = { 0, 50000 };
+	vmspan_u32 naps = 0, was;
+
+	for (;; naps++) {
+		was = 0;
+		if (__atomic_compare_exchange_n(&p->lock, &was, VMSPAN__LOCKED, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return 0;
+		if (was == VMSPAN__LEFT)
+			return -1;
+		if (naps == VMSPAN__NAPS)
+			__atomic_compare_exchange_n(&p->lock, &was, VMSPAN__LEFT, 0,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		else
+			syscall(SYS_nanosleep, &nap, NULL);
+	}
 }
 
 /* Space at the end of the log; the lock is held. NULL without memory. */
@@ -1572,14 +1624,16 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 					      vmspan_u8 flags, const vmspan_u32 *groups,
 					      unsigned int count, const char *name)
 {
-	struct vmspan_process *p = vmspan__process();
 	size_t len = name ? strlen(name) : 0;
+	struct vmspan_process *p;
 	struct vmspan_def *d;
 	struct vmspan_log *l;
 	vmspan_u32 bytes, of[VMSPAN_GROUPS_MAX];
 	char text[VMSPAN_NAME_MAX];
 	int saved = errno;
 
+	p = vmspan__process();
+	errno = saved;
 	if (!p)
 		return 0;
 	if (len > VMSPAN_NAME_MAX)
@@ -1592,7 +1646,10 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	if (len)
 		memcpy(text, name, len);
 	bytes = (vmspan_u32)((sizeof(*d) + count * 4 + len + 31) / 32 * 32);
-	vmspan__lock(p);
+	if (vmspan__lock(p)) {
+		errno = saved;
+		return 0;
+	}
 	l = vmspan__log_space(p, bytes);
 	errno = saved;
 	if (!l) {
