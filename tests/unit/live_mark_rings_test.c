@@ -320,7 +320,6 @@ static void what_was_overwritten_is_not_open(void **state)
 
 /* ---- The beginning and the end ---- */
 
-/* A process is armed once for each of its copies of the SDK, one after the other. */
 /* Marks that could not be made are told once, whoever tells of them: those of the trace. */
 static void what_could_not_be_marked_is_told_once(void **state)
 {
@@ -359,16 +358,21 @@ static void what_could_not_be_marked_is_told_once(void **state)
 	spans(g, 1);
 	hand_over(g);
 	assert_int_equal(g->in_mark, 2 + 1);
+	g->ring->head.lost += 2;
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(g->in_mark, 2 + 1 + 2);
 	/* or the target counts backwards. */
 	g->ring->head.lost -= 11;
 	spans(g, 1);
 	hand_over(g);
-	assert_int_equal(g->in_mark, 2 + 1);
+	assert_int_equal(g->in_mark, 2 + 1 + 2);
 	assert_int_equal(look(g), 0);
 	assert_int_equal(g->records[LOSS_TRUNCATED], 3 + 5);
 	rig_close(g);
 }
 
+/* A process is armed once for each of its copies of the SDK, one after the other. */
 static void a_trace_begins_with_the_first_copy(void **state)
 {
 	struct rig *g = rig_open();

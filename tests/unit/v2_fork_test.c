@@ -64,6 +64,8 @@ struct piece {
 	void (*before)(void), (*marks)(void);
 	u32 spans; /* of the parent's, in all */
 };
+/* Children, and those of them in which the value was that the fork had interrupted. */
+static u32 children, made_again;
 
 static bool one_fork(const void *arg)
 {
@@ -88,6 +90,9 @@ static bool one_fork(const void *arg)
 		for (u32 i = 0, n = 0; i < seen_count; i++)
 			if (seen[i]->type == VMSPAN_SPAN && seen[i]->id == CHILDS)
 				assert_true(++n <= 300);
+		assert_in_range(seen_of[VMSPAN_VALUE], 0, 1);
+		made_again += seen_of[VMSPAN_VALUE];
+		children++;
 	}
 	collect();
 	assert_int_equal(seen_of[VMSPAN_SPAN], piece->spans);
@@ -123,6 +128,11 @@ static void event(void)
 	vmspan_event_end();
 }
 
+static void value(void)
+{
+	vmspan_value(1, 1);
+}
+
 static void full(void)
 {
 	vmspan_input(0);
@@ -137,9 +147,13 @@ static void everywhere(void (*before)(void), void (*marks)(void), u32 spans)
 	u32 n;
 
 	p->latency = UINT64_MAX;
+	children = made_again = 0;
 	n = step_everywhere(getenv("VMSPAN_TEST_ALL") ? 1 : STRIDE, handler_that_forks, one_fork,
 			    &piece);
 	assert_true(n > 10);
+	/* But for the last instructions, where it has been made. */
+	if (marks == value)
+		assert_true(made_again > children / 2);
 }
 
 static void the_first_mark_of_a_thread(void **state)
@@ -161,6 +175,13 @@ static void a_mark_of_an_interrupted_thread(void **state)
 	(void)state;
 	rseq_play(0);
 	everywhere(interrupted, span, 2);
+}
+
+static void a_mark_with_a_value_is_made_in_the_child(void **state)
+{
+	(void)state;
+	rseq_play(0);
+	everywhere(interrupted, value, 1);
 }
 
 static void an_event(void **state)
@@ -267,6 +288,7 @@ int main(void)
 		cmocka_unit_test(the_first_mark_of_a_thread),
 		cmocka_unit_test(a_mark),
 		cmocka_unit_test(a_mark_of_an_interrupted_thread),
+		cmocka_unit_test(a_mark_with_a_value_is_made_in_the_child),
 		cmocka_unit_test(an_event),
 		cmocka_unit_test(where_the_ring_is_full),
 		cmocka_unit_test(without_rseq),

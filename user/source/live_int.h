@@ -69,7 +69,7 @@ struct registry {
 	struct map places; /* address of a ring -> number of the thread that has it */
 	/* Number of a thread that has ended -> position; and those before them. */
 	struct map ended, ended_before;
-	u32 lost; /* marks of threads that have no ring: they have been told, or were before the trace */
+	u32 lost; /* marks of threads without a ring: told already, or from before the trace */
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;

@@ -26,8 +26,8 @@ struct ring_reader {
 	/* So far it had handed over at a look that did not find all of it seen, or 0; and where the
 	 * ring buffer ended then. */
 	u64 missing, missing_end;
-	/* Marks that it could not make: those of before the trace and those of which an item of their own
-	 * has told, and those behind them of which a batch has. */
+	/* Marks that it could not make: those of before the trace and those of which an item of their
+	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
 	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
 	u32 tid;
