@@ -107,9 +107,9 @@ struct vmspan_mark {
  * writes here, its handlers included, but for `limit`, which a tracer may lower to the head.
  *
  * Before the head, from the ring's address on, come sections (struct rseq_cs), two of each copy of
- * the SDK: that of vmspan_mark_2() and that of vmspan_put_2(). What the thread has in its rseq_cs says all: the
- * first, that nothing has happened to it since its last mark; the second, nothing since it began
- * to make one the slow way; 0, that something has; anything else is another's.
+ * the SDK: that of vmspan_mark_2() and that of vmspan_put_2(). What the thread has in its rseq_cs
+ * says all: the first, that nothing has happened to it since its last mark; the second, nothing
+ * since it began to make one the slow way; 0, that something has; anything else is another's.
  */
 struct vmspan_ring {
 	vmspan_u64 head; /* offsets of these five: VMSPAN__HEAD ... VMSPAN__CPU */
@@ -129,7 +129,7 @@ struct vmspan_ring {
 	vmspan_u64 event_begin; /* cycles: of the innermost event, or 0 */
 	vmspan_u64 next; /* next ring */
 	vmspan_u64 thread_pointer;
-	/* How often in a row another user of rseq was found in its place, and the head at the last. */
+	/* How often in a row another user of rseq was found in its place; and the head at the last. */
 	vmspan_u32 foreign_at, foreign;
 };
 /*
@@ -682,7 +682,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 }
 
 #ifndef VMSPAN__CLOCK_TRIES
-#define VMSPAN__CLOCK_TRIES 8
+#define VMSPAN__CLOCK_TRIES 2
 #endif
 
 /* The thread's CPU time, as of now: if the CPU was away while the system was asked, which the
@@ -1146,6 +1146,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes
 }
 
 #define VMSPAN__TRIES 1000 /* each interrupted */
+#define VMSPAN__ARMED_TRIES 2 /* of these, by a system call perhaps */
 #define VMSPAN__FOREIGN 256 /* in a row: then another user of rseq has the thread */
 
 /*
@@ -1214,7 +1215,10 @@ static VMSPAN__SLOW int vmspan__plain(const struct vmspan_process *p, vmspan_u64
  * another copy of the SDK, or its ring is full. `value` goes with it if bytes is 32; else it is
  * when the mark was, or 0, and that holds if since then, at that head, nothing has come between.
  * The section `put` of this copy, in rseq_cs before anything is read, says whether all that
- * follows is still so: the sequence appends only if it still stands there. 0, or -1.
+ * follows is still so: the sequence appends only if it still stands there. Where to ask for the
+ * clock is itself an interruption (strace, a sandbox that looks at each system call), it is
+ * asked before that: then a switch right behind the reading is told of as one after the mark.
+ * 0, or -1.
  */
 static VMSPAN__SLOW int vmspan__append(const struct vmspan_process *p, vmspan_u64 at,
 				       vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
@@ -1238,12 +1242,14 @@ static VMSPAN__SLOW int vmspan__append(const struct vmspan_process *p, vmspan_u6
 		/* Any copy's section of a mark in this ring: nothing has happened since that mark. */
 		known = was - at < VMSPAN_RING_AT && (was - at) / sizeof(*mark) % 2 == 0 &&
 			g->cpu == *cpu && g->session == session;
+		ns = known || tries < VMSPAN__ARMED_TRIES ? 0 : vmspan__thread_ns();
 		if (!known)
 			*in = (vmspan_u64)(size_t)put;
 		else if (!vmspan__swap(in, was, (vmspan_u64)(size_t)put))
 			continue;
 		VMSPAN__FENCE();
-		ns = known ? 0 : vmspan__thread_ns();
+		if (!known && tries < VMSPAN__ARMED_TRIES)
+			ns = vmspan__thread_ns();
 		e = 0;
 		if (fill) {
 			e = vmspan_put_2(0, 0, fill, r->rseq, at, (vmspan_u64)(size_t)put);
