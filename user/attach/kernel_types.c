@@ -44,6 +44,8 @@ static void look_at_run_queue(const struct btf *btf, const struct btf_type *t)
 	for (i = 0; i < btf_vlen(t); i++) {
 		const char *name = btf__name_by_offset(btf, m[i].name_off);
 
+		if (!name)
+			continue;
 		if (!strcmp(name, "prev_steal_time_rq"))
 			types.run_queue_has_steal = true;
 		else if (!strcmp(name, "nr_running"))
@@ -89,6 +91,8 @@ static void look(void)
 		const struct btf_type *t = btf__type_by_id(btf, id);
 		const char *name = btf__name_by_offset(btf, t->name_off);
 
+		if (!name)
+			continue;
 		if (btf_is_typedef(t) && !strncmp(name, prefix, strlen(prefix)))
 			look_at_tracepoint(btf, t, name + strlen(prefix));
 		else if (btf_is_struct(t) && !strcmp(name, "rq"))
