@@ -223,6 +223,36 @@ static void the_past_is_in_order(void **state)
 	rig_close(&r);
 }
 
+/* What another thread did is told of when that hands over. */
+static void the_past_is_in_order_though_it_is_told_late(void **state)
+{
+	static const u32 order[] = { 40, 2,  1,  3,  7,  5,  6,  4,  30, 9,
+				     8,  20, 10, 11, 12, 13, 14, 15, 16 };
+	const u32 n = ARRAY_SIZE(order);
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	watch(&r, "page:shop");
+	for (i = 0; i < n; i++)
+		turn(&r, order[i] * 1000 * MS, IN_SHOP, order[i] * MS);
+	/* Older than all that are kept. */
+	turn(&r, 3500 * MS, IN_SHOP, 3 * MS);
+	turn(&r, 50 * 1000 * MS, IN_SHOP, 70 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(last.past_count, ALERT_HISTORY);
+	/* The sixteen that ended last. */
+	for (i = 1; i < ALERT_HISTORY; i++)
+		assert_true(last.past[i - 1].end_ns < last.past[i].end_ns);
+	assert_int_equal(last.past[i - 1].total_ns, 70 * MS);
+	assert_int_equal(last.past[i - 2].total_ns, 40 * MS);
+	assert_int_equal(last.past[i - 3].total_ns, 30 * MS);
+	assert_int_equal(last.past[i - 4].total_ns, 20 * MS);
+	assert_int_equal(last.past[i - 5].total_ns, 16 * MS);
+	assert_int_equal(last.past[0].total_ns, 5 * MS);
+	rig_close(&r);
+}
+
 /* A process that ended takes its groups' past with it: one that has its pid
  * and its names later is another. */
 static void a_process_that_ended_is_forgotten(void **state)
@@ -393,6 +423,7 @@ int main(void)
 		cmocka_unit_test(the_longest_wait_since_the_last_alert_is_kept),
 		cmocka_unit_test(of_equal_events_the_first_is_shown),
 		cmocka_unit_test(the_past_is_in_order),
+		cmocka_unit_test(the_past_is_in_order_though_it_is_told_late),
 		cmocka_unit_test(a_process_that_ended_is_forgotten),
 		cmocka_unit_test(the_longest_wait_of_its_own_is_told),
 		cmocka_unit_test(groups_beyond_the_bound_are_counted),

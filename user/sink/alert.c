@@ -223,9 +223,17 @@ static void sweep(struct alerts *a)
 	a->groups = kept;
 }
 
+/* In order of their ends: what other threads did may be told of late. */
 static void past_add(struct watched *w, u64 end_ns, u64 total_ns)
 {
-	w->past[w->past_at++ % ALERT_HISTORY] = (struct alert_past){ end_ns, total_ns };
+	u32 at = w->past_at, first = at < ALERT_HISTORY ? 0 : at - ALERT_HISTORY + 1;
+
+	if (at >= ALERT_HISTORY && w->past[at % ALERT_HISTORY].end_ns > end_ns)
+		return; /* older than all of them */
+	w->past_at++;
+	for (; at > first && w->past[(at - 1) % ALERT_HISTORY].end_ns > end_ns; at--)
+		w->past[at % ALERT_HISTORY] = w->past[(at - 1) % ALERT_HISTORY];
+	w->past[at % ALERT_HISTORY] = (struct alert_past){ end_ns, total_ns };
 }
 
 /* ------------------------------------------------------------- Raising -- */
