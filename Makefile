@@ -278,7 +278,7 @@ accuracy: all $(BENCH)/accuracy $(BENCH)/quiet $(B)/vm/burn $(B)/vm/pair
 guard: $(B)/vmspan $(BENCH)/guard $(BENCH)/bpfrun
 	tests/run golden/guard.sh
 
-$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/vmspan.h $(B)/libvmspan.a
+$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/v1/vmspan.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
@@ -309,7 +309,7 @@ target_flags_batch32 := -DVMSPAN_BATCH=32
 target_flags_batch64 := -DVMSPAN_BATCH=64
 target_flags_batch128 := -DVMSPAN_BATCH=128
 target_flags_lttng := -DBENCH_LTTNG -Itests/bench -Wno-error tests/bench/lttng_tp.c -llttng-ust -ldl
-$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/vmspan.h
+$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/v1/vmspan.h
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(target_flags_$*) -pthread $(LDFLAGS)

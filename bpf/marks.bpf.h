@@ -15,12 +15,16 @@ static __always_inline void marks_lost(__u32 batches, __u32 records, __u32 bytes
 }
 
 /* Is the last of them the end of an event that took as long as somebody waits for? When that
- * began, the head says. A forged one wakes the reader, and nothing more. */
+ * began, the head says. The thread's clock may follow it. A forged one wakes the reader, and
+ * nothing more. */
 static __always_inline bool marks_alert(const struct wire_marks *w, const void *end)
 {
 	struct vmspan_mark m;
 
 	if (!alert_cycles || bpf_probe_read_kernel(&m, sizeof(m), (const char *)end - sizeof(m)))
+		return false;
+	if (m.type == VMSPAN_MARK_MORE && w->bytes >= 3 * sizeof(m) &&
+	    bpf_probe_read_kernel(&m, sizeof(m), (const char *)end - 3 * sizeof(m)))
 		return false;
 	return m.type == VMSPAN_MARK_EVENT_END && m.cycles - w->ring.event_begin >= alert_cycles;
 }
@@ -89,6 +93,9 @@ static __always_inline int marks_send(struct ids ids, const struct vmspan_ring *
 		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, bytes);
 		return 0;
 	}
+	/* That a thread is there: as many at once as there are threads. */
+	if (!bytes)
+		return marks_copy(ids, r, 0, from, foreign, 0);
 	if (bytes <= WIRE_MARKS_SMALL)
 		return marks_copy(ids, r, bytes, from, foreign, WIRE_MARKS_SMALL);
 	if (bytes <= WIRE_MARKS_MIDDLE)

@@ -8,7 +8,7 @@
  *   guard NAME          does that piece once
  */
 /* First: others include its wire part alone. */
-#include "user/sdk/vmspan.h"
+#include "user/sdk/v1/vmspan.h"
 
 #include "model/model.h"
 #include "model/snapshot.h"

@@ -16,7 +16,7 @@
  * Built three times: as it is; with the conventional probes (VMSPAN_PROBES);
  * with LTTng-UST tracepoints instead of marks (BENCH_LTTNG).
  */
-#include "user/sdk/vmspan.h"
+#include "user/sdk/v1/vmspan.h"
 
 #include <sched.h>
 #include <stdio.h>

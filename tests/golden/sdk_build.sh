@@ -55,9 +55,9 @@ build() { # NAME COMPILER ARGUMENT...: builds main and other, runs, looks
 	fi
 	look_at "$T/prog"
 	bad=$(carries_it)
-	[ "$(grep -c '^vmspan_registry_1' <<<"$symbols")" = 1 ] || bad+=" not one registry"
-	[ "$(field armed 3)" = "$(symbol vmspan_registry_1)" ] || bad+=" the note does not lead to the registry"
-	[ "$(field flush 2)" = "$(symbol vmspan_site_flush_1)" ] || bad+=" the note does not lead to the site"
+	[ "$(grep -c '^vmspan_registry_2' <<<"$symbols")" = 1 ] || bad+=" not one registry"
+	[ "$(field armed 3)" = "$(symbol vmspan_registry_2)" ] || bad+=" the note does not lead to the registry"
+	[ "$(field flush 2)" = "$(symbol vmspan_site_flush_2)" ] || bad+=" the note does not lead to the site"
 	"$T/prog" >"$T/log" 2>&1 || bad+=" exit $?: $(cat "$T/log")"
 	if [ -z "$bad" ]; then ok "$name"; else not_ok "$name" "$bad"; fi
 }
@@ -104,7 +104,7 @@ done
 
 # A C file and a C++ file of one program.
 gcc -O2 -c -Iuser/sdk -Dother_marks=_Z11other_marksj -Dother_registry=_Z14other_registryv \
-	-Dother_thread=_Z12other_threadv tests/golden/sdk/other.c -o "$T/other.o"
+	-Dother_ring=_Z10other_ringv tests/golden/sdk/other.c -o "$T/other.o"
 check "a C and a C++ file share a registry" sh -c \
 	"g++ -x c++ -O2 -Iuser/sdk tests/golden/sdk/main.c -x none '$T/other.o' -o '$T/mixed' &&
 	'$T/mixed'"
@@ -117,11 +117,11 @@ if [ "$x86" = x86_64 ]; then
 		$cc -O2 -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
 		look_at "$T/prog"
 		for site in flush armed; do
-			bytes=$(objdump -d --disassemble=vmspan_site_${site}_1 "$T/prog" |
+			bytes=$(objdump -d --disassemble=vmspan_site_${site}_2 "$T/prog" |
 				sed -n 's/^ *[0-9a-f]*:\t\([0-9a-f ]*\).*/\1/p' | tr -d ' \n')
 			eq "bytes of the site $site, $cc" "$bytes" 90662e0f1f840000000000c3
 			eq "the site $site is aligned, $cc" \
-				"$((0x$(symbol vmspan_site_${site}_1) % 16))" 0
+				"$((0x$(symbol vmspan_site_${site}_2) % 16))" 0
 		done
 		eq "arguments of flush, $cc" "$(field flush 4-)" "8@%rdi 8@%rsi 8@%rdx"
 	done

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Targets whose marks the tracer makes spans of (user/sdk/v2): what is counted is what was
+# Targets whose marks the tracer makes spans of (user/sdk): what is counted is what was
 # done, however it has come, and a target is left as it was found.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
 # Set by target and attach, by name.
 vm_pid='' child_pid='' child_in=''
-if ! build "$T/v2" tests/vm/steady.c -pthread -DSDK_V2; then
+if ! build "$T/v2" tests/vm/steady.c -pthread; then
 	not_ok "build" "the program of this test does not build"
 	exit 1
 fi
@@ -87,10 +87,10 @@ run_command a -- "$T/v2" "spans 3" "fork 7" "event 5" "threads 3 11"
 eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
 
 # Libraries that come later have copies of their own, and share what the process has.
-build "$T/host" tests/vm/crowd.c -pthread -DSDK_V2
+build "$T/host" tests/vm/crowd.c -pthread
 take_programs plain
 for i in 1 2; do
-	build "$T/lib$i.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY -DSDK_V2
+	build "$T/lib$i.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY
 done
 run_command a -- "$T/host" "spans 7" "open $T/lib1.so" "spans 5" "lib 11" "open $T/lib2.so" "lib 13"
 eq "libraries opened by a command: every span" "$(counts a '[.spans, .status]')" \

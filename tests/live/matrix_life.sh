@@ -82,15 +82,26 @@ eq "a command that clears its environment: nothing lost, all defined" "$(counts 
 
 # What is left in the environment of a process that outlives its tracer makes
 # it wait for nobody.
-# In the place of libc's function that waits: nothing waits here, and it is counted.
+# In the place of libc's function for any system call: nothing waits here, and it is counted.
 cat >"$T/naps.c" <<-'EOF'
-	#include <time.h>
+	#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <sys/syscall.h>
 	#include <unistd.h>
-	#define NANO(name) nano##name
-	int NANO(sleep)(const struct timespec *a, struct timespec *b)
+	long syscall(long n, ...)
 	{
-		(void)a, (void)b;
-		return write(2, "nap\n", 4) == 4 ? 0 : -1;
+		long (*next)(long, long, long, long);
+		__builtin_va_list v;
+		long a[3];
+
+		if (n == SYS_nanosleep)
+			return write(2, "nap\n", 4) == 4 ? 0 : -1;
+		__builtin_va_start(v, n);
+		for (int i = 0; i < 3; i++)
+			a[i] = __builtin_va_arg(v, long);
+		__builtin_va_end(v);
+		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
+		return next(n, a[0], a[1], a[2]);
 	}
 EOF
 naps() { # PID: how often a program lies down to wait for that tracer
@@ -98,7 +109,10 @@ naps() { # PID: how often a program lies down to wait for that tracer
 }
 if "$CC" -shared -fPIC -o "$T/naps.so" "$T/naps.c" 2>"$T/cc.err"; then
 	eq "a tracer that is gone is not waited for" "$(naps 4194304)" 0
-	eq "one that never attaches is waited for 2500 times 100 us, no longer" "$(naps $$)" 2500
+	# Nor longer than a quarter of a second: on a busy machine they may be fewer.
+	n=$(naps $$)
+	check "one that never attaches is waited for 2500 times 100 us at most: $n times" \
+		test "$n" -gt 0 -a "$n" -le 2500
 else
 	not_ok "how long a tracer is waited for" "a library cannot be built here: $(head -n 1 "$T/cc.err")"
 fi

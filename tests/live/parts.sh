@@ -57,8 +57,8 @@ if count_runs; then
 	none "an idle target runs no program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')"
 	send target "event 1000"
 	need_line target '^ok'
-	# 256 records a batch: 1000 spans and an event.
-	eq "a batch is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=4"
+	# 1,024 marks a ring: those of 1000 spans and an event.
+	eq "a hand-over is one run of one program" "$(runs counted | tr ' ' '\n' | grep -vE '^(life|tail)_')" "flush=3"
 	finish counted INT
 	eq "counted: ^C ends the watch well" $? 0
 else

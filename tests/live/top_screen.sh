@@ -322,8 +322,8 @@ a_program_that_hangs() { # VERSION HEADER
 	key q
 	check "$v: and q quits" until_seen 'STATUS 0'
 }
-a_program_that_hangs "version 1" user/sdk/vmspan.h
-a_program_that_hangs "version 2" user/sdk/v2/vmspan.h
+a_program_that_hangs "version 1" user/sdk/v1/vmspan.h
+a_program_that_hangs "version 2" user/sdk/vmspan.h
 
 # ---- vmspan alone: a list to pick from ----
 

@@ -159,6 +159,37 @@ static void marks_of_another_thread_are_said_to_be_that(void **state)
 	assert_int_equal(told->foreign, 1);
 }
 
+/* The thread's clock may stand behind it. */
+static void the_end_of_an_event_that_somebody_waits_for_wakes_the_reader(void **state)
+{
+	static const struct {
+		__u32 types[4];
+		__u64 begin;
+		bool wakes;
+	} cases[] = {
+		{ { 0, 0, 0, VMSPAN_MARK_EVENT_END }, 900, true },
+		{ { 0, 0, 0, VMSPAN_MARK_EVENT_END }, 901, false },
+		{ { 0, 0, 0, VMSPAN_MARK_EVENT_BEGIN }, 900, false },
+		{ { 0, VMSPAN_MARK_EVENT_END, VMSPAN_MARK_CLOCK, VMSPAN_MARK_MORE }, 900, true },
+		{ { 0, VMSPAN_MARK_EVENT_END, VMSPAN_MARK_CLOCK, VMSPAN_MARK_MORE }, 901, false },
+		{ { 0, VMSPAN_MARK_INPUT, VMSPAN_MARK_CLOCK, VMSPAN_MARK_MORE }, 900, false },
+	};
+	struct ids ids = { TRACED, TRACED };
+	__u32 i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		a_thread_with_a_ring();
+		ring_head.event_begin = cases[i].begin;
+		for (k = 0; k < 4; k++)
+			marks[k] =
+				(struct vmspan_mark){ .cycles = 1000, .type = cases[i].types[k] };
+		host.counted[COUNT_WAKEUPS] = 0;
+		assert_int_equal(carry_marks(ids, &host.process, &ring_head, sizeof(marks), 0), 0);
+		assert_int_equal(host.counted[COUNT_WAKEUPS], cases[i].wakes);
+	}
+	memset(marks, 0, sizeof(marks));
+}
+
 /* Read from its ring as it ends, it is called what the tracer calls it; and a list that is longer
  * than can be walked, or leads nowhere, is a loss. */
 static void rings_at_an_end_are_read_or_lost(void **state)
@@ -427,6 +458,7 @@ int main(void)
 		TEST(threads_that_cannot_be_read_are_a_loss),
 		TEST(who_reads_itself_is_called_what_the_tracer_calls_it),
 		TEST(marks_of_another_thread_are_said_to_be_that),
+		TEST(the_end_of_an_event_that_somebody_waits_for_wakes_the_reader),
 		TEST(rings_at_an_end_are_read_or_lost),
 		TEST(a_new_ring_is_noted),
 		TEST(marks_of_before_a_fork_are_the_parents),

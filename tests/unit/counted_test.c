@@ -98,6 +98,8 @@ static void an_absence_outside_of_events_is_no_event(void **state)
 	assert_int_equal(snap->events.incomplete, 0);
 	assert_int_equal(snap->events.wall_ns, 500);
 	assert_int_equal(snap->events.cpu_ns, 500);
+	/* Nor is it of what the program has said. */
+	assert_int_equal(snap->records, r.s->records - 1);
 	rig_close(&r);
 }
 

@@ -43,7 +43,7 @@ static void mark(u64 at, u32 type, u32 id)
 
 	cpu_ns += (at - last) / 2;
 	last = at;
-	assert_int_equal(marks_take(&marks, &m, 1), 0);
+	assert_int_equal(marks_take(&marks, &m, 1, false), 0);
 }
 
 /* Since the mark before the thread had no CPU for so many ns. */
@@ -55,7 +55,7 @@ static void back(u64 at, u32 cpu, u64 away_ns)
 	cpu_ns += (at - last) / 2 - away_ns;
 	last = at;
 	m[1].cycles = cpu_ns;
-	assert_int_equal(marks_take(&marks, m, 2), 0);
+	assert_int_equal(marks_take(&marks, m, 2, false), 0);
 }
 
 /* The record of a type, the n-th from 0. NULL: there are fewer. */
@@ -191,8 +191,8 @@ static void a_value_that_comes_apart_is_put_together(void **state)
 
 	for (first = 1; first < 3; first++) {
 		thread_begins(state);
-		assert_int_equal(marks_take(&marks, parts, first), 0);
-		assert_int_equal(marks_take(&marks, parts + first, 3 - first), 0);
+		assert_int_equal(marks_take(&marks, parts, first, false), 0);
+		assert_int_equal(marks_take(&marks, parts + first, 3 - first, false), 0);
 		p = nth(VMSPAN_VALUE, 0);
 		assert_non_null(p);
 		assert_int_equal(p->value, 77);
@@ -203,9 +203,9 @@ static void a_value_that_comes_apart_is_put_together(void **state)
 	}
 	/* Where the other half is missing, so is this one. */
 	thread_begins(state);
-	assert_int_equal(marks_take(&marks, parts, 1), 0);
+	assert_int_equal(marks_take(&marks, parts, 1, false), 0);
 	marks_gap(&marks, 1);
-	assert_int_equal(marks_take(&marks, parts + 2, 1), 0);
+	assert_int_equal(marks_take(&marks, parts + 2, 1, false), 0);
 	assert_null(nth(VMSPAN_VALUE, 0));
 	marks_free(&marks);
 }
@@ -253,6 +253,132 @@ static void events_say_whether_all_is_told(void **state)
 	}
 }
 
+/* A mark with the thread's clock behind it, which stood still for so long before that. In one piece,
+ * or behind each part, of which the reader is told that more comes. */
+static void told(u64 at, u32 type, u64 away_ns, bool apart)
+{
+	struct vmspan_mark m[3] = { { .cycles = at, .type = type },
+				    { .cycles = at + 2, .id = 3, .type = VMSPAN_MARK_CLOCK },
+				    { .type = VMSPAN_MARK_MORE } };
+	u32 i;
+
+	cpu_ns += (at + 2 - last) / 2 - away_ns;
+	last = at + 2;
+	m[2].cycles = cpu_ns;
+	for (i = 0; apart && i < 3; i++)
+		assert_int_equal(marks_take(&marks, m + i, 1, i < 2), 0);
+	if (!apart)
+		assert_int_equal(marks_take(&marks, m, 3, false), 0);
+}
+
+static void check_event(u32 n, u64 cpu, bool all_told)
+{
+	const struct vmspan_event *e = nth(VMSPAN_EVENT, n);
+
+	assert_non_null(e);
+	assert_int_equal(e->cpu_ns_end - e->cpu_ns_begin, cpu);
+	assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES), all_told);
+}
+
+/* Where a hypervisor took the CPU in the event, or a system call waited unseen. */
+static void the_clock_behind_an_events_end_is_that_events(void **state)
+{
+	u32 apart;
+
+	for (apart = 0; apart < 2; apart++) {
+		thread_begins(state);
+		back(10 * US, 3, 0);
+		mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		told(510 * US, VMSPAN_MARK_EVENT_END, 200000, apart);
+		check_event(0, 300000, false);
+		mark(600 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		told(1600 * US, VMSPAN_MARK_EVENT_END, 105000, apart);
+		check_event(1, 895000, true); /* interrupts may take as much */
+		assert_null(nth(VMSPAN_AWAY, 0));
+		/* What is known to be without a CPU is told. */
+		mark(1700 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		back(2200 * US, 3, 400000);
+		told(2300 * US, VMSPAN_MARK_EVENT_END, 50000, apart);
+		check_event(2, 150000, true);
+		marks_free(&marks);
+	}
+}
+
+static void what_was_taken_before_an_event_is_not_of_it(void **state)
+{
+	(void)state;
+	back(10 * US, 3, 0);
+	told(1000 * US, VMSPAN_MARK_EVENT_BEGIN, 700000, false);
+	told(1500 * US, VMSPAN_MARK_EVENT_END, 0, false);
+	check_event(0, 500000, true);
+	/* Only right behind it. */
+	mark(1600 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(1800 * US, VMSPAN_MARK_INPUT, 50000, false);
+	mark(1900 * US, VMSPAN_MARK_EVENT_END, 0);
+	check_event(1, 250000, true);
+}
+
+static void a_clock_that_goes_back_is_none(void **state)
+{
+	(void)state;
+	cpu_ns = 1000000;
+	back(10 * US, 3, 0);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(210 * US, VMSPAN_MARK_EVENT_END, 300000, false);
+	check_event(0, 200000, true);
+	/* Before the thread has told of itself there is nothing to compare with. */
+	thread_ends(state);
+	thread_begins(state);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(310 * US, VMSPAN_MARK_EVENT_END, 0, false);
+	check_event(0, 300000, false);
+}
+
+/* The thread was interrupted before it could tell of its clock: the switch bounds what it had. */
+static void a_switch_in_the_clocks_place_tells_as_much(void **state)
+{
+	static const struct vmspan_mark end = { .cycles = 10010 * US,
+						.type = VMSPAN_MARK_EVENT_END };
+	const struct vmspan_event *e;
+
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_take(&marks, &end, 1, true), 0);
+	back(10020 * US, 3, 4000000);
+	check_event(0, 6010000, false);
+	/* And what went before an event is not of it: it waited for a second, unseen. */
+	mark(10030 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(10040 * US, VMSPAN_MARK_EVENT_END, 0);
+	mark(1010040ull * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	back(1010041ull * US, 3, 1000000000);
+	mark(1010141ull * US, VMSPAN_MARK_EVENT_END, 0);
+	e = nth(VMSPAN_EVENT, 2);
+	assert_non_null(e);
+	assert_in_range(e->cpu_ns_end - e->cpu_ns_begin, 100000, 101000);
+	assert_false(e->h.depth & VMSPAN_F_SWITCHES);
+}
+
+static void an_end_that_is_kept_is_taken_at_last(void **state)
+{
+	static const struct vmspan_mark end = { .cycles = 300 * US, .type = VMSPAN_MARK_EVENT_END };
+	struct marks now;
+
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_take(&marks, &end, 1, true), 0);
+	assert_null(nth(VMSPAN_EVENT, 0));
+	assert_int_equal(marks_fork(&now, &marks), 0);
+	assert_int_equal(marks_take(&now, NULL, 0, false), 0);
+	assert_int_equal(now.events, 0);
+	marks_free(&now);
+	assert_int_equal(marks_take(&marks, NULL, 0, false), 0);
+	check_event(0, 290000, true);
+	assert_int_equal(marks_take(&marks, NULL, 0, false), 0);
+	assert_null(nth(VMSPAN_EVENT, 1));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, thread_begins, thread_ends)
 
 int main(void)
@@ -264,6 +390,11 @@ int main(void)
 		TEST(what_was_taken_unseen_makes_events_uncertain),
 		cmocka_unit_test(a_value_that_comes_apart_is_put_together),
 		cmocka_unit_test(events_say_whether_all_is_told),
+		cmocka_unit_test(the_clock_behind_an_events_end_is_that_events),
+		TEST(what_was_taken_before_an_event_is_not_of_it),
+		TEST(a_clock_that_goes_back_is_none),
+		TEST(a_switch_in_the_clocks_place_tells_as_much),
+		TEST(an_end_that_is_kept_is_taken_at_last),
 	};
 
 	return cmocka_run_group_tests_name("off_cpu", tests, NULL, NULL);

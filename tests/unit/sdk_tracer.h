@@ -11,7 +11,7 @@
 
 /* A busy machine must not make marks look old: in hours they do. */
 #define VMSPAN__FLUSH_MS 10000000
-#include "sdk/vmspan.h"
+#include "sdk/v1/vmspan.h"
 #include "step.h"
 
 #include <stdarg.h>

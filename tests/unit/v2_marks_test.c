@@ -127,67 +127,6 @@ static void a_stay_that_was_entered_twice_ends_at_its_last_leave(void **state)
 	expect_span(1, A, 0, 0);
 }
 
-/* A mark before which nothing more is to be said: the thread is where it was. */
-static u64 settled(void)
-{
-	vmspan_enter(A);
-	vmspan_leave(A);
-	return own_ring()->head;
-}
-
-static void a_ring_is_handed_over_when_it_is_full(void **state)
-{
-	u32 n = 0, shots;
-	u64 head;
-
-	(void)state;
-	tracer_on();
-	settled();
-	vmspan_flush();
-	head = own_ring()->head;
-	assert_int_equal(own_ring()->handed, head);
-	shots = tracer->shots;
-	while (own_ring()->head % VMSPAN_RING) {
-		vmspan_enter(A);
-		n++;
-	}
-	assert_int_equal(tracer->shots, shots);
-	vmspan_enter(A);
-	assert_int_equal(tracer->shots, shots + 1);
-	assert_int_equal(tracer->shot[shots].from, head);
-	assert_int_equal(tracer->shot[shots].from + tracer->shot[shots].bytes, own_ring()->handed);
-	assert_int_equal(own_ring()->handed % VMSPAN_RING, 0);
-	assert_int_equal(own_ring()->head, own_ring()->handed + sizeof(struct vmspan_mark));
-	for (u32 i = 0; i <= n; i++)
-		vmspan_leave(A);
-	collect();
-	assert_int_equal(seen_count, 2);
-	expect_span(1, A, 0, 0);
-}
-
-static void a_mark_with_a_value_is_never_cut_in_two(void **state)
-{
-	(void)state;
-	tracer_on();
-	for (u32 odd = 0; odd < 2; odd++) {
-		settled();
-		while ((own_ring()->head + (odd ? 16 : 32)) % VMSPAN_RING)
-			vmspan_input(2);
-		vmspan_value(3, (vmspan_i64)(700 + odd));
-		vmspan_value(3, (vmspan_i64)(800 + odd));
-	}
-	collect();
-	assert_int_equal(seen_of[VMSPAN_VALUE], 4);
-	for (u32 i = 0, n = 0; i < seen_count; i++)
-		if (seen[i]->type == VMSPAN_VALUE) {
-			const struct vmspan_point *v = (const struct vmspan_point *)seen[i];
-
-			assert_int_equal(v->h.id, 3);
-			assert_int_equal(v->value, (n % 2 ? 800 : 700) + n / 2);
-			n++;
-		}
-}
-
 static void an_event_counts_its_records_across_batches(void **state)
 {
 	(void)state;
@@ -589,81 +528,6 @@ static void five_thousand_definitions_are_all_there(void **state)
 		check_numbered((const struct vmspan_def *)seen[i], e.skip + i, &e);
 }
 
-static void the_end_of_an_event_hands_over_what_has_waited_too_long(void **state)
-{
-	u32 shots;
-
-	(void)state;
-	tracer_on();
-	settled();
-	vmspan_flush();
-	shots = tracer->shots;
-	vmspan_event_begin(0);
-	vmspan_enter(A);
-	vmspan_leave(A);
-	vmspan_event_end();
-	assert_int_equal(tracer->shots, shots);
-	process()->latency = 0; /* as if its time had passed */
-	vmspan_event_begin(0);
-	vmspan_enter(A);
-	vmspan_leave(A);
-	assert_int_equal(tracer->shots, shots);
-	vmspan_event_end();
-	assert_int_equal(tracer->shots, shots + 1);
-	assert_int_equal(own_ring()->handed, own_ring()->head);
-}
-
-static void the_end_of_an_event_follows_what_was_handed_over_of_it(void **state)
-{
-	u32 shots;
-
-	(void)state;
-	tracer_on();
-	vmspan_event_begin(0);
-	vmspan_event_begin(0);
-	vmspan_event_end();
-	vmspan_flush();
-	shots = tracer->shots;
-	vmspan_event_end();
-	assert_int_equal(tracer->shots, shots + 1);
-	vmspan_event_begin(0);
-	vmspan_event_end();
-	assert_int_equal(tracer->shots, shots + 1);
-	collect();
-	assert_int_equal(seen_count, 3);
-}
-
-static void a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time(void **state)
-{
-	(void)state;
-	tracer_on();
-	vmspan_event_begin(0);
-	vmspan_enter(A);
-	vmspan_enter(B);
-	vmspan_leave(B);
-	tracer_off(); /* died: its marks are still in the ring, A and the turn are open */
-	vmspan_leave(A);
-	vmspan_enter(C);
-	tracer_on();
-	vmspan_leave(C); /* entered while nobody traced */
-	vmspan_enter(B);
-	vmspan_leave(B);
-	vmspan_event_end(); /* begun under the tracer that died */
-	vmspan_event_begin(0);
-	vmspan_enter(A);
-	vmspan_leave(A);
-	vmspan_event_end();
-	collect();
-	assert_int_equal(seen_count, 3);
-	expect_span(0, B, 0, 0);
-	assert_int_equal(((const struct vmspan_span *)seen[0])->iteration, 0);
-	expect_span(1, A, 0, 0);
-	expect_event(2, 0, 1);
-	assert_int_equal(COUNTED(unmatched), 0);
-	assert_int_equal(COUNTED(repaired), 0);
-	assert_true(COUNTED(cpu_known)); /* the first mark of a session says where it was made */
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -673,8 +537,6 @@ int main(void)
 		cmocka_unit_test(a_b_a_is_three_spans),
 		cmocka_unit_test(reentry_of_the_top_is_not_a_span),
 		cmocka_unit_test(a_stay_that_was_entered_twice_ends_at_its_last_leave),
-		cmocka_unit_test(a_ring_is_handed_over_when_it_is_full),
-		cmocka_unit_test(a_mark_with_a_value_is_never_cut_in_two),
 		cmocka_unit_test(an_event_counts_its_records_across_batches),
 		cmocka_unit_test(a_nested_event_has_its_parent_and_its_own_base),
 		cmocka_unit_test(a_nested_event_enters_the_outer_compartment_anew),
@@ -689,9 +551,6 @@ int main(void)
 		cmocka_unit_test(collections_calls_and_marks_say_what_they_were_told),
 		cmocka_unit_test(a_definition_is_in_the_log_and_while_traced_in_the_stream),
 		cmocka_unit_test(five_thousand_definitions_are_all_there),
-		cmocka_unit_test(the_end_of_an_event_hands_over_what_has_waited_too_long),
-		cmocka_unit_test(the_end_of_an_event_follows_what_was_handed_over_of_it),
-		cmocka_unit_test(a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time),
 	};
 
 	return cmocka_run_group_tests_name("v2 marks", tests, tracer_setup, NULL);

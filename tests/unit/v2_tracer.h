@@ -11,9 +11,9 @@
 #define V2_TRACER_H
 
 #define VMSPAN__CLOCK_TRIES 1 /* step by step, each takes long */
-#include "sdk/v2/vmspan.h"
+#include "sdk/vmspan.h"
 
-#include "source/marks.h"
+#include "source/live_mark_rings.h"
 #include "step.h"
 
 #include <stdarg.h>
@@ -191,7 +191,8 @@ static void take(const struct vmspan_ring *g, u64 from, const struct vmspan_mark
 			t->last = marks[i].cycles;
 		}
 	assert_int_equal(marks_take(&t->m, marks + (at - from) / sizeof(*marks),
-				    (u32)((from + bytes - at) / sizeof(*marks))),
+				    (u32)((from + bytes - at) / sizeof(*marks)),
+				    mark_ring_clock_comes(g, from + bytes)),
 			 0);
 	t->seen = from + bytes;
 	keep(&t->m.out, g->thread);

@@ -16,8 +16,8 @@
  * a library; with -DCROWD_PAD=N its probes are N bytes further into the file.
  */
 #ifndef CROWD_NONE
-#ifdef SDK_V2
-#include "user/sdk/v2/vmspan.h"
+#ifdef SDK_V1
+#include "user/sdk/v1/vmspan.h"
 #else
 #include "user/sdk/vmspan.h"
 #endif

@@ -3,7 +3,7 @@
  * A target that lies to its tracer. Arguments are the lies, in order; "wait"
  * prints "ready" and waits for a line. "honest" makes 10 spans at last.
  */
-#include "user/sdk/vmspan.h"
+#include "user/sdk/v1/vmspan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

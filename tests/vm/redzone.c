@@ -37,7 +37,7 @@ static long hit(void)
 			 "xorl %%edi, %%edi\n\t"
 			 "movl $96, %%esi\n\t"
 			 "xorl %%edx, %%edx\n\t"
-			 "jmp vmspan_site_flush_1\n"
+			 "jmp vmspan_site_flush_2\n"
 			 "2: movl $16, %%ecx\n"
 			 "3: movq -144(%%rsp,%%rcx,8), %%rax\n\t"
 			 "movq %%rax, -8(%[seen],%%rcx,8)\n\t"

@@ -3,7 +3,7 @@
  * A turn in which one group sleeps 20 ms and another works for 20 ms of CPU time: when it has been
  * told to. It ends with its input.
  */
-#include "user/sdk/v2/vmspan.h"
+#include "user/sdk/vmspan.h"
 #include <stdio.h>
 
 static long long cpu_ns(void)

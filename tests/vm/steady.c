@@ -24,12 +24,12 @@
  */
 /* How many batches it makes is to be known: on a busy machine too none is handed over for its age. */
 #define VMSPAN__FLUSH_MS 10000000
-#ifdef SDK_V2
-#include "user/sdk/v2/vmspan.h"
-
-#include <pthread.h>
+#ifdef SDK_V1
+#include "user/sdk/v1/vmspan.h"
 #else
 #include "user/sdk/vmspan.h"
+
+#include <pthread.h>
 #endif
 
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #ifndef VMSPAN_WIRE_ONLY
 #define VMSPAN_WIRE_ONLY
 #endif
-#include "../sdk/v2/vmspan.h"
+#include "../sdk/vmspan.h"
 
 enum {
 	VMSPAN_SLOT = 32, /* every record is a whole number of slots */

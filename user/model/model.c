@@ -380,6 +380,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 	case VMSPAN_EVENT:
 		return take_event(m, st, (const void *)h, seq);
 	case VMSPAN_AWAY:
+		m->records--; /* nor are the scheduler's counted among the program's */
 		return take_away(m, st, (const void *)h);
 	case VMSPAN_SAMPLE:
 		return sample_take(m, st, (const void *)h);

@@ -4,27 +4,42 @@
  *
  * Include this one header, define groups and compartments, and mark where the
  * VM enters and leaves them. While nobody traces, a mark is one load and one
- * predicted branch. While `vmspan` is attached, spans are measured and batched
- * in the process; one probe carries a whole batch to the tracer.
+ * predicted branch. While `vmspan` is attached, a mark is a reading of the
+ * CPU's counter and 16 bytes in a ring of its thread; one probe hands over what
+ * the ring holds. Spans, events and what they cost are made of it by the tracer.
  *
- * The file has two parts. Part 1 is plain data: the records that travel from
- * the target to the tracer. The tracer's BPF and user code include only that
- * part (VMSPAN_WIRE_ONLY). Part 2 is the SDK proper; user/sdk/README.md
- * explains it.
+ * What a mark does: it looks whether the thread has lost its CPU since the mark before,
+ * and appends. All of that is one restartable sequence (rseq(2)): if the kernel
+ * interrupts the thread in it, for a signal, for another thread or for a move to
+ * another CPU, it is begun anew. So a mark is in the ring once, and those of a handler are
+ * there too, in order. Outside of the sequence the kernel clears the thread's
+ * rseq_cs when it has been interrupted, which the next mark sees: it then puts
+ * before itself which CPU the thread is on and how much CPU time it has had.
+ *
+ * What it never does, once the thread has a ring: allocate, lock, use thread-local
+ * storage, call the system; but for a trap to hand over, and after each interruption a
+ * reading of the thread's clock and its number, and of the clock at an end of an event where that
+ * is old.
+ *
+ * Where there is no rseq (musl, valgrind, another user of it in the thread), a mark asks the
+ * system for the thread's number and its CPU each time.
+ *
+ * The file has two parts. Part 1 is plain data: what a tracer finds in the target's memory.
+ * Its BPF and user code include only that part (VMSPAN_WIRE_ONLY). Part 2
+ * is the SDK proper; user/sdk/README.md explains it.
  *
  * Needs: C11 or C++11, GCC or clang, Linux, glibc or musl; x86-64 (TSC) or
- * aarch64 (cntvct). No library beyond libc (and -pthread on glibc < 2.34).
+ * aarch64 (cntvct). No library beyond libc.
  *
- * Thread rules: every function may be called from any thread at any time. A
- * mark made by a signal handler that interrupts a mark is counted, not
- * recorded. Definitions (groups, compartments, labels) take a lock and must
- * not be made from signal handlers.
+ * Thread rules: every function may be called from any thread at any time, marks
+ * from signal handlers too. Definitions (groups, compartments, labels) take a
+ * lock and must not be made from signal handlers.
  */
 #ifndef VMSPAN_H
 #define VMSPAN_H
 
 /* ---------------------------------------------------------------- Part 1 --
- * Wire data. Little-endian, naturally aligned, no pointers, no padding.
+ * Little-endian, naturally aligned, no padding. Addresses are 64-bit numbers.
  */
 
 #ifdef __cplusplus /* C++ has no flexible array members, its compilers do */
@@ -38,17 +53,10 @@ typedef __UINT32_TYPE__ vmspan_u32;
 typedef __UINT64_TYPE__ vmspan_u64;
 typedef __INT64_TYPE__ vmspan_i64;
 
-#define VMSPAN_ABI 1
+#define VMSPAN_ABI 2
 #define VMSPAN_MAGIC 0x6e707376u /* "vspn" */
-#define VMSPAN_BATCH_MAGIC 0x62707376u /* "vspb" */
 
 enum {
-	VMSPAN_SLOT = 32, /* every record is a whole number of slots */
-	VMSPAN_BATCH_SLOTS = 256, /* at most */
-	VMSPAN_BATCH_HEADER = 64,
-	VMSPAN_BATCH_BYTES = VMSPAN_BATCH_HEADER + VMSPAN_BATCH_SLOTS * VMSPAN_SLOT,
-	VMSPAN_DEPTH_MAX = 256, /* frames of a thread's stack */
-	VMSPAN_EVENT_MAX = 32, /* nested event loops of a thread */
 	VMSPAN_GROUPS_MAX = 8, /* groups of one compartment */
 	VMSPAN_NAME_MAX = 255, /* bytes of a name, without a terminator */
 };
@@ -64,141 +72,161 @@ enum vmspan_kind {
 	VMSPAN_TOP = 7,
 };
 
-enum vmspan_type {
-	VMSPAN_SPAN = 1, /* struct vmspan_span */
-	VMSPAN_EVENT = 2, /* struct vmspan_event */
-	VMSPAN_GC = 3, /* struct vmspan_gc */
-	VMSPAN_BLOCK = 4, /* struct vmspan_block */
-	VMSPAN_INPUT = 5, /* struct vmspan_mark */
-	VMSPAN_FRAME = 6, /* struct vmspan_mark */
-	VMSPAN_VALUE = 7, /* struct vmspan_mark */
-	VMSPAN_SAMPLE = 9, /* struct vmspan_sample; made by the tracer */
-	VMSPAN_OFF = 8, /* struct vmspan_span; made by the tracer's kernel side */
-	VMSPAN_WAKE = 10, /* struct vmspan_wake; made by the tracer's kernel side */
-	VMSPAN_DEF_GROUP = 16, /* struct vmspan_def */
-	VMSPAN_DEF_COMPARTMENT = 17, /* struct vmspan_def */
-	VMSPAN_DEF_LABEL = 18, /* struct vmspan_def */
-	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_PART = 21, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_LAST = VMSPAN_DEF_PART,
+enum vmspan_mark_type { /* id, and the value of those that have one */
+	VMSPAN_MARK_FILL = 0, /* nothing: keeps the next two together */
+	VMSPAN_MARK_ENTER = 1, /* compartment */
+	VMSPAN_MARK_LEAVE = 2, /* compartment */
+	VMSPAN_MARK_EVENT_BEGIN = 3, /* label */
+	VMSPAN_MARK_EVENT_END = 4,
+	VMSPAN_MARK_INPUT = 5, /* label */
+	VMSPAN_MARK_FRAME = 6, /* label */
+	VMSPAN_MARK_VALUE = 7, /* label; value */
+	VMSPAN_MARK_GC_BEGIN = 8, /* label; bytes of the heap */
+	VMSPAN_MARK_GC_END = 9, /* 0; bytes of the heap */
+	VMSPAN_MARK_BLOCK_BEGIN = 10, /* label; process waited for */
+	VMSPAN_MARK_BLOCK_END = 11,
+	VMSPAN_MARK_SWITCH = 12, /* CPU; CLOCK_THREAD_CPUTIME_ID, ns */
+	VMSPAN_MARK_MORE = 13, /* any; in the place of cycles: the value of the one before */
+	/* As VMSPAN_MARK_SWITCH, behind an event's begin or end, where the clock had not been told for
+	 * long: nothing has happened to the thread since the mark before. */
+	VMSPAN_MARK_CLOCK = 14,
 };
 
-/*
- * Head of every record. A reader skips a type it does not know by `slots`.
- * Records of one thread are in the order in which they were completed: a span
- * follows the spans inside it, an event follows its spans.
- */
-struct vmspan_head {
-	vmspan_u8 type; /* enum vmspan_type */
-	vmspan_u8 slots; /* size in VMSPAN_SLOT bytes, >= 1 */
-	vmspan_u16 depth; /* frames open around it, | VMSPAN_F_* */
-	vmspan_u32 id; /* compartment, iteration, label or definition */
-};
-
-#define VMSPAN_DEPTH_MASK 0x0fffu
-#define VMSPAN_F_REPAIRED 0x8000u /* closed by the SDK: its leave never came */
-#define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
-#define VMSPAN_F_COARSE 0x1000u /* of an event: its CPU times are up to a tick old */
-#define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
-
-/* One stay in a compartment. id: compartment. */
-struct vmspan_span {
-	struct vmspan_head h;
-	vmspan_u64 begin, end; /* cycles */
-	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 iteration; /* of the event it ran in; 0: outside any */
-};
-
-/*
- * A thread was off the CPU (VMSPAN_OFF): a struct vmspan_span whose depth is
- * an enum vmspan_off, whose id is the system call it was in (~0: none or not
- * known) and whose iteration is the process that woke it (0: not known). The
- * first of a thread is VMSPAN_OFF_START: from its time on none is missing.
- */
-enum vmspan_off {
-	VMSPAN_OFF_START = 0, /* begin = end */
-	VMSPAN_OFF_PREEMPTED = 1, /* runnable: others had the CPU */
-	VMSPAN_OFF_SLEEPING = 2, /* waits, and signals may wake it */
-	VMSPAN_OFF_IO = 3, /* waits for a device */
-	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
-	VMSPAN_OFF_LOCK = 5, /* waits in a futex: a lock, a condition, a join */
-	VMSPAN_OFF_REASONS = 6,
-};
-
-/*
- * Who woke the thread (VMSPAN_WAKE): of the VMSPAN_OFF that follows at once,
- * whose iteration is the process. id: the compartment it was in; 0: none, or
- * not known.
- */
-struct vmspan_wake {
-	struct vmspan_head h;
-	vmspan_u64 registry; /* of the compartment */
-	char comm[16]; /* of the process; zero-filled, all of it may be used */
-};
-
-/*
- * One turn of an event loop. id: iteration, counted from 1 by thread.
- * h.depth: frames open when it began (0 unless the loop is nested).
- */
-struct vmspan_event {
-	struct vmspan_head h;
-	vmspan_u64 begin, end; /* cycles */
-	vmspan_u64 mono_begin, mono_end; /* CLOCK_MONOTONIC, ns */
-	vmspan_u64 cpu_ns_begin, cpu_ns_end; /* CLOCK_THREAD_CPUTIME_ID, ns */
-	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 parent; /* iteration of the event it is nested in, or 0 */
-	vmspan_u32 label; /* what kind of turn, or 0 */
-	vmspan_u32 records; /* records completed in it, itself not counted */
-	vmspan_u64 reserved[3];
-};
-
-/* One garbage collection. id: label of its reason, or 0. */
-struct vmspan_gc {
-	struct vmspan_head h;
-	vmspan_u64 begin, end;
-	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 iteration;
-	vmspan_u64 bytes_before, bytes_after; /* of the heap; 0 where unknown */
-	vmspan_u64 reserved[2];
-};
-
-/* One blocking call. id: label of its kind, or 0. */
-struct vmspan_block {
-	struct vmspan_head h;
-	vmspan_u64 begin, end;
-	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 iteration;
-	vmspan_u64 peer; /* process waited for, or 0 */
-	vmspan_u64 reserved[3];
-};
-
-/* A user input, a frame shown, a named value. id: label. */
+/* A mark as it lies in a ring, at a multiple of its size. */
 struct vmspan_mark {
-	struct vmspan_head h;
-	vmspan_u64 time; /* cycles */
-	vmspan_i64 value;
-	vmspan_u16 cpu, pad;
-	vmspan_u32 iteration;
+	vmspan_u64 cycles;
+	vmspan_u32 id;
+	vmspan_u32 type; /* enum vmspan_mark_type */
 };
 
 /*
- * A thread's stack, found by looking (VMSPAN_SAMPLE): h.depth frames, innermost
- * first, by the ids of VMSPAN_DEF_FRAME. The weight is the time it stands for:
- * of VMSPAN_SAMPLE_OFF the time the thread then spent off the CPU, else that
- * between two looks.
+ * Head of a thread's ring. Positions are bytes ever appended: a mark at position p lies
+ * at base + (p & mask). `head` is stored after the mark, and by that one store the mark is
+ * there. What lies below `handed` has been handed over; what lies between the two is
+ * in the ring only. It is never overwritten before it has been handed over.
+ *
+ * A lap is the positions from one multiple of the ring's length to the next. Always
+ * handed <= head <= the end of the head's lap; so what is between the first two lies in one piece.
+ * `limit` is the end of that lap, or where the head was when a tracer came. Only the thread
+ * writes here, its handlers included, but for `limit`, which a tracer may lower to the head.
+ *
+ * Before the head, from the ring's address on, come sections (struct rseq_cs), two of each copy of
+ * the SDK: that of vmspan_mark_2() and that of vmspan_put_2(). What the thread has in its rseq_cs
+ * says all: the first, that nothing has happened to it since its last mark; the second, nothing
+ * since it began to make one the slow way; 0, that something has; anything else is another's.
  */
-#define VMSPAN_SAMPLE_OFF 1u /* it waited; else it ran */
-#define VMSPAN_SAMPLE_GC 2u /* in a collection */
-#define VMSPAN_SAMPLE_CUT 4u /* outer frames are left out */
-#define VMSPAN_SAMPLE_FAULT 8u /* frames further out could not be read */
-struct vmspan_sample {
-	struct vmspan_head h;
-	vmspan_u64 time; /* cycles */
-	vmspan_u64 weight; /* ns */
-	vmspan_u16 cpu, flags;
-	vmspan_u32 iteration; /* of the event it lies in; 0: outside any */
-	vmspan_u32 frames[];
+struct vmspan_ring {
+	vmspan_u64 head; /* offsets of these five: VMSPAN__HEAD ... VMSPAN__CPU */
+	vmspan_u64 limit; /* reached by head: hand over first; a tracer may lower it to head */
+	vmspan_u64 base, mask;
+	vmspan_u32 cpu; /* of the last VMSPAN_MARK_SWITCH */
+	vmspan_u32 tid; /* as gettid() sees it */
+	vmspan_u32 magic, abi;
+	vmspan_u64 process; /* address of the struct vmspan_process */
+	vmspan_u64 start; /* position of the thread's first mark */
+	vmspan_u64 handed;
+	vmspan_u64 handed_cycles; /* when */
+	vmspan_u32 thread; /* number of the thread in its process, from 1 */
+	vmspan_u32 flags; /* VMSPAN_RING_* */
+	vmspan_u32 lost; /* marks that could not be made */
+	vmspan_u32 session; /* the process's, when the last VMSPAN_MARK_SWITCH was made */
+	vmspan_u64 event_begin; /* cycles: of the innermost event, or 0 */
+	vmspan_u64 next; /* next ring */
+	vmspan_u64 thread_pointer;
+	/* How often in a row another user of rseq was found in its place; and the head at the last. */
+	vmspan_u32 foreign_at, foreign;
+	/* Cycles: when the thread's clock was told last; told for this long, it is told again. */
+	vmspan_u64 clock, clock_every;
+	vmspan_u64 clock_at; /* position: the last VMSPAN_MARK_CLOCK is there, or is about to be */
+};
+/*
+ * The probe vmspan:flush(what, bytes, from) hands over marks of a ring (its head; from: their
+ * position), at most so many, which lie in one piece, and none where a ring is new; or a
+ * definition (from: the address of the process's block). The first bits of `bytes` say which.
+ * `base` is 0: a handler has forked, and they are the parent's, who hands them over. */
+#define VMSPAN_FLUSH_MARKS 0x8000000000000000ull
+#define VMSPAN_FLUSH_DEFINITION 0x4000000000000000ull
+#define VMSPAN_FLUSH_MAX 16384u
+#define VMSPAN_RING_PLAIN 1u /* without rseq: interruptions are not known */
+#define VMSPAN_RING_HEAD_BYTES 152
+
+/*
+ * A copy of the SDK: one a program or library, however many of its files include the
+ * header. It begins with the semaphores, so the semaphore address in any of our ELF notes
+ * finds it, in a stripped binary too.
+ */
+struct vmspan_registry {
+	vmspan_u16 semaphore; /* kept by the kernel: tracers attached */
+	vmspan_u16 probes_semaphore; /* the same for the conventional probes */
+	vmspan_u32 magic, abi;
+	vmspan_u32 slot; /* its sections in each ring */
+	vmspan_u64 process; /* address of the struct vmspan_process */
+	vmspan_i64 rseq; /* of struct rseq from the thread pointer; 0: none */
+	vmspan_u32 closed; /* it is about to be unloaded */
+	vmspan_u32 loaded; /* vmspan_loaded_2() has run */
+	vmspan_u32 joining; /* a thread looks for the process's block, or makes it */
+	vmspan_u32 pad;
+	vmspan_u64 reserved[10];
+};
+#define VMSPAN_REGISTRY_BYTES 128
+#define VMSPAN_REGISTRY_ALIGN 128
+
+/* struct rseq_cs of the kernel's: the code that is begun anew at `abort`. */
+struct vmspan_section {
+	vmspan_u32 version, flags;
+	vmspan_u64 start, length, abort;
+};
+
+enum {
+	/* Sections of a ring lie below its head, two a copy of the SDK. A forked child keeps
+	 * them, since the kernel reads the one that the parent was in; all else it finds wiped. */
+	VMSPAN_COPIES = 1024,
+	VMSPAN_RING_ALIGN = 131072,
+	VMSPAN_RING_AT = 65536, /* the head, above the ring's address */
+	VMSPAN_RING_DATA = 4096, /* the first mark, above the head */
+	VMSPAN_THREADS = 65536,
+};
+
+/*
+ * All copies of one process share this one; and it all. It is never moved or freed,
+ * nor is anything that it leads to, so a tracer may read it at any time.
+ */
+struct vmspan_process {
+	vmspan_u32 magic, abi;
+	vmspan_u64 log; /* first struct vmspan_log: all definitions so far */
+	vmspan_u64 log_tail;
+	/* Cycles: marks this old are handed over at the end of an event. A tracer may set less than is
+	 * usual; the last one sets it back. */
+	vmspan_u64 latency;
+	vmspan_u32 session; /* a tracer's to set, before it attaches */
+	vmspan_u32 group_last, compartment_last, label_last;
+	vmspan_u64 copies[VMSPAN_COPIES / 64]; /* a bit each that is loaded */
+	vmspan_u64 latency_usual;
+	vmspan_u64 unused[(VMSPAN_RING_AT - 56 - VMSPAN_COPIES / 8) / 8];
+	/* A forked child finds zeroes from here on. */
+	vmspan_u64 rings; /* address of the first; see VMSPAN_RING_AT */
+	vmspan_u32 lock;
+	vmspan_u32 thread_last;
+	vmspan_u32 lost_threads; /* marks of threads that have no ring */
+	vmspan_u32 pid; /* whose it is, as getpid() sees it */
+	vmspan_u32 pad[10];
+	struct {
+		vmspan_u64 thread_pointer, ring;
+	} table[VMSPAN_THREADS];
+};
+
+enum vmspan_definition {
+	VMSPAN_DEF_GROUP = 16,
+	VMSPAN_DEF_COMPARTMENT = 17,
+	VMSPAN_DEF_LABEL = 18,
+};
+
+/* Head of a definition, and of every record that a tracer makes. */
+struct vmspan_head {
+	vmspan_u8 type;
+	vmspan_u8 slots; /* size in units of 32 bytes, >= 1 */
+	vmspan_u16 depth;
+	vmspan_u32 id;
 };
 
 /*
@@ -221,118 +249,12 @@ struct vmspan_def {
 	vmspan_u32 groups[];
 };
 
-/*
- * Head of a batch; the records follow. `seq` is the number of the batch's
- * first record among all records of this thread; the next batch of the thread
- * begins at seq + records. The four counters are totals since the thread's
- * start.
- */
-struct vmspan_batch {
-	vmspan_u32 magic; /* VMSPAN_BATCH_MAGIC */
-	vmspan_u16 abi, pad;
-	vmspan_u32 bytes; /* of head and records */
-	vmspan_u32 records;
-	vmspan_u64 seq;
-	vmspan_u64 registry; /* address of the struct vmspan_registry */
-	vmspan_u32 thread; /* number of the thread in its registry, from 1 */
-	vmspan_u32 tid; /* as gettid() sees it */
-	vmspan_u32 too_deep; /* spans not kept: deeper than VMSPAN_DEPTH_MAX */
-	vmspan_u32 unmatched; /* leaves without an enter: ignored */
-	vmspan_u32 repaired; /* enters without a leave: closed by the SDK */
-	vmspan_u32 in_mark; /* marks by a signal handler inside a mark */
-	vmspan_u64 reserved;
-};
-
-/*
- * The registry begins with the semaphores, so the semaphore address in any of
- * our ELF notes, rounded down to VMSPAN_REGISTRY_ALIGN, finds it, in a
- * stripped binary too. Nothing in it moves or is
- * freed, so a tracer may read it with process_vm_readv at any time. Pointers
- * are stored as 64-bit numbers.
- */
-struct vmspan_registry {
-	vmspan_u16 semaphore; /* kept by the kernel: tracers attached */
-	vmspan_u16 probes_semaphore; /* the same for the conventional probes */
-	vmspan_u32 magic; /* VMSPAN_MAGIC */
-	vmspan_u32 abi;
-	vmspan_u32 pid; /* process that uses it, as getpid() sees it */
-	vmspan_u64 session; /* a tracer that can, sets it before it attaches */
-	vmspan_u64 log; /* first struct vmspan_log: all definitions so far */
-	vmspan_u64 threads; /* first struct vmspan_thread */
-	vmspan_u64 log_tail; /* from here on: the SDK's own */
-	vmspan_u32 lock;
-	vmspan_u32 thread_last;
-	vmspan_u32 group_last;
-	vmspan_u32 compartment_last;
-	vmspan_u32 label_last;
-	vmspan_u32 key, key_valid;
-	vmspan_u32 loaded; /* 1: vmspan_loaded_1() has run */
-	vmspan_u64 reserved[6];
-};
-#define VMSPAN_REGISTRY_BYTES 128
-#define VMSPAN_REGISTRY_ALIGN 128
-
 /* A block of the definition log: `used` bytes of struct vmspan_def records. */
 struct vmspan_log {
 	vmspan_u64 next;
 	vmspan_u32 used; /* published after the bytes: load-acquire it */
 	vmspan_u32 size;
 	vmspan_u64 data[];
-};
-
-/* Ids at and above this are not compartments but marks on the same stack. */
-#define VMSPAN_ID_MARKS 0xfffffff0u
-#define VMSPAN_ID_GC 0xfffffffeu
-#define VMSPAN_ID_BLOCK 0xfffffffdu
-
-/* An open stay, on a thread's stack. */
-struct vmspan_open {
-	vmspan_u64 begin;
-	vmspan_u32 id; /* compartment or VMSPAN_ID_* */
-	vmspan_u16 cpu, reentered;
-	vmspan_u64 aux; /* gc: bytes before; block: peer */
-	vmspan_u32 label, pad;
-};
-
-/* An open event. */
-struct vmspan_turn {
-	vmspan_u64 begin, mono, cpu_ns, first; /* first: seq when it began */
-	vmspan_u32 iteration, label;
-	vmspan_u16 base, cpu; /* base: frames open when it began */
-	vmspan_u32 too_deep_open; /* when it began */
-};
-
-/*
- * State of a live thread; a tracer may read it to see what still runs.
- * `ready`: 0 while a mark is being made, and in a forked child, whose copy the
- * kernel wipes. A mark clears it before it looks at anything else, so a signal
- * handler either made its whole mark before that or stays out.
- */
-struct vmspan_thread {
-	vmspan_u32 ready;
-	vmspan_u32 room; /* slots still free in the batch, >= 1 between marks */
-	vmspan_u32 depth; /* open[1 ... depth] are open; open[0] is a guard */
-	vmspan_u32 base; /* of the innermost open event: marks do not reach below */
-	vmspan_u64 cpu; /* address of rseq's cpu_id, or 0: use rdtscp or getcpu() */
-	vmspan_u64 flush_at; /* cycles: a leave after this flushes */
-	vmspan_u64 session; /* the registry's, when this state began to be true */
-	vmspan_u32 iteration; /* of the innermost open event, or 0 */
-	vmspan_u32 too_deep_open;
-	vmspan_u32 magic;
-	vmspan_u32 tid; /* 0: free for a new thread */
-	vmspan_u64 next; /* next thread */
-	vmspan_u64 flush_cycles;
-	vmspan_u32 turns; /* open events */
-	vmspan_u32 turns_over; /* open events beyond VMSPAN_EVENT_MAX */
-	vmspan_u32 iteration_last;
-	vmspan_u32 extra; /* slots in the batch beyond one a record */
-	vmspan_u32 slots; /* of the batch: handed over when so many are used */
-	vmspan_u32 pad;
-	vmspan_u64 reserved[4];
-	struct vmspan_turn turn[VMSPAN_EVENT_MAX];
-	struct vmspan_open open[VMSPAN_DEPTH_MAX + 1];
-	struct vmspan_batch batch;
-	vmspan_u64 records[VMSPAN_BATCH_SLOTS * VMSPAN_SLOT / 8];
 };
 
 #ifdef __cplusplus
@@ -356,8 +278,10 @@ struct vmspan_thread {
 #endif
 #endif
 
-#include <pthread.h>
+#include <elf.h>
 #include <errno.h>
+#include <limits.h>
+#include <pthread.h> /* not for this file: programs have it from here */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,28 +299,34 @@ extern "C" {
 #endif
 
 #define VMSPAN__HIDDEN __attribute__((visibility("hidden")))
-#define VMSPAN__LIKELY(x) __builtin_expect(!!(x), 1)
 #define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VMSPAN__UNUSED __attribute__((unused))
 #define VMSPAN__SLOW __attribute__((unused, noinline, cold))
-/* The compiler must not move thread state accesses across a mark's edges. By
- * __atomic_signal_fence() clang does not feel bound: it moves loads past it. */
+/* The compiler must not move what a signal handler may see or change. By __atomic_signal_fence()
+ * clang does not feel bound: it moves a load behind it past a later one. */
 #define VMSPAN__FENCE() __asm__ volatile("" ::: "memory")
+#define VMSPAN__STR2(x) #x
+#define VMSPAN__STR(x) VMSPAN__STR2(x)
 
-VMSPAN__ASSERT(sizeof(struct vmspan_head) == 8, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_span) == 32, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_event) == 96, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_gc) == 64, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_block) == 64, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_mark) == 32, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_batch) == VMSPAN_BATCH_HEADER, "wire");
-VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
+VMSPAN__ASSERT(sizeof(struct vmspan_mark) == 16, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_head) == 8, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_ring) == VMSPAN_RING_HEAD_BYTES, "ABI");
+VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "ABI");
+VMSPAN__ASSERT(offsetof(struct vmspan_registry, rseq) == 24, "known to vmspan_mark_2()");
+VMSPAN__ASSERT(VMSPAN_RING_AT == 65536 && VMSPAN_RING_ALIGN == 131072 && VMSPAN_MARK_MORE == 13 &&
+		       !offsetof(struct vmspan_ring, head) &&
+		       offsetof(struct vmspan_ring, limit) == 8 &&
+		       offsetof(struct vmspan_ring, base) == 16 &&
+		       offsetof(struct vmspan_ring, mask) == 24 &&
+		       offsetof(struct vmspan_ring, cpu) == 32,
+	       "known to both sequences");
+VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
 
-/*
- * Registry and probe sites, one of each a DSO however many of its files
- * include this header: they are written in assembler so that the linker folds
- * them as one COMDAT group, in C as in C++. With -flto several files share one
- * assembler run: hence `.ifndef`.
+/* ------------------------------------------- Registry, sites, sequences --
+ *
+ * One of each a program or library however many of its files include this header: they are
+ * written in assembler so that the linker folds them as one COMDAT group, in C as in
+ * C++. With -flto several files share one assembler run: hence `.ifndef`.
  *
  * A site is a function of its own, so it works at any -O, never touches the
  * caller's red zone, and its arguments are always in the argument registers.
@@ -407,26 +337,26 @@ VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
  *
  * The semaphore belongs to the site `armed`, which is never executed. A tracer
  * that attaches there for one process turns that process's marks on, and the
- * kernel turns them off when the tracer is gone. The batches go through the
+ * kernel turns them off when the tracer is gone. Marks go through the
  * site `flush`, where a tracer may attach for every process at once at no cost
  * to those whose semaphore is down; so a forked child is traced from its
  * first instruction.
  */
-#define VMSPAN__STR2(x) #x
-#define VMSPAN__STR(x) VMSPAN__STR2(x)
-#define VMSPAN__REGISTRY vmspan_registry_1
-#define VMSPAN__REGISTRY_S VMSPAN__STR(VMSPAN__REGISTRY)
-
 #if defined(__x86_64__)
 #define VMSPAN__NOPS ".byte 0x90,0x66,0x2e,0x0f,0x1f,0x84,0,0,0,0,0\n"
 #define VMSPAN__ARG1 "8@%rdi"
 #define VMSPAN__ARG2 "8@%rdi 8@%rsi"
 #define VMSPAN__ARG3 "8@%rdi 8@%rsi 8@%rdx"
+/* What must stand before the code that a sequence is begun anew at (RSEQ_SIG). */
+#define VMSPAN__SIGNATURE 0x53053053
+#define VMSPAN__SIGN ".byte 0x0f,0xb9,0x3d\n.4byte 0x53053053\n"
 #else
 #define VMSPAN__NOPS "nop\n"
 #define VMSPAN__ARG1 "8@x0"
 #define VMSPAN__ARG2 "8@x0 8@x1"
 #define VMSPAN__ARG3 "8@x0 8@x1 8@x2"
+#define VMSPAN__SIGNATURE 0xd428bc00
+#define VMSPAN__SIGN ".inst 0xd428bc00\n"
 #endif
 
 /* clang-format off */
@@ -445,28 +375,239 @@ VMSPAN__ASSERT(sizeof(struct vmspan_registry) == VMSPAN_REGISTRY_BYTES, "wire");
 	".asciz \"vmspan\"\n.asciz \"" probe "\"\n.asciz \"" args "\"\n"       \
 	"994: .balign 4\n.popsection\n.endif\n"
 
+/*
+ * A restartable sequence, from the local label 1 to 2, and 4, where it is begun anew; and
+ * where its symbol with `_at_2` finds the three: differences, so that nothing is relocated.
+ */
+#define VMSPAN__SEQUENCE(name, align, code)                                    \
+	".ifndef vmspan_" name "_2\n"                                         \
+	".pushsection .text.vmspan_group_2,\"axG\",%progbits,vmspan_group_2,comdat\n" \
+	".p2align " align "\n.weak vmspan_" name "_2\n.hidden vmspan_" name "_2\n" \
+	".type vmspan_" name "_2,%function\nvmspan_" name "_2:\n.cfi_startproc\n" \
+	code ".cfi_endproc\n.size vmspan_" name "_2,.-vmspan_" name "_2\n"     \
+	".weak vmspan_" name "_at_2\n.hidden vmspan_" name "_at_2\n.balign 8\n" \
+	"vmspan_" name "_at_2: .8byte 1b-.,2b-1b,4b-.\n.popsection\n.endif\n"
+
+/* Offsets from a ring's address. */
+#define VMSPAN__HEAD "65536"
+#define VMSPAN__LIMIT "65536+8"
+#define VMSPAN__BASE "65536+16"
+#define VMSPAN__MASK "65536+24"
+#define VMSPAN__CPU "65536+32"
+
+#if defined(__x86_64__)
+/*
+ * A mark of one word (type, id; rdi). Nothing has happened to the thread since its last mark
+ * if its rseq_cs is still the section of this sequence in the thread's ring, and if it is on
+ * the same CPU; the section's address is the ring's but for its last bits. Anything
+ * else is for vmspan_slow_2(). Returns the cycles and the ring's address.
+ * The counter is read last, but right behind rseq_cs where something ends: so of a span's time
+ * hardly any is that of its own marks. Not before rseq_cs: if that is this section, an
+ * interruption after the reading makes a new one; if it is not, the reading is of no use.
+ */
+#define VMSPAN__MARK                                                           \
+	"xorl %r9d, %r9d\n"                                                    \
+	"jmp 5f\n"                                                             \
+	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
+	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
+	"movl $1, %r9d\n"                                                      \
+	"5: movq vmspan_registry_2+24(%rip), %rcx\n"                           \
+	"testq %rcx, %rcx\n"                                                   \
+	"jz 3f\n"                                                              \
+	"1: movq %fs:8(%rcx), %r8\n" /* rseq_cs */                             \
+	"testl %r9d, %r9d\n"                                                   \
+	"jz 7f\n"                                                              \
+	"rdtsc\n"                                                              \
+	"shlq $32, %rdx\n"                                                     \
+	"leaq (%rax,%rdx), %r9\n"                                              \
+	"7: testq %r8, %r8\n"                                                  \
+	"jz 3f\n"                                                              \
+	"leaq 1b(%rip), %rdx\n"                                                \
+	"cmpq %rdx, 8(%r8)\n" /* start */                                      \
+	"jne 3f\n"                                                             \
+	"andq $-131072, %r8\n"                                                 \
+	"movl %fs:4(%rcx), %eax\n" /* cpu_id */                                \
+	"cmpl %eax, " VMSPAN__CPU "(%r8)\n"                                    \
+	"jne 3f\n"                                                             \
+	"movq " VMSPAN__HEAD "(%r8), %rsi\n"                                   \
+	"cmpq " VMSPAN__LIMIT "(%r8), %rsi\n"                                  \
+	"jae 8f\n"                                                             \
+	"movq " VMSPAN__MASK "(%r8), %rcx\n"                                   \
+	"andq %rsi, %rcx\n"                                                    \
+	"addq " VMSPAN__BASE "(%r8), %rcx\n"                                   \
+	"movq %rdi, 8(%rcx)\n"                                                 \
+	"addq $16, %rsi\n"                                                     \
+	"movq %r9, %rax\n"                                                     \
+	"testq %r9, %r9\n"                                                     \
+	"jnz 6f\n"                                                             \
+	"rdtsc\n"                                                              \
+	"shlq $32, %rdx\n"                                                     \
+	"orq %rdx, %rax\n"                                                     \
+	"6: movq %rax, (%rcx)\n"                                               \
+	"movq %rsi, " VMSPAN__HEAD "(%r8)\n" /* from here on it is there */    \
+	"2: movq %r8, %rdx\n"                                                  \
+	"ret\n"                                                                \
+	"8: movq %rsi, %rdx\n"                                                 \
+	"movq %r9, %rsi\n"                                                     \
+	"jmp vmspan_full_2\n"                                                  \
+	"3: jmp vmspan_slow_2\n"                                               \
+	VMSPAN__SIGN                                                           \
+	"4: jmp vmspan_mark_2\n"
+
+/*
+ * The same for vmspan__slow(), which says where: word rdi, value rsi, bytes rdx (16; 32
+ * with a value; else rsi is when it was, 0: now), rcx as above, ring r8, section r9. 0: it is
+ * there; 1: the thread was interrupted; 2: the ring is full.
+ */
+#define VMSPAN__PUT                                                            \
+	"1: cmpq %r9, %fs:8(%rcx)\n"                                           \
+	"jne 4f\n"                                                             \
+	"movq " VMSPAN__HEAD "(%r8), %r10\n"                                   \
+	"leaq (%r10,%rdx), %r11\n"                                             \
+	"cmpq " VMSPAN__LIMIT "(%r8), %r11\n"                                  \
+	"ja 6f\n"                                                              \
+	"movq " VMSPAN__MASK "(%r8), %rcx\n"                                   \
+	"andq %r10, %rcx\n"                                                    \
+	"addq " VMSPAN__BASE "(%r8), %rcx\n"                                   \
+	"cmpl $16, %edx\n"                                                     \
+	"je 5f\n"                                                              \
+	"movq %rsi, 16(%rcx)\n"                                                \
+	"movabsq $0xd00000000, %rdx\n" /* VMSPAN_MARK_MORE */                  \
+	"movq %rdx, 24(%rcx)\n"                                                \
+	"xorl %esi, %esi\n"                                                    \
+	"5: movq %rsi, %rax\n"                                                 \
+	"testq %rsi, %rsi\n"                                                   \
+	"jnz 7f\n"                                                             \
+	"rdtsc\n"                                                              \
+	"shlq $32, %rdx\n"                                                     \
+	"orq %rdx, %rax\n"                                                     \
+	"7: movq %rax, (%rcx)\n"                                               \
+	"movq %rdi, 8(%rcx)\n"                                                 \
+	"movq %r11, " VMSPAN__HEAD "(%r8)\n"                                   \
+	"2: xorl %eax, %eax\n"                                                 \
+	"ret\n"                                                                \
+	"6: movl $2, %eax\n"                                                   \
+	"ret\n"                                                                \
+	VMSPAN__SIGN                                                           \
+	"4: movl $1, %eax\n"                                                   \
+	"ret\n"
+#else
+#define VMSPAN__MARK                                                           \
+	"mov x7, #0\n"                                                         \
+	"b 5f\n"                                                               \
+	".weak vmspan_mark_end_2\n.hidden vmspan_mark_end_2\n"                 \
+	".type vmspan_mark_end_2,%function\nvmspan_mark_end_2:\n"              \
+	"mov x7, #1\n"                                                         \
+	"5: adrp x9, vmspan_registry_2\n"                                      \
+	"add x9, x9, :lo12:vmspan_registry_2\n"                                \
+	"ldr x1, [x9, #24]\n"                                                  \
+	"cbz x1, 3f\n"                                                         \
+	"mrs x2, tpidr_el0\n"                                                  \
+	"add x1, x1, x2\n"                                                     \
+	"1: ldr x3, [x1, #8]\n"                                                \
+	"cbz x7, 7f\n"                                                         \
+	"mrs x7, cntvct_el0\n"                                                 \
+	"7: cbz x3, 3f\n"                                                      \
+	"adr x4, 1b\n"                                                         \
+	"ldr x5, [x3, #8]\n"                                                   \
+	"cmp x4, x5\n"                                                         \
+	"b.ne 3f\n"                                                            \
+	"and x3, x3, #-131072\n"                                               \
+	"add x8, x3, #16, lsl #12\n"                                           \
+	"ldr w4, [x1, #4]\n"                                                   \
+	"ldr w5, [x8, #32]\n"                                                  \
+	"cmp w4, w5\n"                                                         \
+	"b.ne 3f\n"                                                            \
+	"ldp x4, x5, [x8]\n"                                                   \
+	"cmp x4, x5\n"                                                         \
+	"b.hs 8f\n"                                                            \
+	"ldp x5, x6, [x8, #16]\n"                                              \
+	"and x6, x6, x4\n"                                                     \
+	"add x5, x5, x6\n"                                                     \
+	"add x4, x4, #16\n"                                                    \
+	"cbnz x7, 6f\n"                                                        \
+	"mrs x7, cntvct_el0\n"                                                 \
+	"6: stp x7, x0, [x5]\n"                                                \
+	"stlr x4, [x8]\n"                                                      \
+	"2: mov x0, x7\n"                                                      \
+	"mov x1, x3\n"                                                         \
+	"ret\n"                                                                \
+	"8: mov x2, x4\n"                                                      \
+	"mov x1, x7\n"                                                         \
+	"b vmspan_full_2\n"                                                    \
+	"3: b vmspan_slow_2\n"                                                 \
+	VMSPAN__SIGN                                                           \
+	"4: b vmspan_mark_2\n"
+#define VMSPAN__PUT                                                            \
+	"mrs x9, tpidr_el0\n"                                                  \
+	"add x3, x3, x9\n"                                                     \
+	"1: ldr x9, [x3, #8]\n"                                                \
+	"cmp x9, x5\n"                                                         \
+	"b.ne 4f\n"                                                            \
+	"add x8, x4, #16, lsl #12\n"                                           \
+	"ldp x10, x11, [x8]\n"                                                 \
+	"add x12, x10, x2\n"                                                   \
+	"cmp x12, x11\n"                                                       \
+	"b.hi 6f\n"                                                            \
+	"ldp x11, x13, [x8, #16]\n"                                            \
+	"and x13, x13, x10\n"                                                  \
+	"add x11, x11, x13\n"                                                  \
+	"cmp x2, #16\n"                                                        \
+	"b.eq 5f\n"                                                            \
+	"mov x13, #0xd00000000\n"                                              \
+	"stp x1, x13, [x11, #16]\n"                                            \
+	"mov x1, #0\n"                                                         \
+	"5: cbnz x1, 7f\n"                                                     \
+	"mrs x1, cntvct_el0\n"                                                 \
+	"7: stp x1, x0, [x11]\n"                                               \
+	"stlr x12, [x8]\n"                                                     \
+	"2: mov w0, #0\n"                                                      \
+	"ret\n"                                                                \
+	"6: mov w0, #2\n"                                                      \
+	"ret\n"                                                                \
+	VMSPAN__SIGN                                                           \
+	"4: mov w0, #1\n"                                                      \
+	"ret\n"
+#endif
+
 __asm__(
 	".ifndef _.stapsdt.base\n"
 	".pushsection .stapsdt.base,\"aG\",%progbits,.stapsdt.base,comdat\n"
 	".weak _.stapsdt.base\n.hidden _.stapsdt.base\n"
 	"_.stapsdt.base: .space 1\n.size _.stapsdt.base,1\n"
 	".popsection\n.endif\n"
-	".ifndef " VMSPAN__REGISTRY_S "\n"
-	".pushsection .probes,\"awG\",%progbits,vmspan_group_1,comdat\n"
+	".ifndef vmspan_registry_2\n"
+	".pushsection .probes,\"awG\",%progbits,vmspan_group_2,comdat\n"
 	".balign " VMSPAN__STR(VMSPAN_REGISTRY_ALIGN) "\n"
-	".weak " VMSPAN__REGISTRY_S "\n.hidden " VMSPAN__REGISTRY_S "\n"
-	".type " VMSPAN__REGISTRY_S ",%object\n"
-	".size " VMSPAN__REGISTRY_S "," VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "\n"
-	VMSPAN__REGISTRY_S ":\n"
-	".4byte 0," "0x6e707376" "," VMSPAN__STR(VMSPAN_ABI) "\n"
+	".weak vmspan_registry_2\n.hidden vmspan_registry_2\n"
+	".type vmspan_registry_2,%object\n"
+	".size vmspan_registry_2," VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "\n"
+	"vmspan_registry_2:\n"
+	".4byte 0,0x6e707376," VMSPAN__STR(VMSPAN_ABI) "\n"
 	".zero " VMSPAN__STR(VMSPAN_REGISTRY_BYTES) "-12\n"
+	".popsection\n"
+	/* By this note, which is loaded, copies find each other. */
+	".pushsection .note.vmspan,\"aG\",%note,vmspan_group_2,comdat\n"
+	".balign 4\n.4byte 7,8," VMSPAN__STR(VMSPAN_ABI) "\n.asciz \"vmspan\"\n.balign 4\n"
+	".8byte vmspan_registry_2-.\n"
 	".popsection\n.endif\n"
-	VMSPAN__SITE("vmspan_group_1", "vmspan_site_flush_1", "flush", "0", VMSPAN__ARG3)
-	VMSPAN__SITE("vmspan_group_1", "vmspan_site_armed_1", "armed", VMSPAN__REGISTRY_S, "")
+	VMSPAN__SITE("vmspan_group_2", "vmspan_site_flush_2", "flush", "0", VMSPAN__ARG3)
+	VMSPAN__SITE("vmspan_group_2", "vmspan_site_armed_2", "armed", "vmspan_registry_2", "")
+	VMSPAN__SEQUENCE("mark", "6", VMSPAN__MARK)
+	VMSPAN__SEQUENCE("put", "4", VMSPAN__PUT)
 );
 
-extern VMSPAN__HIDDEN struct vmspan_registry VMSPAN__REGISTRY;
-extern VMSPAN__HIDDEN void vmspan_site_flush_1(const void *batch, vmspan_u64 bytes, vmspan_u64 seq);
+struct vmspan__at {
+	vmspan_u64 cycles;
+	vmspan_u64 ring; /* its address; 0: no mark was made */
+};
+extern VMSPAN__HIDDEN struct vmspan_registry vmspan_registry_2;
+extern VMSPAN__HIDDEN void vmspan_site_flush_2(const void *what, vmspan_u64 bytes, vmspan_u64 from);
+extern VMSPAN__HIDDEN struct vmspan__at vmspan_mark_2(vmspan_u64 word);
+extern VMSPAN__HIDDEN struct vmspan__at vmspan_mark_end_2(vmspan_u64 word);
+extern VMSPAN__HIDDEN int vmspan_put_2(vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
+				       vmspan_i64 rseq, vmspan_u64 ring, vmspan_u64 section);
+extern VMSPAN__HIDDEN const vmspan_i64 vmspan_mark_at_2[3], vmspan_put_at_2[3];
 
 #ifdef VMSPAN_PROBES
 /*
@@ -474,8 +615,8 @@ extern VMSPAN__HIDDEN void vmspan_site_flush_1(const void *batch, vmspan_u64 byt
  * Compiled in by -DVMSPAN_PROBES in every file that marks.
  */
 #define VMSPAN__PROBE(name, probe, args)                                       \
-	VMSPAN__SITE("vmspan_probes_1", "vmspan_site_" name "_1", probe,       \
-		     VMSPAN__REGISTRY_S "+2", args)
+	VMSPAN__SITE("vmspan_probes_2", "vmspan_site_" name "_2", probe,       \
+		     "vmspan_registry_2+2", args)
 __asm__(VMSPAN__PROBE("enter", "enter", VMSPAN__ARG1));
 __asm__(VMSPAN__PROBE("leave", "leave", VMSPAN__ARG1));
 __asm__(VMSPAN__PROBE("event_begin", "event__begin", VMSPAN__ARG1));
@@ -485,88 +626,39 @@ __asm__(VMSPAN__PROBE("gc_end", "gc__end", VMSPAN__ARG1));
 __asm__(VMSPAN__PROBE("block_begin", "block__begin", VMSPAN__ARG2));
 __asm__(VMSPAN__PROBE("block_end", "block__end", ""));
 __asm__(VMSPAN__PROBE("mark", "mark", VMSPAN__ARG3));
-extern VMSPAN__HIDDEN void vmspan_site_enter_1(vmspan_u64 compartment);
-extern VMSPAN__HIDDEN void vmspan_site_leave_1(vmspan_u64 compartment);
-extern VMSPAN__HIDDEN void vmspan_site_event_begin_1(vmspan_u64 label);
-extern VMSPAN__HIDDEN void vmspan_site_event_end_1(void);
-extern VMSPAN__HIDDEN void vmspan_site_gc_begin_1(vmspan_u64 label, vmspan_u64 bytes);
-extern VMSPAN__HIDDEN void vmspan_site_gc_end_1(vmspan_u64 bytes);
-extern VMSPAN__HIDDEN void vmspan_site_block_begin_1(vmspan_u64 label, vmspan_u64 peer);
-extern VMSPAN__HIDDEN void vmspan_site_block_end_1(void);
-extern VMSPAN__HIDDEN void vmspan_site_mark_1(vmspan_u64 type, vmspan_u64 label, vmspan_u64 value);
+extern VMSPAN__HIDDEN void vmspan_site_enter_2(vmspan_u64 compartment);
+extern VMSPAN__HIDDEN void vmspan_site_leave_2(vmspan_u64 compartment);
+extern VMSPAN__HIDDEN void vmspan_site_event_begin_2(vmspan_u64 label);
+extern VMSPAN__HIDDEN void vmspan_site_event_end_2(void);
+extern VMSPAN__HIDDEN void vmspan_site_gc_begin_2(vmspan_u64 label, vmspan_u64 bytes);
+extern VMSPAN__HIDDEN void vmspan_site_gc_end_2(vmspan_u64 bytes);
+extern VMSPAN__HIDDEN void vmspan_site_block_begin_2(vmspan_u64 label, vmspan_u64 peer);
+extern VMSPAN__HIDDEN void vmspan_site_block_end_2(void);
+extern VMSPAN__HIDDEN void vmspan_site_mark_2(vmspan_u64 type, vmspan_u64 label, vmspan_u64 value);
 /* Both semaphores in one load. */
-#define VMSPAN__ON() (*(volatile vmspan_u32 *)(void *)&VMSPAN__REGISTRY)
+#define VMSPAN__ON() (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2)
 #define VMSPAN__FIRE(call)                                                     \
 	do {                                                                   \
-		if (*(volatile vmspan_u16 *)&VMSPAN__REGISTRY.probes_semaphore) \
+		if (*(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore) \
 			call;                                                  \
-		if (!*(volatile vmspan_u16 *)&VMSPAN__REGISTRY.semaphore)      \
+		if (!*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore)     \
 			return;                                                \
 	} while (0)
 #else
-#define VMSPAN__ON() (*(volatile vmspan_u16 *)&VMSPAN__REGISTRY.semaphore)
+#define VMSPAN__ON() (*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore)
 #define VMSPAN__FIRE(call) ((void)0)
 #endif
 /* clang-format on */
 
-/*
- * A thread finds its state by one load. Initial-exec TLS keeps that true in
- * shared libraries; the 16 bytes fit what glibc reserves for dlopen.
- */
-extern VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1
-	__attribute__((tls_model("initial-exec")));
-/* 1 while the state is being made, plus the marks turned away meanwhile. */
-extern VMSPAN__HIDDEN __thread vmspan_u32 vmspan_starting_1
-	__attribute__((tls_model("initial-exec")));
-__attribute__((weak)) VMSPAN__HIDDEN __thread struct vmspan_thread *vmspan_self_1;
-__attribute__((weak)) VMSPAN__HIDDEN __thread vmspan_u32 vmspan_starting_1;
-
-/* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned int __rseq_size __attribute__((weak));
+/* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. Under names of our own:
+ * its <sys/rseq.h> declares them otherwise in C++. */
+extern const ptrdiff_t vmspan__rseq_offset __asm__("__rseq_offset") __attribute__((weak));
+extern const unsigned int vmspan__rseq_size __asm__("__rseq_size") __attribute__((weak));
 
 /* True while a tracer is attached. For work worth doing only then. */
 static inline VMSPAN__UNUSED int vmspan_enabled(void)
 {
 	return (int)VMSPAN__UNLIKELY(VMSPAN__ON() != 0);
-}
-
-/* ------------------------------------------------------------ Loading -- */
-
-/*
- * Runs when the program or library has been loaded, once a DSO. A thread that
- * gives itself the name it has changes nothing, and tells a tracer of this
- * process that there is something new to attach to: dlopen has no other sign.
- *
- * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
- * CMD executes waits here until it is attached to, so that nothing of it is
- * missed: as long as the tracer lives, and never longer than a quarter of a
- * second.
- */
-#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us */
-__attribute__((weak, constructor)) VMSPAN__HIDDEN void vmspan_loaded_1(void);
-__attribute__((weak, constructor)) VMSPAN__HIDDEN void vmspan_loaded_1(void)
-{
-	struct timespec round = { 0, 100000 };
-	char name[16] = { 0 };
-	const char *tracer;
-	int saved = errno;
-	long i, pid;
-
-	if (__atomic_exchange_n(&VMSPAN__REGISTRY.loaded, 1, __ATOMIC_RELAXED))
-		return;
-	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
-		prctl(PR_SET_NAME, name, 0, 0, 0);
-	tracer = getenv("VMSPAN_WAIT");
-	pid = tracer ? strtol(tracer, NULL, 10) : 0;
-	for (i = 0; pid > 0 && i < VMSPAN__WAIT_ROUNDS; i++) {
-		/* Both semaphores: either method counts. */
-		if (*(volatile vmspan_u32 *)(void *)&VMSPAN__REGISTRY ||
-		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
-			break;
-		nanosleep(&round, NULL);
-	}
-	errno = saved;
 }
 
 /* ------------------------------------------------------------- Clocks -- */
@@ -584,546 +676,858 @@ static inline VMSPAN__UNUSED vmspan_u64 vmspan__cycles(void)
 #endif
 }
 
-#if defined(__x86_64__)
-/* Does the CPU offer rdtscp (CPUID 80000001h, EDX bit 27)? Where it does not, the instruction
- * may be illegal, or may give the number of one of the hypervisor's CPUs. Asking is
- * slow on a virtual machine, hence once; threads that ask at once get the same answer. */
-static VMSPAN__UNUSED int vmspan__has_rdtscp(void)
+/* Some 50 ms. */
+static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 {
-	static vmspan_u8 answer; /* 1: no; 2: yes */
-	vmspan_u8 known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
-
-	if (!known) {
-		vmspan_u32 a = 0x80000001u, b, c, d;
-		__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d));
-		known = (vmspan_u8)(1 + (d >> 27 & 1));
-		__atomic_store_n(&answer, known, __ATOMIC_RELAXED);
-	}
-	return known == 2;
-}
-#endif
-
-static VMSPAN__SLOW vmspan_u64 vmspan__cycles_cpu_slow(vmspan_u16 *cpu)
-{
-	unsigned int c = 0;
 #if defined(__x86_64__)
-	if (vmspan__has_rdtscp()) {
-		/* Linux keeps the CPU number in the low 12 bits of TSC_AUX. */
-		vmspan_u32 lo, hi, aux;
-		__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux));
-		*cpu = (vmspan_u16)(aux & 0xfff);
-		return ((vmspan_u64)hi << 32) | lo;
-	}
-#endif
-	syscall(SYS_getcpu, &c, NULL, NULL);
-	*cpu = (vmspan_u16)c;
-	return vmspan__cycles();
-}
-
-/* Both reads take 50 ns; where they took this long something came between. */
-#if defined(__x86_64__)
-#define VMSPAN__READ_CYCLES 4000u
+	return 100000000;
 #else
-#define VMSPAN__READ_CYCLES 100u
+	vmspan_u64 hz;
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(hz));
+	return hz / 20;
+#endif
+}
+
+#ifndef VMSPAN__CLOCK_TRIES
+#define VMSPAN__CLOCK_TRIES 2
 #endif
 
-/* Cycles and CPU number. rdtsc + rseq costs 9-12 ns, rdtscp 15. */
-static inline VMSPAN__UNUSED vmspan_u64 vmspan__now(struct vmspan_thread *t, vmspan_u16 *cpu)
+/* The thread's CPU time, as of now: if the CPU was away while the system was asked, which the
+ * counter shows (20 us), it is asked again. */
+static VMSPAN__SLOW vmspan_u64 vmspan__thread_ns(void)
 {
-	if (VMSPAN__UNLIKELY(!t->cpu))
-		return vmspan__cycles_cpu_slow(cpu);
-	*cpu = (vmspan_u16) * (volatile vmspan_u32 *)(size_t)t->cpu;
-	return vmspan__cycles();
-}
-
-static inline VMSPAN__UNUSED vmspan_u64 vmspan__clock_ns(clockid_t id)
-{
-	struct timespec ts;
-	clock_gettime(id, &ts);
-	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
-}
-
-/*
- * CLOCK_MONOTONIC, cycles and CPU of one moment. An event's cycles are scaled
- * to its time, so a preemption between the two reads would stretch everything
- * in it: then they are read again.
- */
-static VMSPAN__SLOW vmspan_u64 vmspan__now_mono(struct vmspan_thread *t, vmspan_u16 *cpu,
-						vmspan_u64 *mono)
-{
-	vmspan_u64 before, now;
-	int tries = 4;
+	struct timespec ts = { 0, 0 };
+	vmspan_u64 before;
+	int tries = VMSPAN__CLOCK_TRIES;
 
 	do {
 		before = vmspan__cycles();
-		*mono = vmspan__clock_ns(CLOCK_MONOTONIC);
-		now = vmspan__now(t, cpu);
-	} while (now - before > VMSPAN__READ_CYCLES && --tries);
-	return now;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	} while (vmspan__cycles() - before > vmspan__latency() / 2500 && --tries);
+	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
-static VMSPAN__SLOW vmspan_u64 vmspan__rseq_cpu(void)
+static inline VMSPAN__UNUSED vmspan_u64 vmspan__thread_pointer(void)
 {
-	vmspan_u64 tp, at;
-
-	if (!&__rseq_offset || !&__rseq_size || !__rseq_size)
-		return 0;
+	vmspan_u64 at;
 #if defined(__x86_64__)
-	__asm__("mov %%fs:0, %0" : "=r"(tp));
+	__asm__("movq %%fs:0, %0" : "=r"(at));
 #else
-	__asm__("mrs %0, tpidr_el0" : "=r"(tp));
+	__asm__("mrs %0, tpidr_el0" : "=r"(at));
 #endif
-	/* struct rseq: cpu_id_start, cpu_id; negative while unregistered. */
-	at = tp + (vmspan_u64)__rseq_offset + 4;
-	return *(volatile vmspan_u32 *)(size_t)at <= 0xffff ? at : 0;
+	return at;
 }
 
-/* ------------------------------------------------------ Thread state -- */
+/* Stores `to` if *at is `from`, in one instruction: no interruption comes between. */
+static inline VMSPAN__UNUSED int vmspan__swap(volatile vmspan_u64 *at, vmspan_u64 from,
+					      vmspan_u64 to)
+{
+#if defined(__x86_64__)
+	vmspan_u64 was = from;
+	__asm__ volatile("cmpxchgq %2, %1" : "+a"(was), "+m"(*at) : "r"(to) : "memory", "cc");
+	return was == from;
+#else
+	return __atomic_compare_exchange_n(at, &from, to, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+#endif
+}
+
+/* The same for a mark: both of its words. */
+static inline VMSPAN__UNUSED int vmspan__swap_mark(struct vmspan_mark *at, const vmspan_u64 from[2],
+						   vmspan_u64 first, vmspan_u64 second)
+{
+#if defined(__x86_64__)
+	vmspan_u64 lo = from[0], hi = from[1];
+	__asm__ volatile("cmpxchg16b %2"
+			 : "+a"(lo), "+d"(hi), "+m"(*at)
+			 : "b"(first), "c"(second)
+			 : "memory", "cc");
+#else
+	vmspan_u64 lo, hi;
+	vmspan_u32 failed;
+	__asm__ volatile("1: ldxp %0, %1, [%3]\n"
+			 "cmp %0, %4\n"
+			 "ccmp %1, %5, #0, eq\n"
+			 "b.ne 2f\n"
+			 "stxp %w2, %6, %7, [%3]\n"
+			 "cbnz %w2, 1b\n"
+			 "2:"
+			 : "=&r"(lo), "=&r"(hi), "=&r"(failed)
+			 : "r"(at), "r"(from[0]), "r"(from[1]), "r"(first), "r"(second)
+			 : "memory", "cc");
+#endif
+	return lo == from[0] && hi == from[1];
+}
+
+/* ------------------------------------------------------------ Loading -- */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-/* Marks that are as old are handed over. */
-#ifndef VMSPAN__FLUSH_MS
-#define VMSPAN__FLUSH_MS 50
-#endif
-/* Until an event has shown the rate of the counter: at 2 GHz. */
-#define VMSPAN__FLUSH_CYCLES ((vmspan_u64)2000000 * VMSPAN__FLUSH_MS)
 
-/*
- * Slots of a batch. One trap carries them all, so the more the cheaper; a
- * batch and the ring it is copied to should both fit the first-level cache.
- */
-#ifndef VMSPAN_BATCH
-#define VMSPAN_BATCH VMSPAN_BATCH_SLOTS
-#endif
-#define VMSPAN__SLOTS ((vmspan_u32)(VMSPAN_BATCH))
-VMSPAN__ASSERT(VMSPAN_BATCH >= 16 && VMSPAN_BATCH <= VMSPAN_BATCH_SLOTS, "VMSPAN_BATCH: 16 to 256");
+#define VMSPAN__PAGES(bytes) (((bytes) + 65535) & ~(size_t)65535) /* however large they are */
 
-/* Hands the batch over and empties it. Called inside a mark. */
-static VMSPAN__SLOW void vmspan__flush(struct vmspan_thread *t, vmspan_u32 room)
+/* Memory that is `keep` bytes that a forked child has too, and `wipe` bytes of zeroes for it.
+ * NULL: there is none (MADV_WIPEONFORK: Linux 4.14). */
+static VMSPAN__SLOW char *vmspan__map(size_t align, size_t keep, size_t wipe)
 {
-	vmspan_u32 slots = VMSPAN__SLOTS - room;
-	struct vmspan_batch *b = &t->batch;
+	size_t want = VMSPAN__PAGES(keep + wipe), all = want + align, skip;
+	char *m = (char *)mmap(NULL, all, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (slots) {
-		b->records = slots - t->extra;
-		b->bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
-		vmspan_site_flush_1(b, b->bytes, b->seq);
-		/* In this order: whoever finds the state of a thread that was
-		 * killed here must not take the batch for the next one. */
-		t->room = VMSPAN__SLOTS;
-		VMSPAN__FENCE();
-		b->seq += b->records;
-		t->extra = 0;
+	if (m == MAP_FAILED)
+		return NULL;
+	skip = (align - (size_t)m % align) % align;
+	if (skip)
+		munmap(m, skip);
+	if (skip != align)
+		munmap(m + skip + want, align - skip);
+	m += skip;
+	if (madvise(m + keep, wipe, MADV_WIPEONFORK)) {
+		munmap(m, want);
+		return NULL;
 	}
-	t->flush_at = vmspan__cycles() + t->flush_cycles;
+	return m;
 }
 
-static inline VMSPAN__UNUSED void *vmspan__slot(struct vmspan_thread *t, vmspan_u32 room)
+/* What dl_iterate_phdr(3) tells first of each object; its own declaration is not always to be
+ * had. */
+struct vmspan__object {
+	Elf64_Addr address;
+	const char *name;
+	const Elf64_Phdr *headers;
+	Elf64_Half count;
+};
+extern int vmspan__objects(int (*)(struct vmspan__object *, size_t, void *),
+			   void *) __asm__("dl_iterate_phdr");
+
+/* Is a piece of an object in memory? Tools may have moved what only a header still names. */
+static VMSPAN__SLOW int vmspan__in_memory(const struct vmspan__object *o, const Elf64_Phdr *piece)
 {
-	return (char *)t->records + (size_t)(VMSPAN__SLOTS - room) * VMSPAN_SLOT;
+	Elf64_Half i;
+
+	for (i = 0; i < o->count; i++) {
+		const Elf64_Phdr *h = &o->headers[i];
+
+		if (h->p_type == PT_LOAD && piece->p_vaddr >= h->p_vaddr &&
+		    piece->p_memsz <= h->p_memsz &&
+		    piece->p_vaddr - h->p_vaddr <= h->p_memsz - piece->p_memsz)
+			return 1;
+	}
+	return 0;
 }
 
-/* Zeroed space for a record of `slots` slots; flushes first if it must. */
-static VMSPAN__SLOW void *vmspan__append(struct vmspan_thread *t, vmspan_u32 *room,
-					 vmspan_u32 slots)
+/* Looks for another copy of the SDK that has the process's block. Its note is as ours. */
+static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void *found)
 {
-	void *p;
+	Elf64_Half i;
 
-	if (*room < slots) {
-		vmspan__flush(t, *room);
-		*room = VMSPAN__SLOTS;
+	(void)size;
+	for (i = 0; i < o->count; i++) {
+		const Elf64_Phdr *h = &o->headers[i];
+		const char *p = (const char *)(o->address + h->p_vaddr), *end = p + h->p_memsz;
+
+		if (h->p_type != PT_NOTE || h->p_align > 4 || !vmspan__in_memory(o, h))
+			continue;
+		while (end - p >= (ptrdiff_t)sizeof(Elf64_Nhdr)) {
+			const Elf64_Nhdr *n = (const Elf64_Nhdr *)(const void *)p;
+			size_t name = (n->n_namesz + 3u) & ~(size_t)3;
+			size_t bytes = sizeof(*n) + name + ((n->n_descsz + 3u) & ~(size_t)3);
+			const struct vmspan_registry *r;
+			vmspan_i64 to;
+
+			if ((size_t)(end - p) < bytes)
+				break;
+			if (n->n_type == VMSPAN_ABI && n->n_namesz == 7 && n->n_descsz == 8 &&
+			    !memcmp(n + 1, "vmspan", 7)) {
+				memcpy(&to, (const char *)(n + 1) + name, 8);
+				r = (const struct vmspan_registry
+					     *)(const void *)((const char *)(n + 1) + name + to);
+				if (r->magic == VMSPAN_MAGIC && r->process)
+					return *(vmspan_u64 *)found = r->process, 1;
+			}
+			p += bytes;
+		}
 	}
-	p = vmspan__slot(t, *room);
-	memset(p, 0, (size_t)slots * VMSPAN_SLOT);
-	*room -= slots;
-	t->extra += slots - 1;
+	return 0;
+}
+
+/* Joins the process's block, or makes it. NULL: there is no memory. */
+static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *r)
+{
+	struct vmspan_process *p;
+	vmspan_u64 found = 0;
+	vmspan_u32 i;
+
+	if (!vmspan__objects(vmspan__look, &found)) {
+		p = (struct vmspan_process *)(void *)vmspan__map(4096, VMSPAN_RING_AT,
+								 sizeof(*p) - VMSPAN_RING_AT);
+		if (!p)
+			return NULL;
+		p->magic = VMSPAN_MAGIC;
+		p->abi = VMSPAN_ABI;
+		p->latency = p->latency_usual = vmspan__latency();
+		p->pid = (vmspan_u32)getpid();
+		found = (vmspan_u64)(size_t)p;
+	}
+	p = (struct vmspan_process *)(size_t)found;
+	/* The last place is none: see VMSPAN__NOWHERE. Without one, marks go without rseq. */
+	for (i = 0; i < VMSPAN_COPIES - 1; i++)
+		if (!(__atomic_fetch_or(&p->copies[i / 64], 1ull << (i % 64), __ATOMIC_RELAXED) >>
+			      (i % 64) &
+		      1))
+			break;
+	r->slot = i;
+	if (&vmspan__rseq_offset && &vmspan__rseq_size && vmspan__rseq_size &&
+	    i < VMSPAN_COPIES - 1)
+		r->rseq = (vmspan_i64)vmspan__rseq_offset;
+	__atomic_store_n(&r->process, found, __ATOMIC_RELEASE);
 	return p;
 }
 
-/* The room for the next mark: a full batch is handed over at once. */
-static inline VMSPAN__UNUSED vmspan_u32 vmspan__room(struct vmspan_thread *t, vmspan_u32 room)
+/* The process's block. Mostly it is there since the copy was loaded. NULL: there is none, or another
+ * thread is about to make it. */
+static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 {
-	if (VMSPAN__LIKELY(room))
-		return room;
-	vmspan__flush(t, 0);
-	return VMSPAN__SLOTS;
-}
+	struct vmspan_registry *r = &vmspan_registry_2;
+	vmspan_u64 found = __atomic_load_n(&r->process, __ATOMIC_ACQUIRE);
+	struct vmspan_process *p;
 
-/* The end of a thread: what it still holds is handed over, its state freed. */
-static VMSPAN__SLOW void vmspan__thread_exit(void *arg)
-{
-	struct vmspan_thread *t = (struct vmspan_thread *)arg;
-	vmspan_u32 whole = t->ready; /* 0: the thread ends inside a mark */
-
-	if (t->magic != VMSPAN_MAGIC || vmspan_self_1 != t)
-		return;
-	t->ready = 0;
-	VMSPAN__FENCE();
-	if (VMSPAN__REGISTRY.semaphore && whole)
-		vmspan__flush(t, t->room);
-	vmspan_self_1 = NULL;
-	t->depth = t->turns = 0;
-	__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
-}
-
-static VMSPAN__SLOW void vmspan__lock(void)
-{
-	while (__atomic_exchange_n(&VMSPAN__REGISTRY.lock, 1, __ATOMIC_ACQUIRE))
-		while (__atomic_load_n(&VMSPAN__REGISTRY.lock, __ATOMIC_RELAXED))
-			syscall(SYS_sched_yield);
-}
-
-static VMSPAN__SLOW void vmspan__unlock(void)
-{
-	__atomic_store_n(&VMSPAN__REGISTRY.lock, 0, __ATOMIC_RELEASE);
-}
-
-/*
- * Makes the registry this process's own. In a forked child the threads of the
- * parent are gone, and one of them may have held the lock, or have been in
- * here: so the mark of "being made" carries the process it belongs to.
- */
-#define VMSPAN__OWNING 0x80000000u
-static VMSPAN__SLOW void vmspan__own(void)
-{
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
-	vmspan_u32 self = (vmspan_u32)getpid(), seen = __atomic_load_n(&r->pid, __ATOMIC_ACQUIRE);
-
-	while (seen != self) {
-		if (seen == (self | VMSPAN__OWNING)) {
-			syscall(SYS_sched_yield);
-			seen = __atomic_load_n(&r->pid, __ATOMIC_ACQUIRE);
-			continue;
-		}
-		if (!__atomic_compare_exchange_n(&r->pid, &seen, self | VMSPAN__OWNING, 0,
-						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			continue;
-		r->lock = 0;
-		r->threads = 0;
-		__atomic_store_n(&r->pid, self, __ATOMIC_RELEASE);
-		break;
-	}
-}
-
-/* A state for this thread: a freed one or a new one. NULL without memory. */
-static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_claim(vmspan_u32 tid)
-{
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
-	struct vmspan_thread *t;
-	vmspan_u64 at = __atomic_load_n(&r->threads, __ATOMIC_ACQUIRE);
-
-	for (; at; at = t->next) {
-		vmspan_u32 free_tid = 0;
-
-		t = (struct vmspan_thread *)(size_t)at;
-		if (__atomic_compare_exchange_n(&t->tid, &free_tid, tid, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			return t;
-	}
-	t = (struct vmspan_thread *)mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (t == MAP_FAILED)
+	if (found)
+		return (struct vmspan_process *)(size_t)found;
+	if (__atomic_exchange_n(&r->joining, 1, __ATOMIC_ACQUIRE))
 		return NULL;
-	/* Linux 4.14. A child must find zeroes: its marks then start afresh. */
-	if (madvise(t, sizeof(*t), MADV_WIPEONFORK)) {
-		munmap(t, sizeof(*t));
-		return NULL;
-	}
-	t->tid = tid;
-	at = __atomic_load_n(&r->threads, __ATOMIC_RELAXED);
-	do {
-		t->next = at;
-	} while (!__atomic_compare_exchange_n(&r->threads, &at, (vmspan_u64)(size_t)t, 0,
-					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	return t;
+	found = r->process; /* by another thread, meanwhile */
+	p = found ? (struct vmspan_process *)(size_t)found : vmspan__join(r);
+	__atomic_store_n(&r->joining, 0, __ATOMIC_RELEASE);
+	return p;
 }
 
 /*
- * The state as it is when nothing of the thread's past is known. What an
- * earlier tracer has left in the batch was measured for that one.
+ * Runs when the program or library has been loaded, once a DSO. A thread that
+ * gives itself the name it has changes nothing, and tells a tracer of this
+ * process that there is something new to attach to: dlopen has no other sign.
+ *
+ * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
+ * CMD executes waits here until it is attached to, so that nothing of it is
+ * missed: as long as the tracer lives, and never longer than a quarter of a
+ * second.
  */
-static VMSPAN__SLOW void vmspan__resync(struct vmspan_thread *t)
+#define VMSPAN__WAIT_NS 250000000
+#define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us and more */
+
+static VMSPAN__SLOW vmspan_u64 vmspan__mono_ns(void)
 {
-	t->session = __atomic_load_n(&VMSPAN__REGISTRY.session, __ATOMIC_RELAXED);
-	t->batch.seq += VMSPAN__SLOTS - t->room - t->extra;
-	t->room = VMSPAN__SLOTS;
-	t->extra = 0;
-	t->depth = t->base = t->turns = t->turns_over = t->too_deep_open = 0;
-	t->iteration = 0;
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
-/*
- * This thread's state when the one at hand will not do: NULL if the thread is
- * inside a mark (we are in a signal handler) or no state can be had; the same
- * state, resynchronised, if another tracer has come; else a fresh one.
- */
-static VMSPAN__SLOW struct vmspan_thread *vmspan__thread_start(void)
+__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void);
+__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void)
 {
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
-	struct vmspan_thread *t = vmspan_self_1;
-
-	if (t && t->magic == VMSPAN_MAGIC && (!t->ready || vmspan_starting_1)) {
-		__atomic_fetch_add(&t->batch.in_mark, 1, __ATOMIC_RELAXED);
-		return NULL;
-	}
-	if (vmspan_starting_1) {
-		vmspan_starting_1++;
-		return NULL;
-	}
-	vmspan_starting_1 = 1;
-	VMSPAN__FENCE();
-	/* Up to here a signal handler may have done the same. */
-	t = vmspan_self_1;
-	if (t && t->magic == VMSPAN_MAGIC) {
-		if (t->session != r->session) {
-			t->ready = 0;
-			VMSPAN__FENCE();
-			vmspan__resync(t);
-		}
-		VMSPAN__FENCE();
-		vmspan_starting_1 = 0;
-		return t;
-	}
-	vmspan__own();
-	t = vmspan__thread_claim((vmspan_u32)syscall(SYS_gettid));
-	if (t) {
-		memset(&t->batch, 0, sizeof(t->batch));
-		t->batch.magic = VMSPAN_BATCH_MAGIC;
-		t->batch.abi = VMSPAN_ABI;
-		t->batch.registry = (vmspan_u64)(size_t)r;
-		t->batch.thread = __atomic_add_fetch(&r->thread_last, 1, __ATOMIC_RELAXED);
-		t->batch.tid = t->tid;
-		t->cpu = vmspan__rseq_cpu();
-		t->extra = t->iteration_last = 0;
-		t->room = t->slots = VMSPAN__SLOTS;
-		t->flush_cycles = VMSPAN__FLUSH_CYCLES;
-		t->flush_at = vmspan__cycles() + t->flush_cycles;
-		vmspan__resync(t);
-		vmspan__lock();
-		if (!r->key_valid) {
-			pthread_key_t key;
-
-			if (!pthread_key_create(&key, vmspan__thread_exit)) {
-				r->key = key;
-				r->key_valid = 1;
-			}
-		}
-		vmspan__unlock();
-		if (r->key_valid)
-			pthread_setspecific((pthread_key_t)r->key, t);
-		t->magic = VMSPAN_MAGIC;
-		VMSPAN__FENCE();
-		vmspan_self_1 = t; /* from here on a signal handler counts there */
-		VMSPAN__FENCE();
-		__atomic_fetch_add(&t->batch.in_mark, vmspan_starting_1 - 1, __ATOMIC_RELAXED);
-	}
-	VMSPAN__FENCE();
-	vmspan_starting_1 = 0;
-	return t;
-}
-
-/*
- * Begins a mark: takes the thread's state, *room is its room. NULL: no mark.
- * vmspan__done() ends it. Between the two a signal handler's marks see that
- * the thread is not ready and stay out.
- */
-static inline VMSPAN__UNUSED struct vmspan_thread *vmspan__take(vmspan_u32 *room)
-{
-	struct vmspan_thread *t = vmspan_self_1;
-
-	if (VMSPAN__UNLIKELY(!t || !t->ready || t->session != VMSPAN__REGISTRY.session)) {
-		t = vmspan__thread_start();
-		if (!t)
-			return NULL;
-	}
-	t->ready = 0;
-	VMSPAN__FENCE();
-	*room = t->room;
-	return t;
-}
-
-static inline VMSPAN__UNUSED void vmspan__done(struct vmspan_thread *t, vmspan_u32 room)
-{
-	t->room = room;
-	VMSPAN__FENCE();
-	/* Not 1: where a fork inside the mark has wiped the state it stays 0. */
-	t->ready = t->magic;
-}
-
-/*
- * The end of the process or of the library: the key's destructor must not be
- * called once this code may be unmapped. The exiting thread's batch goes out.
- */
-static __attribute__((destructor, unused)) void vmspan__fini(void)
-{
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
-
-	if (vmspan_self_1 && r->pid == (vmspan_u32)getpid())
-		vmspan__thread_exit(vmspan_self_1);
-	if (r->key_valid) {
-		r->key_valid = 0;
-		pthread_key_delete((pthread_key_t)r->key);
-	}
-}
-
-/* ----------------------------------------------------------- The stack -- */
-
-/* Opens a stay. At the depth limit it is counted instead. */
-static inline VMSPAN__UNUSED void vmspan__push(struct vmspan_thread *t, vmspan_u32 id,
-					       vmspan_u32 label, vmspan_u64 aux)
-{
-	struct vmspan_open *o;
-
-	if (VMSPAN__UNLIKELY(t->depth == VMSPAN_DEPTH_MAX)) {
-		t->too_deep_open++;
-		t->batch.too_deep++;
-		return;
-	}
-	o = &t->open[++t->depth];
-	o->id = id;
-	o->reentered = 0;
-	if (id >= VMSPAN_ID_MARKS) {
-		o->label = label;
-		o->aux = aux;
-	}
-	o->begin = vmspan__now(t, &o->cpu);
-}
-
-/* Fills in what span, gc and block have in common. */
-static inline VMSPAN__UNUSED void vmspan__stay(struct vmspan_thread *t, struct vmspan_span *s,
-					       const struct vmspan_open *o, vmspan_u64 end,
-					       vmspan_u16 cpu)
-{
-	s->begin = o->begin;
-	s->end = end;
-	s->cpu_begin = o->cpu;
-	s->cpu_end = cpu;
-	s->iteration = t->iteration;
-}
-
-/* Closes the top stay, which is a gc or a blocking call, or was never left. */
-static VMSPAN__SLOW void vmspan__close(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u64 end,
-				       vmspan_u16 cpu, vmspan_u64 result, vmspan_u32 flags)
-{
-	const struct vmspan_open *o = &t->open[t->depth];
-	vmspan_u8 slots = o->id >= VMSPAN_ID_MARKS ? 2 : 1;
-	struct vmspan_span *s = (struct vmspan_span *)vmspan__append(t, room, slots);
-
-	t->depth--;
-	s->h.type = o->id == VMSPAN_ID_GC      ? VMSPAN_GC
-		    : o->id == VMSPAN_ID_BLOCK ? VMSPAN_BLOCK
-					       : VMSPAN_SPAN;
-	s->h.slots = slots;
-	s->h.depth = (vmspan_u16)(t->depth | flags);
-	s->h.id = slots == 2 ? o->label : o->id;
-	vmspan__stay(t, s, o, end, cpu);
-	if (o->id == VMSPAN_ID_GC) {
-		((struct vmspan_gc *)s)->bytes_before = o->aux;
-		((struct vmspan_gc *)s)->bytes_after = result;
-	} else if (o->id == VMSPAN_ID_BLOCK) {
-		((struct vmspan_block *)s)->peer = o->aux;
-	}
-	if (flags & VMSPAN_F_REPAIRED)
-		t->batch.repaired++;
-}
-
-/* Closes what was never left above `depth`. */
-static VMSPAN__SLOW void vmspan__unwind(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u32 depth,
-					vmspan_u64 end, vmspan_u16 cpu)
-{
-	while (t->depth > depth)
-		vmspan__close(t, room, end, cpu, 0, VMSPAN_F_REPAIRED);
-}
-
-/*
- * A leave that does not fit the top. Whatever lies above the newest stay of
- * `id` in this event was left without a mark (an exception, a longjmp).
- * Returns 1 when the top is now `id`.
- */
-static VMSPAN__SLOW int vmspan__rematch(struct vmspan_thread *t, vmspan_u32 *room, vmspan_u32 id)
-{
-	vmspan_u32 d = t->depth;
+	struct timespec round = { 0, 100000 };
+	char name[16] = { 0 };
+	const char *tracer;
+	int saved = errno;
 	vmspan_u64 end;
-	vmspan_u16 cpu;
+	long i, pid;
 
-	/* Those that were open when the event began are not this event's to close. */
-	if (t->too_deep_open > (t->turns ? t->turn[t->turns - 1].too_deep_open : 0)) {
-		t->too_deep_open--;
-		return 0;
+	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
+		return;
+	vmspan__process();
+	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
+		prctl(PR_SET_NAME, name, 0, 0, 0);
+	tracer = getenv("VMSPAN_WAIT");
+	pid = tracer ? strtol(tracer, NULL, 10) : 0;
+	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
+	for (i = 0; pid > 0 && pid <= INT_MAX && i < VMSPAN__WAIT_ROUNDS && vmspan__mono_ns() < end;
+	     i++) {
+		/* Both semaphores: either method counts. */
+		if (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2 ||
+		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
+			break;
+		syscall(SYS_nanosleep, &round, NULL);
 	}
-	while (d > t->base && t->open[d].id != id)
-		d--;
-	if (d <= t->base) {
-		/* At the bottom of what is known it may be that of an enter from
-		 * before the tracer came: no sign of anything wrong. */
-		if (t->depth || t->turns)
-			t->batch.unmatched++;
-		return 0;
-	}
-	end = vmspan__now(t, &cpu);
-	vmspan__unwind(t, room, d, end, cpu);
-	return 1;
+	errno = saved;
 }
 
-/* ------------------------------------------------------- Compartments -- */
+/* -------------------------------------------------------------- Rings -- */
+
+/* Bytes of a thread's ring, a power of two: 4096 ... 262144. One trap hands over a
+ * ring, so the larger the cheaper; it should stay in the second-level cache. */
+#ifndef VMSPAN_RING
+#define VMSPAN_RING 16384
+#endif
+VMSPAN__ASSERT(VMSPAN_RING >= 4096 && VMSPAN_RING <= 262144 && !(VMSPAN_RING & (VMSPAN_RING - 1)),
+	       "VMSPAN_RING: 4096 to 262144, a power of two");
+
+/* Above a ring's address, in the place of the last copy, which is none: where a section that is
+ * nowhere is begun anew. */
+#define VMSPAN__NOWHERE (VMSPAN_RING_AT - 8)
+
+static inline VMSPAN__UNUSED struct vmspan_ring *vmspan__ring_at(vmspan_u64 at)
+{
+	return (struct vmspan_ring *)(size_t)(at + VMSPAN_RING_AT);
+}
+
+/* Has a handler forked since this ring was made? It is the child's then, and of no use to it. */
+static inline VMSPAN__UNUSED int vmspan__wiped(const struct vmspan_ring *g)
+{
+	return !*(const volatile vmspan_u64 *)&g->base;
+}
+
+/*
+ * Hands over what has not been. A handler may come in at any point and do the same: then
+ * some of it is handed over twice, and the reader takes each position once.
+ */
+static VMSPAN__SLOW void vmspan__hand_over(vmspan_u64 at)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED), from = g->handed, bytes;
+
+	for (; from < head; from += bytes) {
+		bytes = head - from < VMSPAN_FLUSH_MAX ? head - from : VMSPAN_FLUSH_MAX;
+		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS | bytes, from);
+	}
+	VMSPAN__FENCE();
+	/* A handler may have handed over more, behind the end of the ring: from there it goes on. */
+	do
+		from = g->handed;
+	while (from < head && !vmspan__swap(&g->handed, from, head));
+	g->handed_cycles = vmspan__cycles();
+	VMSPAN__FENCE();
+	/* Marks up to the end of the ring fit: what they overwrite has been handed over. */
+	head = (head & ~g->mask) + g->mask + 1;
+	if (!vmspan__wiped(g) && g->limit < head)
+		g->limit = head;
+}
+
+/* A ring for this thread, which is called `thread_pointer`. 0: there is no memory. */
+static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan_u64 thread_pointer,
+						vmspan_u64 *place)
+{
+	const size_t wipe = VMSPAN_RING_DATA + VMSPAN_RING;
+	char *m = vmspan__map(VMSPAN_RING_ALIGN, VMSPAN_RING_AT, wipe);
+	vmspan_u64 at = (vmspan_u64)(size_t)m, seen = 0;
+	struct vmspan_ring *g;
+
+	if (!m)
+		return 0;
+	*(vmspan_u32 *)(void *)(m + VMSPAN__NOWHERE - 4) = VMSPAN__SIGNATURE;
+	g = vmspan__ring_at(at);
+	/* First of all: if a handler forks from here on, it is 0 in the child and stays so. */
+	*(volatile vmspan_u64 *)&g->base = at + VMSPAN_RING_AT + VMSPAN_RING_DATA;
+	g->mask = VMSPAN_RING - 1;
+	g->limit = VMSPAN_RING;
+	g->cpu = ~0u;
+	g->clock_every = vmspan__latency() / 500;
+	g->tid = (vmspan_u32)syscall(SYS_gettid);
+	g->abi = VMSPAN_ABI;
+	g->process = (vmspan_u64)(size_t)p;
+	g->thread_pointer = thread_pointer;
+	if (!__atomic_load_n(&p->pid, __ATOMIC_RELAXED))
+		p->pid = (vmspan_u32)getpid();
+	g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+	g->magic = VMSPAN_MAGIC;
+	VMSPAN__FENCE();
+	if (!__atomic_compare_exchange_n(place, &seen, at, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		munmap(m, VMSPAN__PAGES(VMSPAN_RING_AT + wipe));
+		return seen; /* a handler came in between and has made it */
+	}
+	seen = __atomic_load_n(&p->rings, __ATOMIC_RELAXED);
+	do
+		g->next = seen;
+	while (!__atomic_compare_exchange_n(&p->rings, &seen, at, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+	/* No mark yet: so a tracer knows where to look, whatever becomes of the process. */
+	if (!vmspan__wiped(g))
+		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, 0);
+	return at;
+}
+
+/* Where the address of this thread's ring is kept, found by the thread pointer: no thread-local
+ * variable is read. NULL: too many threads are kept near there. */
+static VMSPAN__SLOW vmspan_u64 *vmspan__place(struct vmspan_process *p)
+{
+	vmspan_u64 self = vmspan__thread_pointer(), seen;
+	vmspan_u64 i = (self >> 4) * 0x9e3779b97f4a7c15ull >> 48, last = i + 64;
+
+	VMSPAN__ASSERT(VMSPAN_THREADS == 1 << (64 - 48), "the table");
+	for (; i < last; i++) {
+		seen = 0;
+		if (__atomic_compare_exchange_n(&p->table[i % VMSPAN_THREADS].thread_pointer, &seen,
+						self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
+		    seen == self)
+			return &p->table[i % VMSPAN_THREADS].ring;
+	}
+	return NULL;
+}
+
+/* Another thread may have been at this place in memory: then its ring becomes this one's, under
+ * a number of its own. Not for a child that has its parent's memory (vfork): the thread it was
+ * forked by is there still. */
+static VMSPAN__SLOW void vmspan__take_over(struct vmspan_process *p, vmspan_u64 at)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u32 tid = (vmspan_u32)syscall(SYS_gettid), number;
+
+	if (g->tid == tid || (vmspan_u32)getpid() != p->pid)
+		return;
+	vmspan__hand_over(at);
+	number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	/* A handler may come in at any point and do all of this, and mark: what it has not
+	 * handed over is then the first of this number. */
+	if (g->tid == tid)
+		return;
+	g->event_begin = 0;
+	g->lost = g->foreign = g->flags = 0;
+	g->cpu = ~0u;
+	g->thread = number;
+	VMSPAN__FENCE();
+	g->start = g->handed;
+	VMSPAN__FENCE();
+	g->tid = tid;
+	/* No mark yet: so a tracer knows whose it is from here on. */
+	vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, g->head);
+}
+
+/* ------------------------------------------------------ The slow path -- */
+
+/*
+ * Makes a section say where a sequence of this copy is. While its length is 0 it is
+ * nowhere: so the kernel, which may read it at any time, finds no half of one.
+ */
+static VMSPAN__SLOW void vmspan__section(struct vmspan_section *s, vmspan_u64 start,
+					 vmspan_u64 length, vmspan_u64 abort)
+{
+	if (s->start == start && s->length == length && s->abort == abort)
+		return;
+	__atomic_store_n(&s->length, 0, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	__atomic_store_n(&s->abort, abort, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->start, start, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	__atomic_store_n(&s->length, length, __ATOMIC_RELAXED);
+}
+
+static VMSPAN__SLOW void vmspan__section_of(struct vmspan_section *s, const vmspan_i64 at[3])
+{
+	vmspan__section(s, (vmspan_u64)(size_t)&at[0] + (vmspan_u64)at[0], (vmspan_u64)at[1],
+			(vmspan_u64)(size_t)&at[2] + (vmspan_u64)at[2]);
+}
+
+/* The CPU that the kernel writes into this thread's struct rseq; < 0: it does not know of that. */
+static VMSPAN__SLOW int vmspan__rseq_cpu(void)
+{
+	const vmspan_u64 rseq = (vmspan_u64)vmspan_registry_2.rseq;
+
+	return rseq ? *(volatile int *)(size_t)(vmspan__thread_pointer() + rseq + 4) : -1;
+}
+
+/* Without rseq, or where another has it: then the kernel still says there where the thread is. */
+static VMSPAN__SLOW vmspan_u32 vmspan__cpu(void)
+{
+	unsigned int cpu = 0;
+	int at = vmspan__rseq_cpu();
+
+	if (at >= 0)
+		return (vmspan_u32)at;
+	syscall(SYS_getcpu, &cpu, NULL, NULL);
+	return cpu;
+}
+
+/* What is in the way of `bytes` more goes: a full ring, or an end where only one mark fits.
+ * Returns the bytes that are to be filled first, or 0. */
+static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED);
+
+	if (head + bytes <= g->limit)
+		return 0;
+	if (head < g->limit && bytes > g->mask + 1 - (head & g->mask))
+		return sizeof(struct vmspan_mark);
+	vmspan__hand_over(at);
+	return 0;
+}
+
+#define VMSPAN__TRIES 1000 /* each interrupted */
+#define VMSPAN__ARMED_TRIES 2 /* of these, by a system call perhaps */
+#define VMSPAN__FOREIGN 256 /* in a row: then another user of rseq has the thread */
+
+/*
+ * Appends without rseq. Until the head is moved on, no mark is there; a handler that comes in
+ * between and marks has then changed what was in its place, or the head, and it is done again.
+ * A value that is there already is not taken for none: its place goes with it, as an id.
+ * 0, or -1.
+ */
+static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan_u64 value,
+					  vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u32 tries;
+
+	for (tries = 0; tries < VMSPAN__TRIES; tries++) {
+		vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED), base = g->base;
+		struct vmspan_mark *m = (struct vmspan_mark *)(size_t)(base + (head & g->mask));
+		vmspan_u64 was[2], was_more[2] = { 0, 0 };
+
+		if (!base)
+			return -1; /* wiped: see vmspan__slow() */
+		if (head + bytes > g->limit) {
+			if (vmspan__make_room(at, bytes))
+				vmspan__plain_put(at, 0, 0, sizeof(*m));
+			continue;
+		}
+		memcpy(was, m, sizeof(was));
+		if (bytes > sizeof(*m))
+			memcpy(was_more, m + 1, sizeof(was_more));
+		VMSPAN__FENCE();
+		if (g->head != head ||
+		    (bytes > sizeof(*m) && !vmspan__swap_mark(m + 1, was_more, value,
+							      (vmspan_u64)VMSPAN_MARK_MORE << 32 |
+								      (vmspan_u32)(head >> 4))) ||
+		    !vmspan__swap_mark(m, was, vmspan__cycles(), word))
+			continue;
+		if (vmspan__swap(&g->head, head, head + bytes))
+			return 0;
+	}
+	__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
+	return -1;
+}
+
+/* A mark without rseq. The thread's clock is read at both ends of an event and where the CPU has
+ * changed. 0, or -1. */
+static VMSPAN__SLOW int vmspan__plain(const struct vmspan_process *p, vmspan_u64 at,
+				      vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	vmspan_u32 type = (vmspan_u32)(word >> 32), cpu = vmspan__cpu(), session = p->session;
+
+	g->flags |= VMSPAN_RING_PLAIN;
+	if (type == VMSPAN_MARK_CLOCK)
+		return 0;
+	if (cpu != g->cpu || g->session != session || type == VMSPAN_MARK_EVENT_BEGIN ||
+	    type == VMSPAN_MARK_EVENT_END) {
+		if (vmspan__plain_put(at, (vmspan_u64)VMSPAN_MARK_SWITCH << 32 | cpu,
+				      vmspan__thread_ns(), 32))
+			return -1;
+		g->cpu = cpu;
+		g->session = session;
+		g->clock = vmspan__cycles();
+	}
+	return vmspan__plain_put(at, word, value, bytes);
+}
+
+/*
+ * A mark with rseq, the slow way: the thread has been interrupted, has just come, comes from
+ * another copy of the SDK, or its ring is full. `value` goes with it if bytes is 32; else it is
+ * when the mark was, or 0, and that holds if since then, at that head, nothing has come between.
+ * The section `put` of this copy, in rseq_cs before anything is read, says whether all that
+ * follows is still so: the sequence appends only if it still stands there. Where to ask for the
+ * clock is itself an interruption (strace, a sandbox that looks at each system call), it is
+ * asked before that: then a switch right behind the reading is told of as one after the mark.
+ * VMSPAN_MARK_CLOCK is made only if nothing has happened since the last mark: else the switch says
+ * as much. 0, or -1.
+ */
+static VMSPAN__SLOW int vmspan__append(const struct vmspan_process *p, vmspan_u64 at,
+				       vmspan_u64 word, vmspan_u64 value, vmspan_u64 bytes,
+				       vmspan_u64 head)
+{
+	const struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_ring *g = vmspan__ring_at(at);
+	struct vmspan_section *mark = (struct vmspan_section *)(size_t)at + 2 * r->slot;
+	struct vmspan_section *put = mark + 1;
+	vmspan_u64 self = vmspan__thread_pointer() + (vmspan_u64)r->rseq, fill = 0, was, ns;
+	volatile vmspan_u64 *in = (volatile vmspan_u64 *)(size_t)(self + 8); /* rseq_cs */
+	volatile vmspan_u32 *cpu = (volatile vmspan_u32 *)(size_t)(self + 4); /* cpu_id */
+	const int clock = word >> 32 == VMSPAN_MARK_CLOCK;
+	vmspan_u32 tries, session;
+	int known, e = 1;
+
+	vmspan__section_of(put, vmspan_put_at_2);
+	vmspan__section_of(mark, vmspan_mark_at_2);
+	for (tries = 0; e && !vmspan__wiped(g) && tries < VMSPAN__TRIES; tries++) {
+		was = *in;
+		session = p->session;
+		/* Any copy's section of a mark in this ring: nothing has happened since that mark. */
+		known = was - at < VMSPAN_RING_AT && (was - at) / sizeof(*mark) % 2 == 0 &&
+			g->cpu == *cpu && g->session == session;
+		ns = (known && !clock) || tries < VMSPAN__ARMED_TRIES ? 0 : vmspan__thread_ns();
+		if (!known)
+			*in = (vmspan_u64)(size_t)put;
+		else if (!vmspan__swap(in, was, (vmspan_u64)(size_t)put))
+			continue;
+		VMSPAN__FENCE();
+		if ((!known || clock) && tries < VMSPAN__ARMED_TRIES)
+			ns = vmspan__thread_ns();
+		e = 0;
+		if (fill) {
+			e = vmspan_put_2(0, 0, fill, r->rseq, at, (vmspan_u64)(size_t)put);
+			fill = e ? fill : 0;
+		}
+		if (!e && !known) {
+			g->cpu = *cpu;
+			e = vmspan_put_2((vmspan_u64)VMSPAN_MARK_SWITCH << 32 | g->cpu, ns, 32,
+					 r->rseq, at, (vmspan_u64)(size_t)put);
+			known = !e;
+			if (known) {
+				g->session = session;
+				g->clock = vmspan__cycles();
+			}
+		} else if (!e && clock) {
+			e = vmspan_put_2(word | g->cpu, ns, 32, r->rseq, at,
+					 (vmspan_u64)(size_t)put);
+			if (!e)
+				g->clock = vmspan__cycles();
+		}
+		if (bytes == sizeof(struct vmspan_mark) && g->head != head)
+			value = 0;
+		if (!e && !clock)
+			e = vmspan_put_2(word, value, bytes, r->rseq, at, (vmspan_u64)(size_t)put);
+		/* Unless it was interrupted since: then the next look will see it. */
+		vmspan__swap(in, (vmspan_u64)(size_t)put,
+			     known && !r->closed ? (vmspan_u64)(size_t)mark : 0);
+		if (e == 2)
+			fill = vmspan__make_room(at, 32);
+	}
+	if (e && !clock)
+		__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
+	return -e;
+}
+
+/* The address of this thread's ring. 0: there is no memory. */
+static VMSPAN__SLOW vmspan_u64 vmspan__own(struct vmspan_process *p, vmspan_u64 in)
+{
+	vmspan_u64 *place = vmspan__place(p), at = place ? *place : 0;
+
+	if (at && vmspan__wiped(vmspan__ring_at(at)))
+		at = *place = 0;
+	if (place && !at) {
+		at = vmspan__ring_new(p, vmspan__thread_pointer(), place);
+		/* As before; but a handler may have forked, and the table was wiped. */
+		place = vmspan__place(p);
+		if (place && at && !vmspan__wiped(vmspan__ring_at(at)))
+			*place = at;
+	} else if (at && in - at >= VMSPAN_RING_AT) {
+		/* It is not sure to be this thread that has marked before. */
+		vmspan__take_over(p, at);
+	}
+	return at;
+}
+
+/*
+ * A handler may fork at any point of this, and return in the child: there rings and their table
+ * are zeroes, also the ring that is being written to, and it is done again in a new one.
+ */
+static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 value,
+						   vmspan_u64 bytes, vmspan_u64 head)
+{
+	const struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_process *p;
+	struct vmspan__at m = { 0, 0 };
+	vmspan_u64 in = 0, at;
+	struct vmspan_ring *g;
+	int rounds, e = -1, saved = errno;
+
+	p = vmspan__process();
+	for (rounds = 0; p && e && rounds < 4; rounds++) {
+		if (r->rseq)
+			in = *(volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
+							      (vmspan_u64)r->rseq + 8);
+		at = vmspan__own(p, in);
+		if (!at) {
+			__atomic_fetch_add(&p->lost_threads, 1, __ATOMIC_RELAXED);
+			break;
+		}
+		g = vmspan__ring_at(at);
+		if (in && in - at >= VMSPAN_RING_AT && g->foreign < VMSPAN__FOREIGN) {
+			/* One that comes now and then is no reason to do without. */
+			if ((vmspan_u32)g->head - g->foreign_at > 64 * sizeof(struct vmspan_mark))
+				g->foreign = 0;
+			g->foreign_at = (vmspan_u32)g->head;
+			g->foreign++;
+		}
+		/* Libc's place is known; a thread may have taken its own back from the kernel. */
+		e = vmspan__rseq_cpu() >= 0 && g->foreign < VMSPAN__FOREIGN
+			    ? vmspan__append(p, at, word, value, bytes, head)
+			    : vmspan__plain(p, at, word, value, bytes);
+		if (!vmspan__wiped(g))
+			break;
+		e = -1;
+	}
+	if (!e) {
+		m.ring = at;
+		m.cycles = vmspan__cycles();
+	}
+	errno = saved;
+	return m;
+}
+
+/* Called by vmspan_mark_2(), as that; and where the ring is full at this head, with when it was
+ * if something ends: so the hand-over is not of that. */
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_slow_2(vmspan_u64 word);
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_slow_2(vmspan_u64 word)
+{
+	return vmspan__slow(word, 0, sizeof(struct vmspan_mark), 0);
+}
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head);
+__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
+vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
+{
+	return vmspan__slow(word, when, sizeof(struct vmspan_mark), head);
+}
+
+/*
+ * The program ends, or the library is unloaded. No thread may be left with an address of this
+ * code in a section that the kernel reads: they become sections of no length, in rings, which
+ * stay. Marks may still come, of destructors that run later.
+ */
+__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void);
+__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void)
+{
+	struct vmspan_registry *r = &vmspan_registry_2;
+	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
+	vmspan_u64 at, *place;
+	int pass, i;
+
+	if (!p || __atomic_exchange_n(&r->closed, 1, __ATOMIC_RELAXED))
+		return;
+	place = r->semaphore ? vmspan__place(p) : NULL;
+	at = place ? *place : 0;
+	if (at)
+		vmspan__hand_over(at);
+	if (r->slot == VMSPAN_COPIES - 1)
+		return;
+	/* The lengths of all first: the kernel, which reads a section piece by piece, is then through
+	 * with what it had begun to read before any address in it changes. */
+	for (pass = 0; pass < 2; pass++)
+		for (at = __atomic_load_n(&p->rings, __ATOMIC_ACQUIRE); at;
+		     at = vmspan__ring_at(at)->next) {
+			struct vmspan_section *s =
+				(struct vmspan_section *)(size_t)at + 2 * r->slot;
+
+			for (i = 0; i < 2; i++)
+				if (pass)
+					vmspan__section(s + i, 0, 0, at + VMSPAN__NOWHERE);
+				else
+					__atomic_store_n(&s[i].length, 0, __ATOMIC_RELEASE);
+		}
+	__atomic_fetch_and(&p->copies[r->slot / 64], ~(1ull << (r->slot % 64)), __ATOMIC_RELAXED);
+}
+
+/* -------------------------------------------------------------- Marks -- */
+
+#define VMSPAN__WORD(type, id) ((vmspan_u64)(type) << 32 | (vmspan_u32)(id))
 
 static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
 {
-	struct vmspan_thread *t;
-	vmspan_u32 room;
-
-	VMSPAN__FIRE(vmspan_site_enter_1(id));
-	t = vmspan__take(&room);
-	if (!t)
-		return;
-	if (t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open &&
-	    t->open[t->depth].reentered != 0xffff)
-		t->open[t->depth].reentered++;
-	else
-		vmspan__push(t, id, 0, 0);
-	vmspan__done(t, room);
+	VMSPAN__FIRE(vmspan_site_enter_2(id));
+	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_ENTER, id));
 }
 
 static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
 {
-	struct vmspan_thread *t;
-	struct vmspan_open *o;
-	struct vmspan_span *s;
-	vmspan_u32 room;
-	vmspan_u16 cpu;
+	VMSPAN__FIRE(vmspan_site_leave_2(id));
+	vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_LEAVE, id));
+}
 
-	VMSPAN__FIRE(vmspan_site_leave_1(id));
-	t = vmspan__take(&room);
-	if (!t)
+/* Time that the thread had no CPU, and was not switched, is known by its clock alone. */
+static VMSPAN__SLOW void vmspan__clock(vmspan_u64 at)
+{
+	struct vmspan_ring *g = vmspan__ring_at(at);
+
+	if (g->flags & VMSPAN_RING_PLAIN)
+		return; /* it has just been told */
+	g->clock_at = __atomic_load_n(&g->head, __ATOMIC_RELAXED);
+	VMSPAN__FENCE();
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_CLOCK, 0), 0, 32, 0);
+	VMSPAN__FENCE();
+	/* It could not be made. */
+	if (g->clock_at == g->head)
+		g->clock_at = 0;
+}
+
+static inline int vmspan__clock_is_old(const struct vmspan_ring *g, vmspan_u64 cycles)
+{
+	return (vmspan_i64)(cycles - g->clock) > (vmspan_i64)g->clock_every;
+}
+
+static VMSPAN__UNUSED void vmspan__event_begin(vmspan_u32 label)
+{
+	struct vmspan__at m;
+	struct vmspan_ring *g;
+
+	VMSPAN__FIRE(vmspan_site_event_begin_2(label));
+	m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_BEGIN, label));
+	if (!m.ring)
 		return;
-	o = &t->open[t->depth];
-	if (VMSPAN__UNLIKELY(o->id != id || t->depth <= t->base || t->too_deep_open)) {
-		if (!vmspan__rematch(t, &room, id))
-			goto out;
-		room = vmspan__room(t, room);
-		o = &t->open[t->depth];
-	}
-	if (o->reentered) {
-		o->reentered--;
-		goto out;
-	}
-	t->depth--;
-	s = (struct vmspan_span *)vmspan__slot(t, room);
-	s->h.type = VMSPAN_SPAN;
-	s->h.slots = 1;
-	s->h.depth = (vmspan_u16)t->depth;
-	s->h.id = id;
-	vmspan__stay(t, s, o, vmspan__now(t, &cpu), 0);
-	s->cpu_end = cpu;
-	room--;
-	if (VMSPAN__UNLIKELY(s->end >= t->flush_at)) {
-		vmspan__flush(t, room);
-		room = VMSPAN__SLOTS;
-	}
-out:
-	vmspan__done(t, vmspan__room(t, room));
+	g = vmspan__ring_at(m.ring);
+	g->event_begin = m.cycles;
+	if (VMSPAN__UNLIKELY(vmspan__clock_is_old(g, m.cycles)))
+		vmspan__clock(m.ring);
+}
+
+/* Hands over if marks have waited for long, and what follows on a part of an event that has
+ * been handed over; so an event that takes long is told of at its end. */
+static VMSPAN__UNUSED void vmspan__event_end(void)
+{
+	struct vmspan__at m;
+	struct vmspan_ring *g;
+	vmspan_u64 begin;
+
+	VMSPAN__FIRE(vmspan_site_event_end_2());
+	m = vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_EVENT_END, 0));
+	if (!m.ring)
+		return;
+	g = vmspan__ring_at(m.ring);
+	if (VMSPAN__UNLIKELY(vmspan__clock_is_old(g, m.cycles)))
+		vmspan__clock(m.ring);
+	begin = g->event_begin;
+	if (VMSPAN__UNLIKELY(
+		    begin < g->handed_cycles ||
+		    m.cycles - g->handed_cycles >
+			    ((struct vmspan_process *)(size_t)vmspan_registry_2.process)->latency))
+		vmspan__hand_over(m.ring);
+	g->event_begin = 0;
+}
+
+static VMSPAN__SLOW void vmspan__gc_begin(vmspan_u32 label, vmspan_u64 bytes)
+{
+	VMSPAN__FIRE(vmspan_site_gc_begin_2(label, bytes));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_BEGIN, label), bytes, 32, 0);
+}
+
+static VMSPAN__SLOW void vmspan__gc_end(vmspan_u64 bytes)
+{
+	VMSPAN__FIRE(vmspan_site_gc_end_2(bytes));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_GC_END, 0), bytes, 32, 0);
+}
+
+static VMSPAN__SLOW void vmspan__block_begin(vmspan_u32 label, vmspan_u64 peer)
+{
+	VMSPAN__FIRE(vmspan_site_block_begin_2(label, peer));
+	vmspan__slow(VMSPAN__WORD(VMSPAN_MARK_BLOCK_BEGIN, label), peer, 32, 0);
+}
+
+static VMSPAN__SLOW void vmspan__block_end(void)
+{
+	VMSPAN__FIRE(vmspan_site_block_end_2());
+	vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_BLOCK_END, 0));
+}
+
+static VMSPAN__SLOW void vmspan__point(vmspan_u32 type, vmspan_u32 label, vmspan_i64 value)
+{
+	VMSPAN__FIRE(vmspan_site_mark_2(type, label, (vmspan_u64)value));
+	if (type == VMSPAN_MARK_VALUE)
+		vmspan__slow(VMSPAN__WORD(type, label), (vmspan_u64)value, 32, 0);
+	else
+		vmspan_mark_2(VMSPAN__WORD(type, label));
 }
 
 /*
@@ -1143,89 +1547,6 @@ static inline VMSPAN__UNUSED void vmspan_leave(vmspan_u32 compartment)
 		vmspan__leave(compartment);
 }
 
-/* -------------------------------------------------------------- Events -- */
-
-static VMSPAN__SLOW void vmspan__event_begin(vmspan_u32 label)
-{
-	struct vmspan_thread *t;
-	struct vmspan_turn *e;
-	vmspan_u32 room;
-
-	VMSPAN__FIRE(vmspan_site_event_begin_1(label));
-	t = vmspan__take(&room);
-	if (!t)
-		return;
-	if (t->turns == VMSPAN_EVENT_MAX) {
-		t->turns_over++;
-		t->batch.too_deep++;
-		goto out;
-	}
-	e = &t->turn[t->turns++];
-	e->iteration = t->iteration = ++t->iteration_last;
-	e->label = label;
-	e->base = (vmspan_u16)(t->base = t->depth);
-	e->too_deep_open = t->too_deep_open;
-	e->first = t->batch.seq + (VMSPAN__SLOTS - room) - t->extra;
-	/* The order is the same at the end, so the reads' own cost cancels out. */
-	e->cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	e->begin = vmspan__now_mono(t, &e->cpu, &e->mono);
-out:
-	vmspan__done(t, room);
-}
-
-static VMSPAN__SLOW void vmspan__event_end(void)
-{
-	struct vmspan_thread *t;
-	struct vmspan_turn *e;
-	struct vmspan_event *r;
-	vmspan_u64 mono, end, cpu_ns;
-	vmspan_u32 room;
-	vmspan_u16 cpu;
-
-	VMSPAN__FIRE(vmspan_site_event_end_1());
-	t = vmspan__take(&room);
-	if (!t)
-		return;
-	if (t->turns_over) {
-		t->turns_over--;
-		goto out;
-	}
-	/* The end of an event from before the tracer came. */
-	if (!t->turns)
-		goto out;
-	cpu_ns = vmspan__clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	end = vmspan__now_mono(t, &cpu, &mono);
-	e = &t->turn[t->turns - 1];
-	vmspan__unwind(t, &room, e->base, end, cpu);
-	t->too_deep_open = e->too_deep_open;
-	r = (struct vmspan_event *)vmspan__append(t, &room, sizeof(*r) / VMSPAN_SLOT);
-	r->h.type = VMSPAN_EVENT;
-	r->h.slots = sizeof(*r) / VMSPAN_SLOT;
-	r->h.depth = e->base;
-	r->h.id = e->iteration;
-	r->begin = e->begin;
-	r->end = end;
-	r->mono_begin = e->mono;
-	r->mono_end = mono;
-	r->cpu_ns_begin = e->cpu_ns;
-	r->cpu_ns_end = cpu_ns;
-	r->cpu_begin = e->cpu;
-	r->cpu_end = cpu;
-	r->label = e->label;
-	r->records = (vmspan_u32)(t->batch.seq + (VMSPAN__SLOTS - room) - t->extra - 1 - e->first);
-	t->turns--;
-	t->iteration = t->turns ? e[-1].iteration : 0;
-	t->base = t->turns ? e[-1].base : 0;
-	r->parent = t->iteration;
-	if (mono - e->mono > 1000000 && end > e->begin)
-		t->flush_cycles =
-			(end - e->begin) * VMSPAN__FLUSH_MS / ((mono - e->mono) / 1000000);
-	vmspan__flush(t, room);
-	room = VMSPAN__SLOTS;
-out:
-	vmspan__done(t, room);
-}
-
 /*
  * One turn of the event loop, one request, one statement. `label`: what kind
  * (from vmspan_label), or 0. A turn inside a turn is a nested event loop.
@@ -1240,60 +1561,6 @@ static inline VMSPAN__UNUSED void vmspan_event_end(void)
 {
 	if (vmspan_enabled())
 		vmspan__event_end();
-}
-
-/* ------------------------------------------- Collections, blocking calls -- */
-
-static VMSPAN__SLOW void vmspan__stay_begin(vmspan_u32 id, vmspan_u32 label, vmspan_u64 aux)
-{
-	vmspan_u32 room;
-	struct vmspan_thread *t = vmspan__take(&room);
-
-	if (!t)
-		return;
-	vmspan__push(t, id, label, aux);
-	vmspan__done(t, room);
-}
-
-static VMSPAN__SLOW void vmspan__stay_end(vmspan_u32 id, vmspan_u64 result)
-{
-	vmspan_u32 room;
-	struct vmspan_thread *t = vmspan__take(&room);
-	vmspan_u64 end;
-	vmspan_u16 cpu;
-
-	if (!t)
-		return;
-	if ((t->open[t->depth].id == id && t->depth > t->base && !t->too_deep_open) ||
-	    vmspan__rematch(t, &room, id)) {
-		end = vmspan__now(t, &cpu);
-		vmspan__close(t, &room, end, cpu, result, 0);
-	}
-	vmspan__done(t, vmspan__room(t, room));
-}
-
-static VMSPAN__SLOW void vmspan__gc_begin(vmspan_u32 label, vmspan_u64 bytes)
-{
-	VMSPAN__FIRE(vmspan_site_gc_begin_1(label, bytes));
-	vmspan__stay_begin(VMSPAN_ID_GC, label, bytes);
-}
-
-static VMSPAN__SLOW void vmspan__gc_end(vmspan_u64 bytes)
-{
-	VMSPAN__FIRE(vmspan_site_gc_end_1(bytes));
-	vmspan__stay_end(VMSPAN_ID_GC, bytes);
-}
-
-static VMSPAN__SLOW void vmspan__block_begin(vmspan_u32 label, vmspan_u64 peer)
-{
-	VMSPAN__FIRE(vmspan_site_block_begin_1(label, peer));
-	vmspan__stay_begin(VMSPAN_ID_BLOCK, label, peer);
-}
-
-static VMSPAN__SLOW void vmspan__block_end(void)
-{
-	VMSPAN__FIRE(vmspan_site_block_end_1());
-	vmspan__stay_end(VMSPAN_ID_BLOCK, 0);
 }
 
 /* A collection: the label of its reason or 0, the heap's bytes or 0. */
@@ -1322,70 +1589,72 @@ static inline VMSPAN__UNUSED void vmspan_block_end(void)
 		vmspan__block_end();
 }
 
-/* --------------------------------------------------------------- Marks -- */
-
-static VMSPAN__SLOW void vmspan__mark(vmspan_u8 type, vmspan_u32 label, vmspan_i64 value)
-{
-	struct vmspan_thread *t;
-	struct vmspan_mark *m;
-	vmspan_u32 room;
-
-	VMSPAN__FIRE(vmspan_site_mark_1(type, label, (vmspan_u64)value));
-	t = vmspan__take(&room);
-	if (!t)
-		return;
-	m = (struct vmspan_mark *)vmspan__append(t, &room, 1);
-	m->h.type = type;
-	m->h.slots = 1;
-	m->h.depth = (vmspan_u16)t->depth;
-	m->h.id = label;
-	m->value = value;
-	m->time = vmspan__now(t, &m->cpu);
-	m->iteration = t->iteration;
-	vmspan__done(t, vmspan__room(t, room));
-}
-
 /* The user did something; a frame was shown; a named value has changed. */
 static inline VMSPAN__UNUSED void vmspan_input(vmspan_u32 label)
 {
 	if (vmspan_enabled())
-		vmspan__mark(VMSPAN_INPUT, label, 0);
+		vmspan__point(VMSPAN_MARK_INPUT, label, 0);
 }
 
 static inline VMSPAN__UNUSED void vmspan_frame(vmspan_u32 label)
 {
 	if (vmspan_enabled())
-		vmspan__mark(VMSPAN_FRAME, label, 0);
+		vmspan__point(VMSPAN_MARK_FRAME, label, 0);
 }
 
 static inline VMSPAN__UNUSED void vmspan_value(vmspan_u32 label, vmspan_i64 value)
 {
 	if (vmspan_enabled())
-		vmspan__mark(VMSPAN_VALUE, label, value);
+		vmspan__point(VMSPAN_MARK_VALUE, label, value);
 }
 
 /* Hands over what this thread has measured so far. Rarely needed. */
 static VMSPAN__SLOW void vmspan_flush(void)
 {
-	vmspan_u32 room;
-	struct vmspan_thread *t;
+	struct vmspan_process *p = vmspan_enabled() ? vmspan__process() : NULL;
+	vmspan_u64 *place = p ? vmspan__place(p) : NULL, at = place ? *place : 0;
 
-	if (!vmspan_enabled())
-		return;
-	t = vmspan__take(&room);
-	if (!t)
-		return;
-	vmspan__flush(t, room);
-	vmspan__done(t, VMSPAN__SLOTS);
+	if (at)
+		vmspan__hand_over(at);
 }
 
 /* --------------------------------------------------------- Definitions -- */
 
-/* Space at the end of the log; the lock is held. NULL without memory. */
-static VMSPAN__SLOW struct vmspan_log *vmspan__log_space(vmspan_u32 bytes)
+#define VMSPAN__LOCKED 1
+#define VMSPAN__LEFT 2
+#ifndef VMSPAN__NAPS
+#define VMSPAN__NAPS 20000
+#endif
+
+/*
+ * Who has it may be less urgent, on this CPU: hence the nap, by a call that is no point of
+ * cancellation. Who has left it for ever (a handler's longjmp, cancellation at any time) is waited
+ * for once, a second and more; from then on nothing is defined. 0, or -1.
+ */
+static VMSPAN__SLOW int vmspan__lock(struct vmspan_process *p)
 {
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
-	struct vmspan_log *l = (struct vmspan_log *)(size_t)r->log_tail;
+	const struct timespec nap = { 0, 50000 };
+	vmspan_u32 naps = 0, was;
+
+	for (;; naps++) {
+		was = 0;
+		if (__atomic_compare_exchange_n(&p->lock, &was, VMSPAN__LOCKED, 0, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return 0;
+		if (was == VMSPAN__LEFT)
+			return -1;
+		if (naps == VMSPAN__NAPS)
+			__atomic_compare_exchange_n(&p->lock, &was, VMSPAN__LEFT, 0,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		else
+			syscall(SYS_nanosleep, &nap, NULL);
+	}
+}
+
+/* Space at the end of the log; the lock is held. NULL without memory. */
+static VMSPAN__SLOW struct vmspan_log *vmspan__log_space(struct vmspan_process *p, vmspan_u32 bytes)
+{
+	struct vmspan_log *l = (struct vmspan_log *)(size_t)p->log_tail;
 	const vmspan_u32 block = 64 << 10;
 
 	if (l && l->size - l->used >= bytes)
@@ -1395,76 +1664,72 @@ static VMSPAN__SLOW struct vmspan_log *vmspan__log_space(vmspan_u32 bytes)
 	if (l == MAP_FAILED)
 		return NULL;
 	l->size = block - (vmspan_u32)sizeof(*l);
-	if (r->log_tail)
-		__atomic_store_n(&((struct vmspan_log *)(size_t)r->log_tail)->next,
-				 (vmspan_u64)(size_t)l, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&r->log, (vmspan_u64)(size_t)l, __ATOMIC_RELEASE);
-	r->log_tail = (vmspan_u64)(size_t)l;
+	__atomic_store_n(p->log_tail ? &((struct vmspan_log *)(size_t)p->log_tail)->next : &p->log,
+			 (vmspan_u64)(size_t)l, __ATOMIC_RELEASE);
+	p->log_tail = (vmspan_u64)(size_t)l;
 	return l;
 }
 
 /*
- * Writes a definition to the log and, while traced, to the stream. id 0: the
+ * Writes a definition to the log and tells a tracer of it. id 0: the
  * next of its type. Returns the id, or 0 without memory.
  */
 static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vmspan_u8 kind,
 					      vmspan_u8 flags, const vmspan_u32 *groups,
 					      unsigned int count, const char *name)
 {
-	struct vmspan_registry *r = &VMSPAN__REGISTRY;
 	size_t len = name ? strlen(name) : 0;
-	vmspan_u32 slots, room;
-	struct vmspan_thread *t;
+	struct vmspan_process *p;
 	struct vmspan_def *d;
 	struct vmspan_log *l;
+	vmspan_u32 bytes, of[VMSPAN_GROUPS_MAX];
+	char text[VMSPAN_NAME_MAX];
+	int saved = errno;
 
+	p = vmspan__process();
+	errno = saved;
+	if (!p)
+		return 0;
 	if (len > VMSPAN_NAME_MAX)
 		len = VMSPAN_NAME_MAX;
 	if (count > VMSPAN_GROUPS_MAX)
 		count = VMSPAN_GROUPS_MAX;
-	slots = (vmspan_u32)((sizeof(*d) + count * 4 + len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	/*
-	 * A signal handler's mark must not start the thread while we hold the
-	 * lock, which that takes: so the thread is started now, or not by it.
-	 */
-	if (VMSPAN__REGISTRY.semaphore && (t = vmspan__take(&room)))
-		vmspan__done(t, room);
-	vmspan_starting_1 = 1;
-	VMSPAN__FENCE();
-	vmspan__own();
-	vmspan__lock();
-	l = vmspan__log_space(slots * VMSPAN_SLOT);
+	/* What cannot be read is found out before the lock is taken. */
+	if (count)
+		memcpy(of, groups, count * 4);
+	if (len)
+		memcpy(text, name, len);
+	bytes = (vmspan_u32)((sizeof(*d) + count * 4 + len + 31) / 32 * 32);
+	if (vmspan__lock(p)) {
+		errno = saved;
+		return 0;
+	}
+	l = vmspan__log_space(p, bytes);
+	errno = saved;
 	if (!l) {
-		vmspan__unlock();
-		VMSPAN__FENCE();
-		vmspan_starting_1 = 0;
+		__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 		return 0;
 	}
 	if (!id)
-		id = type == VMSPAN_DEF_GROUP         ? ++r->group_last
-		     : type == VMSPAN_DEF_COMPARTMENT ? ++r->compartment_last
-						      : ++r->label_last;
+		id = type == VMSPAN_DEF_GROUP         ? ++p->group_last
+		     : type == VMSPAN_DEF_COMPARTMENT ? ++p->compartment_last
+						      : ++p->label_last;
 	d = (struct vmspan_def *)(void *)((char *)l->data + l->used);
 	d->h.type = type;
-	d->h.slots = (vmspan_u8)slots;
+	d->h.slots = (vmspan_u8)(bytes / 32);
 	d->h.id = id;
 	d->kind = kind;
 	d->flags = flags;
 	d->count = (vmspan_u8)count;
 	d->name_len = (vmspan_u8)len;
 	if (count)
-		memcpy(d->groups, groups, count * 4);
+		memcpy(d->groups, of, count * 4);
 	if (len)
-		memcpy(d->groups + count, name, len);
-	__atomic_store_n(&l->used, l->used + slots * VMSPAN_SLOT, __ATOMIC_RELEASE);
-	vmspan__unlock();
-	VMSPAN__FENCE();
-	vmspan_starting_1 = 0;
-	if (VMSPAN__REGISTRY.semaphore && (t = vmspan__take(&room))) {
-		memcpy(vmspan__append(t, &room, slots), d, (size_t)slots * VMSPAN_SLOT);
-		vmspan__done(t, vmspan__room(t, room));
-	}
+		memcpy(d->groups + count, text, len);
+	__atomic_store_n(&l->used, l->used + bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
+	if (vmspan_registry_2.semaphore)
+		vmspan_site_flush_2(d, VMSPAN_FLUSH_DEFINITION | bytes, (vmspan_u64)(size_t)p);
 	return id;
 }
 

@@ -601,6 +601,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	r = look(l, config, &needs, err);
 	if (!r)
 		r = open_tracer(l, config, &needs, err);
+	/* What a process is attached with depends on it. */
+	l->s.info.exact = !r && tracer_has_sched(l->t);
 	/* Their last records before the news of their ends. */
 	if (!r && l->vm_hz)
 		r = vm_watch_life(l->t, err);
@@ -616,6 +618,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	if (!r && config->command)
 		r = open_command(l, config->command, !config->no_children, err);
 	if (!r) {
+		/* Some kernels refuse it only now. */
 		l->s.info.exact = tracer_has_sched(l->t);
 		l->tails = tracer_has_tails(l->t);
 		return &l->s;

@@ -70,6 +70,7 @@ struct registry {
 	/* Number of a thread that has ended -> position; and those before them. */
 	struct map ended, ended_before;
 	u32 lost; /* marks of threads without a ring: told already, or from before the trace */
+	bool asked; /* its threads know how soon they are to hand over */
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;

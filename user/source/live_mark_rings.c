@@ -39,15 +39,15 @@ static int each_ring(u32 pid, u64 process,
 
 struct beginning {
 	struct live *l;
+	struct process *p;
 	struct registry *r;
-	u32 pid;
 	bool same; /* it calls itself by the number that the tracer calls it by, and its threads too */
 };
 
 static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 {
 	struct beginning *b = ctx;
-	struct ring_reader *t = mark_ring_reader_of(b->l, b->r, g, b->same ? g->tid : 0);
+	struct ring_reader *t = mark_ring_reader_of(b->l, b->p, b->r, g, b->same ? g->tid : 0);
 
 	if (t) {
 		/* What was open when the marks went off may have ended meanwhile. */
@@ -57,7 +57,7 @@ static int ring_begins(void *ctx, u64 at, const struct vmspan_ring *g)
 		t->lost_before = g->lost - t->lost_told;
 	}
 	/* So the next mark goes the slow way, where it finds a session that is not its own. */
-	target_write(b->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
+	target_write(b->p->pid, at + VMSPAN_RING_AT + offsetof(struct vmspan_ring, limit), &g->head,
 		     sizeof(g->head));
 	return 0;
 }
@@ -97,9 +97,16 @@ static void set_latency(const struct live *l, const struct process *p, const str
 			     sizeof(want));
 }
 
+void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r)
+{
+	r->asked = true;
+	/* In exact mode rings are not looked at: what the scheduler did comes with the thread's own. */
+	set_latency(l, p, r, l->s.info.exact ? 1 : l->alert_ns);
+}
+
 void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 {
-	struct beginning b = { l, r, p->pid, false };
+	struct beginning b = { l, p, r, false };
 	u64 session;
 	u32 now, pid;
 
@@ -117,7 +124,7 @@ void live_rings_begin(struct live *l, struct process *p, struct registry *r)
 		 pid == p->pid;
 	target_read(p->pid, r->address + offsetof(struct vmspan_process, lost_threads), &r->lost,
 		    sizeof(r->lost));
-	set_latency(l, p, r, l->alert_ns);
+	mark_rings_ask(l, p, r);
 	if (!target_write(p->pid, session, &now, sizeof(now)))
 		each_ring(p->pid, r->address, ring_begins, &b);
 }
@@ -127,9 +134,11 @@ void live_rings_end(struct live *l, struct process *p)
 	u32 i;
 
 	p->rings_begun = false;
-	for (i = 0; i < p->registry_count && l->alert_ns; i++)
-		if (!p->registries[i].abi1)
+	for (i = 0; i < p->registry_count; i++) {
+		if (!p->registries[i].abi1 && p->registries[i].asked)
 			set_latency(l, p, &p->registries[i], 0);
+		p->registries[i].asked = false;
+	}
 }
 
 struct reading {
@@ -227,6 +236,7 @@ static int ring_read_marks(void *ctx, u64 at, const struct vmspan_ring *g)
 	/* What is older has been overwritten: it may have been of the trace. */
 	if (!bytes && known && from > ((struct ring_reader *)(uintptr_t)*known)->seen)
 		e = live_emit_loss(d->l, LOSS_READ_FAULT, 0, 1);
+	d->by.more_comes = d->goes_on && mark_ring_clock_comes(&after, g->head);
 	/* What has been overwritten meanwhile had been handed over before. */
 	if (!d->goes_on || mark_ring_oldest(&after) <= from)
 		e = mark_ring_take(d->l, d->p, d->r, &after, d->by, from, marks, bytes);
@@ -241,7 +251,21 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	int e = ring_read_marks(ctx, at, g);
 	u64 *known = map_get(&d->r->rings, g->thread);
 
+	if (!e && known && !(d->goes_on && mark_ring_clock_comes(g, g->head)))
+		e = mark_ring_end(d->l, d->p, d->r, g->thread,
+				  (struct ring_reader *)(uintptr_t)*known);
 	return e || !known ? e : tell_lost(d->l, (struct ring_reader *)(uintptr_t)*known, g);
+}
+
+/* Of threads that ended as they were about to tell of their clock. */
+static int take_kept(struct live *l, struct process *p, struct registry *r)
+{
+	u64 thread, value;
+	size_t at = 0;
+
+	while (!l->failed && map_next(&r->rings, &at, &thread, &value))
+		mark_ring_end(l, p, r, (u32)thread, (struct ring_reader *)(uintptr_t)value);
+	return l->failed;
 }
 
 int live_rings_read(struct live *l, struct process *p, struct registry *r)
@@ -252,7 +276,9 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 		d.until = l->detached ? l->last.cycles : l->parts[TRACE_TURNS].off;
 	if (r->abi1)
 		return 0;
-	return each_ring(p->pid, r->address, ring_read, &d) ?: tell_lost_threads(l, p, r);
+	if (each_ring(p->pid, r->address, ring_read, &d) || tell_lost_threads(l, p, r))
+		return l->failed;
+	return take_kept(l, p, r);
 }
 
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)
@@ -273,7 +299,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	/* In exact mode it has handed all of it over at its end, where it could. */
 	if (!l->s.info.exact || !l->tails)
 		e = ring_read(&d, t->at, &g);
-	else if (!(e = tell_lost(l, t, &g)))
+	else if (!(e = mark_ring_end(l, p, r, g.thread, t) ?: tell_lost(l, t, &g)))
 		t->seen = g.head;
 	if (!e && t->seen >= g.head)
 		mark_ring_reader_end(r, g.thread);
@@ -285,6 +311,10 @@ int live_rings_process_end(struct live *l, struct process *p)
 	u64 tid, thread;
 	size_t at;
 	u32 i;
+
+	for (i = 0; i < p->registry_count; i++)
+		if (take_kept(l, p, &p->registries[i]))
+			return l->failed;
 
 	/* Else what they held has been read at the end. */
 	if (l->tails)
@@ -393,8 +423,14 @@ static bool marks_now(const struct process *p, const struct ring_reader *t,
 	struct vmspan_ring after;
 	int e = marks_fork(m, &t->m);
 
-	if (e || from >= g->head)
+	if (e)
+		return false;
+	if (from >= g->head) {
+		e = marks_take(m, NULL, 0, false);
+		if (e)
+			marks_free(m);
 		return !e;
+	}
 	marks = ring_copy(p->pid, t->at, g, from, &after);
 	oldest = marks ? mark_ring_oldest(&after) : 0;
 	at = max_u64(from, oldest);
@@ -402,7 +438,7 @@ static bool marks_now(const struct process *p, const struct ring_reader *t,
 		if (at > t->seen)
 			marks_gap(m, (at - t->seen) / sizeof(*marks));
 		e = marks_take(m, marks + (at - from) / sizeof(*marks),
-			       (u32)((g->head - at) / sizeof(*marks)));
+			       (u32)((g->head - at) / sizeof(*marks)), false);
 	}
 	if (!marks || at >= g->head || e) {
 		marks_free(m);

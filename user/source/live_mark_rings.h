@@ -37,6 +37,7 @@ struct ring_reader {
 struct handover {
 	u32 tid; /* the thread's own, which the tracer sees so; 0: others have read them */
 	bool no_sched; /* in exact mode: what the scheduler did to them is not known */
+	bool more_comes; /* behind them, at once */
 };
 
 /* Does the head of a ring make sense? */
@@ -48,9 +49,14 @@ static inline u64 mark_ring_oldest(const struct vmspan_ring *g)
 {
 	return g->head > g->mask + 1 ? g->head - g->mask - 1 : 0;
 }
+/* Do these marks end where the thread's clock is about to be told? VMSPAN_MARK_FILL may have come. */
+static inline bool mark_ring_clock_comes(const struct vmspan_ring *g, u64 end)
+{
+	return end - g->clock_at <= sizeof(struct vmspan_mark);
+}
 /* The reader of a thread, made on first sight; tid as in struct handover. NULL: there are too many, or
  * there is no memory. */
-struct ring_reader *mark_ring_reader_of(struct live *l, struct registry *r,
+struct ring_reader *mark_ring_reader_of(struct live *l, struct process *p, struct registry *r,
 					const struct vmspan_ring *g, u32 tid);
 /* Which is then forgotten: its marks up to `seen` come no second time. */
 void mark_ring_reader_end(struct registry *r, u32 thread);
@@ -58,5 +64,11 @@ void mark_ring_reader_end(struct registry *r, u32 thread);
 int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 		   const struct vmspan_ring *g, struct handover by, u64 from,
 		   const struct vmspan_mark *marks, u32 bytes);
+/* No more comes of a thread: what was kept for that is taken as it is. 0, or l->failed. */
+int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
+		  struct ring_reader *t);
+/* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
+ * somebody waits for. */
+void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r);
 
 #endif

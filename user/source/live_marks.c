@@ -28,11 +28,11 @@ bool mark_ring_is_one(const struct vmspan_ring *g)
 }
 
 /* All of its marks are of this trace. */
-static struct ring_reader *reader_new(struct live *l, struct registry *r,
+static struct ring_reader *reader_new(struct live *l, struct process *p, struct registry *r,
 				      const struct vmspan_ring *g)
 {
 	struct ring_reader *t;
-	const u64 *before;
+	const u64 *before, *old;
 
 	if (r->rings.len >= RINGS_MAX)
 		return NULL;
@@ -47,6 +47,11 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	t->at = g->base - VMSPAN_RING_DATA - VMSPAN_RING_AT;
 	/* Who has taken a ring over has handed over all that was left in it before. */
 	before = map_get(&r->places, t->at);
+	old = before ? map_get(&r->rings, *before) : NULL;
+	if (old && mark_ring_end(l, p, r, (u32)*before, (struct ring_reader *)(uintptr_t)*old)) {
+		free(t);
+		return NULL;
+	}
 	if (before)
 		mark_ring_reader_end(r, (u32)*before);
 	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t) ||
@@ -60,11 +65,11 @@ static struct ring_reader *reader_new(struct live *l, struct registry *r,
 	return t;
 }
 
-struct ring_reader *mark_ring_reader_of(struct live *l, struct registry *r,
+struct ring_reader *mark_ring_reader_of(struct live *l, struct process *p, struct registry *r,
 					const struct vmspan_ring *g, u32 tid)
 {
 	u64 *at = map_get(&r->rings, g->thread), *known;
-	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, r, g);
+	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, p, r, g);
 
 	if (!t || !tid)
 		return t;
@@ -188,7 +193,9 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	/* The next on its ring hands over what was read at its end, as does the end of the process. */
 	if (ended && end <= *ended)
 		return 0;
-	t = ended ? NULL : mark_ring_reader_of(l, r, g, by.tid);
+	t = ended ? NULL : mark_ring_reader_of(l, p, r, g, by.tid);
+	if (l->failed)
+		return l->failed;
 	if (!t)
 		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
 	/* Without rseq it looks at its clock at the ends of events alone. */
@@ -197,15 +204,28 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	at = max_u64(max_u64(t->seen, from), mark_ring_oldest(g));
 	if (at >= end || at % sizeof(*marks))
 		return 0;
+	if ((at > t->seen || by.no_sched) && mark_ring_end(l, p, r, g->thread, t))
+		return l->failed;
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
 	if (by.no_sched)
 		return lose(l, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
-		       (u32)((end - at) / sizeof(*marks))))
+		       (u32)((end - at) / sizeof(*marks)), by.more_comes))
 		return l->failed = -ENOMEM;
 	return emit_records(l, p, r, g, t);
+}
+
+int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
+		  struct ring_reader *t)
+{
+	/* What it could not mark is told as it was. */
+	const struct vmspan_ring g = { .thread = thread, .lost = t->lost_before + t->lost_told };
+
+	if (marks_take(&t->m, NULL, 0, false))
+		return l->failed = -ENOMEM;
+	return emit_records(l, p, r, &g, t);
 }
 
 static int malformed(struct live *l, u32 marks)
@@ -234,8 +254,12 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	r = p ? live_registry_at(p, w->ring.process, false) : NULL;
 	if (!r)
 		return malformed(l, n);
+	if (!r->asked)
+		mark_rings_ask(l, p, r);
 	by.tid = w->foreign ? 0 : h->tid;
 	by.no_sched = w->foreign && l->s.info.exact;
+	by.more_comes = mark_ring_clock_comes(&w->ring, w->from + w->bytes) ||
+			(w->bytes == VMSPAN_FLUSH_MAX && w->from + w->bytes < w->ring.head);
 	return mark_ring_take(l, p, r, &w->ring, by, w->from, (const void *)(w + 1), w->bytes);
 }
 

@@ -190,7 +190,8 @@ static int leave(struct marks *m, u32 id, u64 value)
 
 /* ---- Events ---- */
 
-/* The CPU time of the thread, now. Since the last switch it has had its CPU all the time. */
+/* The CPU time of the thread, now. Since its clock was told it has had its CPU all the time, as far as
+ * is known. */
 static u64 cpu_ns(const struct marks *m, u64 mono)
 {
 	return m->cpu_known ? m->switch_cpu_ns + mono - m->switch_mono : mono;
@@ -219,10 +220,24 @@ static int event_begin(struct marks *m, u32 label)
 		.cpu = m->cpu,
 	};
 	v->cpu_ns = cpu_ns(m, v->mono);
+	v->away_ns = m->away_ns;
+	m->begun = true;
 	return 0;
 }
 
-static int event_end(struct marks *m)
+/* So much the two clocks may differ by in an event without a switch: their readings, interrupts. */
+#define UNTOLD_NS 100000
+
+/* Is all told of when the thread had no CPU in this event? */
+static bool told(const struct marks *m, const struct marks_event *v, u64 wall, u64 cpu)
+{
+	u64 away = m->away_ns - v->away_ns;
+
+	return m->known <= v->begin && wall <= cpu + away + UNTOLD_NS + wall / 100;
+}
+
+/* `cpu` is the thread's clock at the end. */
+static int event_end(struct marks *m, u64 cpu)
 {
 	struct marks_event *v = event_now(m);
 	struct vmspan_event *r;
@@ -243,15 +258,16 @@ static int event_end(struct marks *m)
 	r = record(m, VMSPAN_EVENT, sizeof(*r) / VMSPAN_SLOT);
 	if (!r)
 		return -ENOMEM;
-	r->h.depth = (u16)(v->base | (m->known <= v->begin ? VMSPAN_F_SWITCHES : 0));
+	r->h.depth = (u16)v->base;
 	r->h.id = v->iteration;
 	r->begin = v->begin;
 	r->end = m->last;
 	r->mono_begin = v->mono;
 	r->mono_end = m->ns(m->ns_ctx, m->last);
 	r->cpu_ns_begin = v->cpu_ns;
-	/* What an interrupt or a hypervisor took shows at the next switch, which may be in a later event. */
-	r->cpu_ns_end = max_u64(cpu_ns(m, r->mono_end), v->cpu_ns);
+	r->cpu_ns_end = max_u64(cpu, v->cpu_ns);
+	if (told(m, v, r->mono_end - r->mono_begin, r->cpu_ns_end - r->cpu_ns_begin))
+		r->h.depth |= VMSPAN_F_SWITCHES;
 	r->cpu_begin = v->cpu;
 	r->cpu_end = m->cpu;
 	r->parent = iteration_of(m);
@@ -301,29 +317,56 @@ static int away(struct marks *m, u16 cpu, u64 ns, u64 all)
 	s->cpu_begin = m->cpu;
 	s->cpu_end = cpu;
 	s->iteration = iteration_of(m);
+	m->away_ns += ns;
 	return 0;
 }
 
-static int switched(struct marks *m, u32 cpu, u64 ns)
+/* The thread's clock, as of the newest mark. */
+static void clock_told(struct marks *m, u64 mono, u64 ns)
+{
+	m->switch_cycles = m->last;
+	m->switch_mono = mono;
+	m->switch_cpu_ns = ns;
+	m->cpu_known = true;
+}
+
+/* Right behind an event's begin it stands where the clock would: as much was had by then at most. */
+static int switched(struct marks *m, u32 cpu, u64 ns, bool begun)
 {
 	u64 mono = m->ns(m->ns_ctx, m->last), wall = mono - m->switch_mono;
 	u64 on = ns - min_u64(ns, m->switch_cpu_ns);
 	int e = 0;
+
+	if (begun && m->cpu_known && ns >= m->switch_cpu_ns)
+		event_now(m)->cpu_ns = min_u64(event_now(m)->cpu_ns, ns);
 
 	if (m->known != UINT64_MAX && mono > m->switch_mono && wall > on + AWAY_LEAST_NS)
 		e = away(m, (u16)cpu, wall - on, wall);
 	else if (m->known == UINT64_MAX && m->switches)
 		m->known = m->last;
 	m->cpu = (u16)cpu;
-	m->switch_cycles = m->last;
-	m->switch_mono = mono;
-	m->switch_cpu_ns = ns;
-	m->cpu_known = true;
+	clock_told(m, mono, ns);
 	return e;
+}
+
+/* Since the mark before, which may be an event's begin, the thread had its CPU. A clock that goes
+ * back is none: a switch has come in between, and said more. */
+static void clocked(struct marks *m, u64 ns, bool begun)
+{
+	u64 mono = m->ns(m->ns_ctx, m->last);
+
+	if (m->cpu_known && ns < m->switch_cpu_ns)
+		return;
+	if (begun)
+		event_now(m)->cpu_ns = ns - min_u64(ns, mono - min_u64(mono, event_now(m)->mono));
+	clock_told(m, mono, ns);
 }
 
 static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 {
+	bool begun = m->begun;
+
+	m->begun = false;
 	switch (in->type) {
 	case VMSPAN_MARK_ENTER:
 		/* No compartment has such an id; the stack uses it otherwise. */
@@ -332,16 +375,13 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 		return in->id < VMSPAN_ID_MARKS ? leave(m, in->id, 0) : 0;
 	case VMSPAN_MARK_EVENT_BEGIN:
 		if (m->doubtful) {
-			int e = event_end(m);
+			int e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
 
 			m->doubtful = false;
 			if (e)
 				return e;
 		}
 		return event_begin(m, in->id);
-	case VMSPAN_MARK_EVENT_END:
-		m->doubtful = false;
-		return event_end(m);
 	case VMSPAN_MARK_GC_BEGIN:
 		return push(m, VMSPAN_ID_GC, in->id, value);
 	case VMSPAN_MARK_GC_END:
@@ -357,7 +397,10 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	case VMSPAN_MARK_VALUE:
 		return point(m, VMSPAN_VALUE, in->id, value);
 	case VMSPAN_MARK_SWITCH:
-		return switched(m, in->id, value);
+		return switched(m, in->id, value, begun);
+	case VMSPAN_MARK_CLOCK:
+		clocked(m, value, begun);
+		return 0;
 	default:
 		return 0;
 	}
@@ -365,19 +408,55 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 
 static bool has_value(u32 type)
 {
-	return type == VMSPAN_MARK_SWITCH || type == VMSPAN_MARK_VALUE ||
-	       type == VMSPAN_MARK_GC_BEGIN || type == VMSPAN_MARK_GC_END ||
-	       type == VMSPAN_MARK_BLOCK_BEGIN;
+	return type == VMSPAN_MARK_SWITCH || type == VMSPAN_MARK_CLOCK ||
+	       type == VMSPAN_MARK_VALUE || type == VMSPAN_MARK_GC_BEGIN ||
+	       type == VMSPAN_MARK_GC_END || type == VMSPAN_MARK_BLOCK_BEGIN;
+}
+
+static void go_on(struct marks *m, u64 cycles)
+{
+	m->before = m->last;
+	m->last = max_u64(m->last, cycles);
+}
+
+/* The end of an event that has been kept, with what follows it, if that is known. */
+static int end(struct marks *m, const struct vmspan_mark *in, u64 value)
+{
+	u64 mono, cpu;
+
+	if (!m->end.type)
+		return 0;
+	m->end.type = 0;
+	m->begun = m->doubtful = false;
+	go_on(m, m->end.cycles);
+	mono = m->ns(m->ns_ctx, m->last);
+	cpu = cpu_ns(m, mono);
+	if (in && in->type == VMSPAN_MARK_CLOCK && m->cpu_known && value >= m->switch_cpu_ns) {
+		u64 since = m->ns(m->ns_ctx, max_u64(in->cycles, m->last)) - mono;
+
+		cpu = value - min_u64(value, since);
+	}
+	/* A switch came in between: it had not had more. */
+	if (in && in->type == VMSPAN_MARK_SWITCH && m->cpu_known && value >= m->switch_cpu_ns)
+		cpu = min_u64(cpu, value);
+	return event_end(m, cpu);
 }
 
 static int next(struct marks *m, const struct vmspan_mark *in, u64 value)
 {
-	m->before = m->last;
-	m->last = max_u64(m->last, in->cycles);
+	int e = end(m, in, value);
+
+	if (e)
+		return e;
+	if (in->type == VMSPAN_MARK_EVENT_END) {
+		m->end = *in;
+		return 0;
+	}
+	go_on(m, in->cycles);
 	return one(m, in, value);
 }
 
-int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
+int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n, bool more_comes)
 {
 	u32 i;
 	int e = 0;
@@ -396,7 +475,7 @@ int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n)
 		else
 			e = next(m, &in[i], more ? in[i + 1].cycles : 0);
 	}
-	return e;
+	return e || more_comes || (n && m->held.type) ? e : end(m, NULL, 0);
 }
 
 void marks_untold(struct marks *m)
@@ -409,7 +488,8 @@ void marks_gap(struct marks *m, u64 n)
 {
 	m->seq += n;
 	m->known = UINT64_MAX;
-	m->held.type = 0;
+	m->held.type = m->end.type = 0;
+	m->begun = false;
 	m->depth = m->too_deep_open = m->events_over = 0;
 	m->events = m->events ? 1 : 0;
 	if (m->events) {

@@ -27,6 +27,7 @@ struct marks_open {
 struct marks_event {
 	u64 begin; /* cycles */
 	u64 mono, cpu_ns;
+	u64 away_ns; /* the thread's, when it began */
 	u64 first; /* number of its first record */
 	u32 iteration, label;
 	u32 base; /* stays that were open when it began */
@@ -53,11 +54,14 @@ struct marks {
 	u32 events, event_max, events_over;
 	u32 iteration_last;
 	struct vmspan_mark held; /* the last one, whose value is to come; type 0: none */
+	struct vmspan_mark end; /* before that, of an event: its clock may come; type 0: none */
 	u64 last, before; /* cycles of the newest mark, and of the one before it */
-	u64 switch_cycles, switch_mono, switch_cpu_ns; /* of the last VMSPAN_MARK_SWITCH */
+	u64 switch_cycles, switch_mono, switch_cpu_ns; /* when the thread's clock was told last */
+	u64 away_ns; /* without a CPU, as its switches say */
 	u64 known; /* cycles: since then each switch has been told of; ~0: never */
 	u16 cpu;
-	bool cpu_known; /* there was one */
+	bool cpu_known; /* it was told */
+	bool begun; /* the newest mark is an event's begin */
 	bool doubtful; /* marks are missing since the open event began */
 };
 
@@ -66,10 +70,11 @@ void marks_free(struct marks *m);
 /* Another one that has the same open; it has made nothing yet. 0, or -ENOMEM. */
 int marks_fork(struct marks *to, const struct marks *from);
 /*
- * The thread's next `n` marks. The last one is kept where its value is still to come. 0, or -ENOMEM.
+ * The thread's next `n` marks. The last one is kept where its value is still to come; so is an event's
+ * end if `more_comes`, which may be the thread's clock at that end. 0, or -ENOMEM.
  * Time never goes back: a mark that is older than the one before it counts as of that time.
  */
-int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n);
+int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n, bool more_comes);
 /*
  * Before the next one `n` marks are missing; what was made of those before has been taken. So many
  * numbers are left out. Stays that were open are forgotten: when they ended nobody knows. An event

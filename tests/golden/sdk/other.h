@@ -3,7 +3,7 @@
 #define OTHER_H
 
 const void *other_registry(void);
-const void *other_thread(void);
+const void *other_ring(void);
 void other_marks(vmspan_u32 compartment);
 
 #endif

@@ -8,11 +8,11 @@
 #ifdef OLD
 #define VMSPAN__FLUSH_MS 10000000
 #define vmspan_site_flush_1 handed_over
-#include "user/sdk/vmspan.h"
+#include "user/sdk/v1/vmspan.h"
 #define REGISTRY vmspan_registry_1
 #else
 #define vmspan_site_flush_2 handed_over
-#include "sdk/v2/vmspan.h"
+#include "sdk/vmspan.h"
 #define REGISTRY vmspan_registry_2
 #include "source/marks.h"
 #endif
@@ -75,7 +75,7 @@ void handed_over(const void *what, vmspan_u64 bytes, vmspan_u64 from)
 
 	if (!(bytes & VMSPAN_FLUSH_MARKS) ||
 	    marks_take(&reader, (const struct vmspan_mark *)(size_t)(g->base + (from & g->mask)),
-		       (u32)bytes / 16))
+		       (u32)bytes / 16, false))
 		return;
 	print((const char *)reader.out.data, (const char *)reader.out.data + reader.out.len);
 	marks_taken(&reader);
