@@ -2,7 +2,7 @@
 /*
  * The only contract between the BPF programs and user space: what lies in the
  * ring buffer, and the counters. Plain fixed-width records, no pointers.
- * Included by both sides; batches themselves are as in user/sdk/vmspan.h.
+ * Included by both sides; batches themselves are as in user/base/record.h.
  */
 #ifndef BPF_WIRE_H
 #define BPF_WIRE_H
@@ -104,7 +104,7 @@ enum {
 
 /*
  * Counters, one per-CPU array entry each; totals since load. Units: batches
- * and records. A batch that is lost is counted under both of its causes'
+ * and records; of rings, hand-overs and marks. A batch that is lost is counted under both of its causes'
  * entries (LOST_x_BATCHES, LOST_x_RECORDS).
  */
 enum wire_counter {

@@ -34,7 +34,7 @@ tell vm "spans 13"
 detach a
 eq "a second trace sees only its own time" "$(counts a .spans)" 13
 
-# ---- What the SDK repairs ----
+# ---- What is repaired ----
 
 attach a -p "$vm_pid"
 tell vm "skip 4" "deep 260" "group new" "spans 3"
@@ -252,7 +252,7 @@ eq "tiny ring: what is missing is lost, and no more" \
 		.ring_full < 3 * $missing]')" '[true,true,true]'
 eq "tiny ring: definitions that were lost are read from the target" "$(counts a .undefined)" 0
 
-# 100 batches into a ring that is a quarter full after 31, and nobody reads. A
+# Hand-overs into a ring buffer that is a quarter full after 31, and nobody reads. A
 # wake-up is an interrupt on the target's CPU: it is not told again at each batch.
 attach a -s -r 1048576 -p "$vm_pid"
 tell vm "spans 25600"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SDK's CPU numbers, with rseq and without. */
+/* CPU numbers of version 1 of the SDK, with rseq and without. */
 #ifndef __x86_64__
 #include <stdio.h>
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SDK where the system is not as usual: its answers are made up here, and so is the
+/* Version 1 of the SDK where the system is not as usual: its answers are made up here, and so is the
  * moment at which it kills a thread. */
 #ifndef __x86_64__
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SDK on one thread: which records its marks make, to the record. */
+/* Version 1 of the SDK on one thread: which records its marks make, to the record. */
 #ifndef __x86_64__
 #include <stdio.h>
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SDK under threads, forks and signals: nothing lost, doubled or torn. */
+/* Version 1 of the SDK under threads, forks and signals: nothing lost, doubled or torn. */
 #ifndef __x86_64__
 #include <stdio.h>
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A tracer without a kernel, for the tests of the SDK: an int3 over the first
+ * A tracer without a kernel, for the tests of version 1 of the SDK: an int3 over the first
  * byte of the flush site, as a uprobe would put there, and a SIGTRAP handler
  * that copies the batch. Every batch that passes is checked for its form and
  * for the continuity of its thread's sequence. Batches of forked children

@@ -22,9 +22,9 @@
  *
  * After each it prints "ok". With arguments these are the tasks, and it ends.
  */
+#ifdef SDK_V1
 /* How many batches it makes is to be known: on a busy machine too none is handed over for its age. */
 #define VMSPAN__FLUSH_MS 10000000
-#ifdef SDK_V1
 #include "user/sdk/v1/vmspan.h"
 #else
 #include "user/sdk/vmspan.h"

@@ -48,7 +48,7 @@ enum vmspan_type { /* enum vmspan_definition besides */
  */
 
 #define VMSPAN_DEPTH_MASK 0x0fffu
-#define VMSPAN_F_REPAIRED 0x8000u /* closed by the SDK: its leave never came */
+#define VMSPAN_F_REPAIRED 0x8000u /* closed by whoever makes the records: its leave never came */
 #define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
 #define VMSPAN_F_COARSE 0x1000u /* of an event: its CPU times are up to a tick old */
 #define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
@@ -180,8 +180,8 @@ struct vmspan_batch {
 	vmspan_u32 tid; /* as gettid() sees it */
 	vmspan_u32 too_deep; /* spans not kept: deeper than VMSPAN_DEPTH_MAX */
 	vmspan_u32 unmatched; /* leaves without an enter: ignored */
-	vmspan_u32 repaired; /* enters without a leave: closed by the SDK */
-	vmspan_u32 in_mark; /* marks by a signal handler inside a mark */
+	vmspan_u32 repaired; /* enters without a leave: closed by whoever makes the records */
+	vmspan_u32 in_mark; /* marks that could not be made */
 	vmspan_u64 reserved;
 };
 

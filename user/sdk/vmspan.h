@@ -195,8 +195,8 @@ struct vmspan_process {
 	vmspan_u32 magic, abi;
 	vmspan_u64 log; /* first struct vmspan_log: all definitions so far */
 	vmspan_u64 log_tail;
-	/* Cycles: marks this old are handed over at the end of an event. A tracer may set less than is
-	 * usual; the last one sets it back. */
+	/* Cycles: where the last hand-over is this old, the end of an event is one. A tracer may set
+	 * less than is usual; the last one sets it back. */
 	vmspan_u64 latency;
 	vmspan_u32 session; /* a tracer's to set, before it attaches */
 	vmspan_u32 group_last, compartment_last, label_last;
@@ -954,8 +954,8 @@ __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void
 
 /* -------------------------------------------------------------- Rings -- */
 
-/* Bytes of a thread's ring, a power of two: 4096 ... 262144. One trap hands over a
- * ring, so the larger the cheaper; it should stay in the second-level cache. */
+/* Bytes of a thread's ring, a power of two: 4096 ... 262144. One trap hands over up
+ * to 16 KB, so the larger the cheaper; it should stay in the second-level cache. */
 #ifndef VMSPAN_RING
 #define VMSPAN_RING 16384
 #endif
@@ -1608,7 +1608,7 @@ static inline VMSPAN__UNUSED void vmspan_value(vmspan_u32 label, vmspan_i64 valu
 		vmspan__point(VMSPAN_MARK_VALUE, label, value);
 }
 
-/* Hands over what this thread has measured so far. Rarely needed. */
+/* Hands over what this thread has marked so far. Rarely needed. */
 static VMSPAN__SLOW void vmspan_flush(void)
 {
 	struct vmspan_process *p = vmspan_enabled() ? vmspan__process() : NULL;
