@@ -104,8 +104,8 @@ enum {
 
 /*
  * Counters, one per-CPU array entry each; totals since load. Units: batches
- * and records; of rings, hand-overs and marks. A batch that is lost is counted under both of its causes'
- * entries (LOST_x_BATCHES, LOST_x_RECORDS).
+ * and records; of rings, hand-overs and marks. A batch that is lost is counted
+ * under both of its causes' entries (LOST_x_BATCHES, LOST_x_RECORDS).
  */
 enum wire_counter {
 	COUNT_RING_FULL_BATCHES, /* no room in the ring buffer */

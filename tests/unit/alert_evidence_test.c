@@ -250,6 +250,11 @@ static void the_past_is_in_order_though_it_is_told_late(void **state)
 	assert_int_equal(last.past[i - 4].total_ns, 20 * MS);
 	assert_int_equal(last.past[i - 5].total_ns, 16 * MS);
 	assert_int_equal(last.past[0].total_ns, 5 * MS);
+	/* Nor does the alert's own event take a newer one's place. */
+	turn(&r, 3500 * MS, IN_SHOP, 80 * MS);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(last.event.begin_ns, 3500 * MS);
+	assert_int_equal(last.past[0].total_ns, 5 * MS);
 	rig_close(&r);
 }
 

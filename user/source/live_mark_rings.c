@@ -218,6 +218,7 @@ static int ring_read_marks(void *ctx, u64 at, const struct vmspan_ring *g)
 	u32 bytes;
 	int e = 0;
 
+	d->by.more_comes = d->goes_on && mark_ring_clock_comes(g, g->head);
 	/* What has been handed over and never came is counted as lost already; or others have it,
 	 * since the carrier is gone. */
 	from = max_u64(g->start, mark_ring_oldest(g));
@@ -251,7 +252,7 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	int e = ring_read_marks(ctx, at, g);
 	u64 *known = map_get(&d->r->rings, g->thread);
 
-	if (!e && known && !(d->goes_on && mark_ring_clock_comes(g, g->head)))
+	if (!e && known && !d->by.more_comes)
 		e = mark_ring_end(d->l, d->p, d->r, g->thread,
 				  (struct ring_reader *)(uintptr_t)*known);
 	return e || !known ? e : tell_lost(d->l, (struct ring_reader *)(uintptr_t)*known, g);

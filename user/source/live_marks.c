@@ -258,8 +258,7 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 		mark_rings_ask(l, p, r);
 	by.tid = w->foreign ? 0 : h->tid;
 	by.no_sched = w->foreign && l->s.info.exact;
-	by.more_comes = mark_ring_clock_comes(&w->ring, w->from + w->bytes) ||
-			(w->bytes == VMSPAN_FLUSH_MAX && w->from + w->bytes < w->ring.head);
+	by.more_comes = mark_ring_clock_comes(&w->ring, w->from + w->bytes);
 	return mark_ring_take(l, p, r, &w->ring, by, w->from, (const void *)(w + 1), w->bytes);
 }
 
