@@ -254,7 +254,7 @@ check:
 BENCH := $(B)/bench
 BENCH_SRC := $(addprefix tests/bench/,bench.c proc.c stat.c peers.c pairs.c series.c tracer.c budget.c quiet.c)
 LTTNG := $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h)
-BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk probes batch16 batch32 batch64 batch128 $(if $(LTTNG),lttng))
+BENCH_TARGETS := $(addprefix $(BENCH)/target-,sdk v1 probes ring4096 ring8192 ring65536 ring262144 $(if $(LTTNG),lttng))
 
 bench-programs: all $(BENCH)/bench $(BENCH_TARGETS) $(BENCH)/accuracy $(BENCH)/quiet $(B)/vm/burn $(B)/vm/pair
 # The run before is kept: tools/bench-md puts the two beside each other.
@@ -278,7 +278,7 @@ accuracy: all $(BENCH)/accuracy $(BENCH)/quiet $(B)/vm/burn $(B)/vm/pair
 guard: $(B)/vmspan $(BENCH)/guard $(BENCH)/bpfrun
 	tests/run golden/guard.sh
 
-$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/sdk/v1/vmspan.h $(B)/libvmspan.a
+$(BENCH)/guard: tests/bench/guard.c tests/unit/rec_gen.h user/source/marks.h $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(B)/libvmspan.a $(LIBS) -lm $(LDFLAGS)
@@ -304,12 +304,14 @@ $(BENCH)/bench: $(BENCH_SRC) tests/bench/bench.h tests/bench/quiet.h $(B)/libvms
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $(BENCH_SRC) $(B)/libvmspan.a $(LIBS) $(LDFLAGS)
 
 target_flags_probes := -DVMSPAN_PROBES
-target_flags_batch16 := -DVMSPAN_BATCH=16
-target_flags_batch32 := -DVMSPAN_BATCH=32
-target_flags_batch64 := -DVMSPAN_BATCH=64
-target_flags_batch128 := -DVMSPAN_BATCH=128
+target_flags_v1 := -DSDK_V1
+target_flags_ring4096 := -DVMSPAN_RING=4096
+target_flags_ring8192 := -DVMSPAN_RING=8192
+target_flags_ring65536 := -DVMSPAN_RING=65536
+target_flags_ring262144 := -DVMSPAN_RING=262144
 target_flags_lttng := -DBENCH_LTTNG -Itests/bench -Wno-error tests/bench/lttng_tp.c -llttng-ust -ldl
-$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/v1/vmspan.h
+$(BENCH)/target-%: tests/bench/target.c tests/bench/lttng_tp.h tests/bench/lttng_tp.c user/sdk/vmspan.h \
+		user/sdk/v1/vmspan.h
 	@mkdir -p $(@D)
 	$(call say,CC  )
 	$(Q)$(CC) $(CFLAGS_ALL) -o $@ $< $(target_flags_$*) -pthread $(LDFLAGS)

@@ -68,9 +68,9 @@ void bench_series(const struct bench *b)
 	static const unsigned int groups[] = { 1, 10, 100, 1000, 10000, 100000 };
 	static const unsigned int threads[] = { 1, 2, 4, 8 };
 	static const unsigned int event[] = { 1, 10, 100, 1000, 10000, 100000 };
-	static const unsigned int batch[] = { 16, 32, 64, 128, 256 };
-	static const char *const batch_variant[] = { "batch16", "batch32", "batch64", "batch128",
-						     "sdk" };
+	static const unsigned int ring[] = { 4096, 8192, 16384, 65536, 262144 };
+	static const char *const ring_variant[] = { "ring4096", "ring8192", "sdk", "ring65536",
+						    "ring262144" };
 	struct point p[8];
 	unsigned int i;
 
@@ -91,8 +91,8 @@ void bench_series(const struct bench *b)
 			event[i], 2, "sdk", { event[i] < 10 ? 20000 : 100000, event[i], 1, 1 }
 		};
 	series(b, "event", "by pairs an event: its clocks and its trap are shared out", p, i);
-	for (i = 0; i < ARRAY_SIZE(batch); i++)
-		p[i] = (struct point){ batch[i], 2, batch_variant[i], { 100000, 1000, 1, 1 } };
-	series(b, "batch", "by records a batch", p, i);
+	for (i = 0; i < ARRAY_SIZE(ring); i++)
+		p[i] = (struct point){ ring[i], 2, ring_variant[i], { 100000, 1000, 1, 1 } };
+	series(b, "ring", "by bytes of a thread's ring", p, i);
 	json_end_array(b->json);
 }

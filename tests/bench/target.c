@@ -13,11 +13,17 @@
  *
  *   target GROUPS
  *
- * Built three times: as it is; with the conventional probes (VMSPAN_PROBES);
- * with LTTng-UST tracepoints instead of marks (BENCH_LTTNG).
+ * Built several times: as it is; with version 1 of the SDK (SDK_V1); with rings of other lengths
+ * (VMSPAN_RING); with the conventional probes (VMSPAN_PROBES); with LTTng-UST tracepoints
+ * instead of marks (BENCH_LTTNG).
  */
+#ifdef SDK_V1
 #include "user/sdk/v1/vmspan.h"
+#else
+#include "user/sdk/vmspan.h"
+#endif
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
