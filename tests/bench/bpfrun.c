@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts the instructions that the carrier executes for a batch. Programs at user
+ * Counts the instructions that the carrier executes for a hand-over of marks, and for a batch of
+ * version 1 of the SDK. Programs at user
  * probes cannot be test-run in the kernel, and its statistics are of time. So the
  * compiled program is interpreted here, with helpers that do what the kernel's
  * would: a traced process, a ring with room, a batch that can be read.
@@ -42,7 +43,10 @@ static struct {
 static bool is_traced;
 static u64 counters[COUNT_MAX], now_ns;
 static struct traced_process traced = { .flags = TRACED_PROCESS };
-static char room[sizeof(struct wire_head) + WIRE_FULL];
+static char room[sizeof(struct wire_marks) + WIRE_FULL + WIRE_MARKS_FULL];
+/* What the kernel has of the task: nothing but zeros, and pointers to nowhere. */
+static char task[65536];
+#define NOWHERE 65536
 
 static void fail(const char *what)
 {
@@ -166,8 +170,14 @@ static u64 helper(int id, u64 *r)
 		return now_ns;
 	case BPF_FUNC_get_current_pid_tgid:
 		return (u64)PID << 32 | PID;
+	case BPF_FUNC_get_current_task_btf:
+		return (u64)(uintptr_t)task;
 	case BPF_FUNC_probe_read_user:
 	case BPF_FUNC_probe_read_kernel:
+		if (r[3] < NOWHERE) {
+			memset((void *)(uintptr_t)r[1], 0, (u32)r[2]);
+			return 0;
+		}
 		memcpy((void *)(uintptr_t)r[1], (void *)(uintptr_t)r[3], (u32)r[2]);
 		return 0;
 	case BPF_FUNC_ringbuf_reserve:
@@ -350,45 +360,75 @@ static u32 saved_at(const char *name)
 	return 0;
 }
 
-static u32 flush(u32 records)
+/* The program at the probe, with its three arguments. */
+static u32 flush(const void *what, u64 size, u64 from)
 {
-	static u64 batch[VMSPAN_BATCH_BYTES / 8];
-	struct vmspan_batch *head = (void *)batch;
 	u64 regs[64] = { 0 };
 	GElf_Sym s;
-	u32 n;
 
 	if (!symbol_find("flush", &s))
 		fail("no program flush");
+#if defined(__x86_64__)
+	regs[saved_at("di")] = (u64)(uintptr_t)what;
+	regs[saved_at("si")] = size;
+	regs[saved_at("dx")] = from;
+#else
+	regs[saved_at("user_regs")] = (u64)(uintptr_t)what;
+	regs[saved_at("user_regs") + 1] = size;
+	regs[saved_at("user_regs") + 2] = from;
+#endif
+	memset(room, 0, sizeof(room));
+	return run((void *)(object.data[s.st_shndx] + s.st_value), regs);
+}
+
+static u32 flush_batch(u32 records)
+{
+	static u64 batch[VMSPAN_BATCH_BYTES / 8];
+	struct vmspan_batch *head = (void *)batch;
+	u32 n;
+
 	head->magic = VMSPAN_BATCH_MAGIC;
 	head->abi = ABI1;
 	head->records = records;
 	head->bytes = VMSPAN_BATCH_HEADER + records * VMSPAN_SLOT;
-#if defined(__x86_64__)
-	regs[saved_at("di")] = (u64)(uintptr_t)batch;
-	regs[saved_at("si")] = head->bytes;
-#else
-	regs[saved_at("user_regs")] = (u64)(uintptr_t)batch;
-	regs[saved_at("user_regs") + 1] = head->bytes;
-#endif
-	memset(room, 0, sizeof(room));
-	n = run((void *)(object.data[s.st_shndx] + s.st_value), regs);
+	n = flush(batch, head->bytes, 0);
 	if (is_traced && memcmp(room + sizeof(struct wire_head), batch, head->bytes))
 		fail("the batch was not carried");
 	return n;
 }
 
+static u32 flush_marks(u32 count)
+{
+	static struct vmspan_mark marks[VMSPAN_FLUSH_MAX / sizeof(struct vmspan_mark)];
+	const u32 bytes = count * (u32)sizeof(*marks);
+	struct vmspan_ring ring = { .base = (u64)(uintptr_t)marks,
+				    .mask = sizeof(marks) - 1,
+				    .magic = VMSPAN_MAGIC,
+				    .abi = VMSPAN_ABI };
+	u32 i, n;
+
+	for (i = 0; i < count; i++)
+		marks[i] = (struct vmspan_mark){ i, i, VMSPAN_MARK_ENTER };
+	n = flush(&ring, VMSPAN_FLUSH_MARKS | bytes, 0);
+	if (is_traced && memcmp(room + sizeof(struct wire_marks), marks, bytes))
+		fail("the marks were not carried");
+	return n;
+}
+
 int main(int argc, char **argv)
 {
-	static const u32 sizes[] = { 1, 14, 46, 126, VMSPAN_BATCH_SLOTS };
+	static const u32 batches[] = { 1, 126, VMSPAN_BATCH_SLOTS };
+	static const u32 marks[] = { 1, 64, 256, 1024 };
 	size_t i;
 
 	if (argc != 2)
 		fail("usage: bpfrun OBJECT");
 	load(argv[1]);
-	printf("bpf-flush-other %u\n", flush(1));
+	printf("bpf-flush-other %u\n", flush_marks(1));
 	is_traced = true;
-	for (i = 0; i < ARRAY_SIZE(sizes); i++)
-		printf("bpf-flush-%u %u\n", sizes[i], flush(sizes[i]));
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
+		printf("bpf-flush-marks-%u %u\n", marks[i], flush_marks(marks[i]));
+	for (i = 0; i < ARRAY_SIZE(batches); i++)
+		printf("bpf-flush-batch-%u %u\n", batches[i], flush_batch(batches[i]));
 	return 0;
 }

@@ -7,22 +7,23 @@
  *   guard build         compiler and options that the counts hold for
  *   guard NAME          does that piece once
  */
-/* First: others include its wire part alone. */
-#include "user/sdk/v1/vmspan.h"
-
 #include "model/model.h"
 #include "model/snapshot.h"
 #include "rec/codec.h"
 #include "rec/rec.h"
 #include "sink/export.h"
+#include "source/marks.h"
 #include "tests/unit/rec_gen.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	PAIRS = 10000,
+	MARK_EVENTS = 1000,
+	MARK_PAIRS = 10, /* an event */
+	MARK_PART = 1024, /* marks that a ring holds */
 	EVENTS = 1000,
 	LOOP_EVENTS = 50,
 	LOOP_SPANS = 1000,
@@ -169,20 +170,26 @@ static void make_loop(void)
 /* ---- The pieces; `sum` keeps the compiler from leaving them out ---- */
 
 static volatile u64 sum;
-static vmspan_u32 comp;
+static struct vmspan_mark mark[MARK_EVENTS * (MARK_PAIRS + 1) * 2];
+static struct marks marks;
 static struct model *model;
 static struct codec *codec;
 static struct rec_writer *writer;
 static const struct exporter *exporter;
 static struct out text;
 
-static void do_mark(void)
+/* What the reader does to the marks of a thread. */
+static void do_marks(void)
 {
 	u32 i;
 
-	for (i = 0; i < PAIRS; i++) {
-		vmspan_enter(comp);
-		vmspan_leave(comp);
+	for (i = 0; i < ARRAY_SIZE(mark); i += MARK_PART) {
+		u32 left = (u32)ARRAY_SIZE(mark) - i;
+
+		if (marks_take(&marks, mark + i, left < MARK_PART ? left : MARK_PART, true))
+			fail("marks");
+		sum += marks.records;
+		marks_taken(&marks);
 	}
 }
 
@@ -322,22 +329,29 @@ static void set_up_decode(void)
 	stream.coded.len -= sizeof(pad);
 }
 
-static void set_up_mark(void)
+static u64 same_ns(void *ctx, u64 cycles)
 {
-	static u32 cpu;
-	u32 group = vmspan_group(VMSPAN_ADDON, "guard"), room;
-	struct vmspan_thread *t;
+	(void)ctx;
+	return cycles;
+}
 
-	comp = vmspan_compartment("guard", &group, 1);
-	VMSPAN__REGISTRY.semaphore = 1;
-	t = vmspan__take(&room);
-	if (!t)
-		fail("mark");
-	/* Under an emulator there may be no rseq, nor what is used without it, nor a clock worth
-	 * its name: so before the first mark. */
-	t->cpu = (u64)(uintptr_t)&cpu;
-	t->flush_at = UINT64_MAX;
-	vmspan__done(t, room);
+static void set_up_marks(void)
+{
+	struct vmspan_mark *m = mark;
+	u32 i, k;
+
+	for (i = 0; i < MARK_EVENTS; i++) {
+		*m++ = (struct vmspan_mark){ .type = VMSPAN_MARK_EVENT_BEGIN };
+		for (k = 0; k < MARK_PAIRS; k++) {
+			*m++ = (struct vmspan_mark){ .type = VMSPAN_MARK_ENTER, .id = 1 + k };
+			*m++ = (struct vmspan_mark){ .type = VMSPAN_MARK_LEAVE, .id = 1 + k };
+		}
+		*m++ = (struct vmspan_mark){ .type = VMSPAN_MARK_EVENT_END };
+	}
+	for (i = 0; i < ARRAY_SIZE(mark); i++)
+		mark[i].cycles = 1000 + 100 * i;
+	marks_init(&marks, same_ns, NULL);
+	marks.switches = true;
 }
 
 struct piece {
@@ -347,7 +361,7 @@ struct piece {
 };
 
 static const struct piece pieces[] = {
-	{ "mark", set_up_mark, do_mark },
+	{ "marks", set_up_marks, do_marks },
 	{ "check", make_stream, do_check },
 	{ "model", set_up_model, feed },
 	{ "encode", set_up_codec, encode },
@@ -411,6 +425,5 @@ int main(int argc, char **argv)
 	}
 	p->set_up();
 	guard_work(p);
-	VMSPAN__REGISTRY.semaphore = 0;
 	return 0;
 }

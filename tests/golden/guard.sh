@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The hot paths do not grow unseen: instructions of fixed pieces of work, as
-# callgrind counts them, those the carrier executes for a batch (bpfrun), and those
-# of other BPF programs as compiled, against those kept in tests/bench/guard.txt. More
+# callgrind counts them, those the carrier executes for a hand-over (bpfrun), and those of
+# the SDK's mark and of other BPF programs as compiled, against those kept in
+# tests/bench/guard.txt. More
 # than 10 % above fails, and so does a piece that only one of both has. No time is measured.
 #   VMSPAN_TEST_UPDATE=1 tests/golden/guard.sh   keeps the counts of now
 # once: its counts are of another build
@@ -32,8 +33,16 @@ program() { # NAME
 	readelf -sW "$B/vmspan.bpf.o" 2>/dev/null | awk -v name="$1" '$8 == name && $4 == "FUNC" { print $3 / 8 }'
 }
 
+# From its begin to where it returns: a mark that has to do no more. (Emulators have no rseq, so
+# nobody can count what it executes.)
+mark() {
+	objdump -d --no-show-raw-insn "$HOST" |
+		awk '/<vmspan_mark_2>:$/ { on = 1; next } on && /^ / { n++; if ($2 ~ /^ret/) { print n; exit } }'
+}
+
 counts() {
 	local piece
+	echo "sdk-mark-compiled $(mark)"
 	for piece in $("$guard" list); do
 		echo "$piece $(instructions "$piece")"
 	done
