@@ -75,9 +75,15 @@ SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	struct ids ids = task_ids(task);
+	struct traced_process *p;
 
-	if (is_told_of(ids))
-		emit_life(WIRE_EXEC, ids, 0, task, true);
+	if (!is_told_of(ids))
+		return 0;
+	/* What was there, is not any more: where its successor's is, that will say. */
+	p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	if (p)
+		__builtin_memset(p->registries, 0, sizeof(p->registries));
+	emit_life(WIRE_EXEC, ids, 0, task, true);
 	return 0;
 }
 

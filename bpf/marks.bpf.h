@@ -103,19 +103,23 @@ static __always_inline int marks_send(struct ids ids, const struct vmspan_ring *
 	return marks_copy(ids, r, bytes, from, foreign, WIRE_MARKS_FULL);
 }
 
-/* Where the marks of a process are to be found at its end. */
+/* Where the marks of a process are to be found at its end. One whose only library with marks comes and
+ * goes has another place each time: the oldest gives way. */
 static __always_inline void marks_note(struct traced_process *p, __u64 process)
 {
+	__u64 next = process | 1, now;
 	__u32 i;
 
-	process |= 1;
-	for (i = 0; i < TRACED_REGISTRIES; i++) {
-		if (p->registries[i] == process)
+	for (i = 0; i < TRACED_REGISTRIES; i++)
+		if (p->registries[i] == next)
 			return;
-		if (!p->registries[i]) {
-			p->registries[i] = process;
-			return;
-		}
+	for (i = 0; next && i < TRACED_REGISTRIES; i++) {
+		now = p->registries[i];
+		/* Those of version 1 stay: user space alone finds them. */
+		if (now && !(now & 1))
+			continue;
+		p->registries[i] = next;
+		next = now;
 	}
 }
 

@@ -181,8 +181,9 @@ static __always_inline bool sched_send(struct sched *s, __u32 which)
 	h->bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
 	h->pid = s->ids.tgid;
 	h->tid = s->ids.tid;
-	/* Nobody waits for these: the spans they belong to come behind. */
-	bpf_ringbuf_submit(h, BPF_RB_NO_WAKEUP);
+	/* Nobody waits for these: the spans they belong to come behind. But those may be long in coming,
+	 * and the reader asleep. */
+	bpf_ringbuf_submit(h, wake_flags(false));
 	return true;
 }
 

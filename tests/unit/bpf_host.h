@@ -52,6 +52,7 @@ static struct {
 	struct cfs_rq cfs;
 	struct pt_regs registers;
 	__u64 record[2048]; /* the newest in the ring */
+	__u64 submitted; /* with these flags */
 	/* Maps and storage of the programs themselves. */
 	void *(*more)(void *map, const void *key);
 } host;
@@ -69,7 +70,7 @@ static __u64 made_ids(void);
 #define bpf_task_storage_get(map, task, value, flags) made_storage(map, task, value, flags)
 #define bpf_perf_event_read_value(map, flags, v, size) made_counter_value(map, flags, v, size)
 #define bpf_ringbuf_reserve(ring, size, flags) made_reserve(ring, size, flags)
-#define bpf_ringbuf_submit(record, flags) ((void)(record), (void)(flags))
+#define bpf_ringbuf_submit(record, flags) ((void)(record), (void)(host.submitted = (flags)))
 #define bpf_ringbuf_discard(record, flags) ((void)(record), (void)(flags))
 #define bpf_ringbuf_query(ring, flags) 0ull
 #define bpf_probe_read_kernel(to, size, from) made_read(to, size, from)

@@ -245,6 +245,24 @@ static void a_new_ring_is_noted(void **state)
 	}
 }
 
+/* What only libraries have that come and go: each time it lies somewhere else. */
+static void of_many_places_the_oldest_gives_way(void **state)
+{
+	struct ids ids = { TRACED, TRACED };
+	__u64 at;
+
+	a_thread_with_a_ring();
+	host.process.registries[2] = 0x1230; /* of version 1: it stays */
+	for (at = 0x9000; at < 0x9000 + TRACED_REGISTRIES * 0x1000; at += 0x1000) {
+		ring_head.process = at;
+		assert_int_equal(carry_marks(ids, &host.process, &ring_head, 0, 0), 0);
+		assert_int_equal(host.process.registries[0], at | 1);
+		assert_int_equal(host.process.registries[2], 0x1230);
+	}
+	assert_int_equal(host.process.registries[1], 0xf001);
+	assert_int_equal(host.process.registries[TRACED_REGISTRIES - 1], 0xa001);
+}
+
 static void marks_of_before_a_fork_are_the_parents(void **state)
 {
 	const struct wire_marks *told = (const void *)host.record;
@@ -337,6 +355,20 @@ static void what_is_dropped_in_a_hand_over_is_told(void **state)
 	sched.handing = 0;
 	assert_true(sched_send(&sched, 0));
 	assert_int_equal(sched.out[0].head.too_deep, 1);
+}
+
+/* Two threads may switch all the time within an event that has no end yet. */
+static void a_reader_that_sleeps_is_woken_for_switches_too(void **state)
+{
+	__u32 i;
+
+	last_wake = bpf_ktime_get_ns() - WAKE_NS;
+	for (i = 0; i < 2; i++) {
+		switched(&host.thread, &host.other);
+		switched(&host.other, &host.thread);
+		assert_true(sched_send(&sched, i));
+		assert_int_equal(host.submitted, i ? BPF_RB_NO_WAKEUP : BPF_RB_FORCE_WAKEUP);
+	}
 }
 
 /* ---- Switches that nobody saw ---- */
@@ -461,10 +493,12 @@ int main(void)
 		TEST(the_end_of_an_event_that_somebody_waits_for_wakes_the_reader),
 		TEST(rings_at_an_end_are_read_or_lost),
 		TEST(a_new_ring_is_noted),
+		TEST(of_many_places_the_oldest_gives_way),
 		TEST(marks_of_before_a_fork_are_the_parents),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),
+		TEST(a_reader_that_sleeps_is_woken_for_switches_too),
 		TEST(who_leaves_again_had_come_when_its_run_queue_says),
 		TEST(who_came_before_it_left_was_never_away),
 		TEST(who_hands_over_had_come_by_the_clock_that_it_left_by),

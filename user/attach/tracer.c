@@ -468,14 +468,24 @@ void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 coun
 {
 	int fd = bpf_map__fd(t->skel->maps.traced);
 	struct traced_process p;
-	u32 i;
+	bool changed = false;
+	u32 i, k;
 
 	if (bpf_map_lookup_elem(fd, &pid, &p))
 		return;
-	for (i = 0; i < TRACED_REGISTRIES; i++)
-		p.registries[i] = i < count ? addresses[i] : 0;
-	/* Not one that has ended meanwhile. */
-	bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
+	for (i = 0; i < count; i++) {
+		for (k = 0; k < TRACED_REGISTRIES && p.registries[k] != addresses[i]; k++)
+			;
+		if (k < TRACED_REGISTRIES)
+			continue;
+		memmove(p.registries + 1, p.registries, (TRACED_REGISTRIES - 1) * sizeof(u64));
+		p.registries[0] = addresses[i];
+		changed = true;
+	}
+	/* Not one that has ended meanwhile. What the target has announced since the look is lost to
+	 * this: so only where there is something that it has not. */
+	if (changed)
+		bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
 }
 
 void tracer_untrace(struct tracer *t, u32 pid)
