@@ -241,6 +241,10 @@ static void example_line(struct example *x, char *line)
 		sim_off(x->sched, 1, 1, VMSPAN_OFF_START);
 		return;
 	}
+	if (!strcmp(line, "keep-moved\n")) {
+		x->config.keep_moved = true;
+		return;
+	}
 	if (!strcmp(line, "switches\n")) {
 		x->sim->told = true;
 		return;
@@ -291,7 +295,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 24);
+	assert_int_equal(blocks, 26);
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static bool all_agree(struct err *why)
 	return false;
 }
 
-static bool counter_is_sound(struct err *why)
+bool exact_counters_agree(struct err *why)
 {
 	enum kernel_counter word = kernel_counter();
 
@@ -97,7 +97,7 @@ static bool counter_is_sound(struct err *why)
 
 bool exact_possible(struct err *why)
 {
-	return has_storage(why) && has_tracepoints(why) && counter_is_sound(why);
+	return has_storage(why) && has_tracepoints(why) && exact_counters_agree(why);
 }
 
 bool exact_has_peers(void)

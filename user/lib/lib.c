@@ -31,6 +31,7 @@ static struct libvmspan *open_it(const char *path, const struct libvmspan_option
 			  .exact = o.exact,
 			  .without = o.without },
 		.model = { .nested = o.suspend ? NESTED_SUSPEND : NESTED_DROP,
+			   .keep_moved = o.keep_moved,
 			   .own_groups = o.own_groups },
 		.alerts = true,
 		.alert = { .threshold_ns = o.threshold_ns },

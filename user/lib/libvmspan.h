@@ -38,11 +38,12 @@ struct libvmspan_options {
 	uint32_t suspend; /* 1: a nested loop pauses the stopwatches around it */
 	uint32_t exact; /* 1: with the scheduler's record */
 	uint32_t without; /* LIBVMSPAN_TURNS ...: not measured until libvmspan_part() asks */
+	uint32_t keep_moved; /* 1: what changed CPU is charged too; 0: discarded and counted */
 };
 
-#define LIBVMSPAN_OPTIONS_INIT                                              \
-	{                                                                   \
-		sizeof(struct libvmspan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 \
+#define LIBVMSPAN_OPTIONS_INIT                                                 \
+	{                                                                      \
+		sizeof(struct libvmspan_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 \
 	}
 
 /* Attaches to processes. NULL: `error` (may be NULL) has the words. */

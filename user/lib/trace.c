@@ -25,7 +25,9 @@ static void fill_head(struct libvmspan *t, const struct trace_config *c)
 		.file = c->path,
 		.method = i->sampled ? "sampled" : "exact",
 		.nested = c->model.nested == NESTED_SUSPEND ? "suspend" : "drop",
-		.migrated = i->exact ? "split" : "discard",
+		.migrated = i->exact              ? "split"
+			    : c->model.keep_moved ? "keep"
+						  : "discard",
 		.cycles_hz = i->cycles_hz,
 	};
 }
@@ -42,6 +44,7 @@ static int open_parts(struct libvmspan *t, const struct trace_config *c, struct 
 		live.alert_ns = alerts_lowest(t->alerts);
 	}
 	t->live = !c->path;
+	live.keep_moved = c->model.keep_moved;
 	t->source = t->live ? live_open(&live, err) : replay_open(c->path, err);
 	if (!t->source)
 		return err->code ? err->code : err_set(err, -EIO, "cannot open the trace");

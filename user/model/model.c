@@ -241,8 +241,9 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 							      : turn_enter(m, st, s->iteration);
 	if (!t)
 		return -ENOMEM;
-	rules = (struct turn_rules){ m->config.nested, st->gap_cycles, st->sched, &m->parts,
-				     st->proc->rows };
+	rules = (struct turn_rules){ m->config.nested, m->config.keep_moved,
+				     st->gap_cycles,   st->sched,
+				     &m->parts,        st->proc->rows };
 	if (span) {
 		m->spans += !(s->h.depth & VMSPAN_F_PART);
 		c = registry_comp(&m->set, st->proc, st->registry, s->h.id);

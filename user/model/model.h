@@ -16,6 +16,8 @@ enum nested_mode {
 
 struct model_config {
 	enum nested_mode nested;
+	/* What changed CPU counts as all others do: the counters of the CPUs agree. */
+	bool keep_moved;
 	bool outermost; /* of sampled stacks, the outermost named group is charged */
 	bool own_groups; /* measure the compartments' own groups too */
 	/* Only events that begin in [from, to) ns after the stream's first

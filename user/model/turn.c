@@ -347,6 +347,8 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 		return -ENOMEM;
 	/* Where the scheduler's record tells where it was, nothing is discarded. */
 	moved = s->cpu_begin != s->cpu_end && !m.exact;
+	t->kept_moved |= moved && rules->keep_moved;
+	moved &= !rules->keep_moved;
 	stale = m.in.nested && rules->nested == NESTED_DROP;
 	if (out->fate != SPAN_BAD)
 		out->fate = stale                           ? SPAN_STALE

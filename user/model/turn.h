@@ -89,6 +89,7 @@ struct turn {
 	struct hole_room room;
 	struct off_sum native_off; /* of them: in no stay */
 	bool exact; /* all of it is covered by the scheduler's record */
+	bool kept_moved; /* a stay in it that changed CPU was kept */
 	bool told; /* its thread has told of each time that it had no CPU */
 	/* Of stays that may have been open while records were lost. The event's
 	 * own record tells, at the end: lost if it has a gap, else as usual. */
@@ -104,6 +105,7 @@ struct turn {
 
 struct turn_rules {
 	enum nested_mode nested;
+	bool keep_moved;
 	u64 gap_cycles; /* records are missing up to here; 0: none */
 	struct sched *sched; /* the thread's, or NULL */
 	const struct parts *parts;

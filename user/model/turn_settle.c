@@ -184,7 +184,8 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	struct hole_room room = t->room;
 	u64 known, used, all;
 
-	if (t->exact || t->told || t->off || t->cpu_coarse || !wall || !cpu)
+	/* Who has moved lost a CPU there, however long the stay was. */
+	if (t->exact || t->told || t->off || t->kept_moved || t->cpu_coarse || !wall || !cpu)
 		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
 	all = own - min_u64(own, known);

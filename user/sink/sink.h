@@ -16,7 +16,7 @@ struct report_source {
 	const char *file; /* or NULL */
 	const char *method; /* "exact" or "sampled" */
 	const char *nested; /* "drop" or "suspend" */
-	const char *migrated; /* "discard" or "split" */
+	const char *migrated; /* "discard", "keep" or "split" */
 	u64 cycles_hz;
 	const char *note; /* what is wrong with the recording, or NULL */
 	bool histograms; /* groups show theirs */

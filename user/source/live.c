@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_int.h"
 
+#include "attach/exact.h"
 #include "attach/kernel.h"
 #include "attach/vm.h"
 
@@ -577,6 +578,15 @@ static int open_command(struct live *l, char *const *argv, bool followed, struct
 	return r;
 }
 
+static int check_counters(const struct live_config *c, struct err *err)
+{
+	if (!c->keep_moved || exact_counters_agree(err))
+		return 0;
+	err->hint[0] = '\0'; /* it speaks of --exact */
+	err_hint(err, "Without --keep-moved, spans that change CPU are discarded and counted.");
+	return err->code;
+}
+
 struct source *live_open(const struct live_config *config, struct err *err)
 {
 	struct live *l = calloc(1, sizeof(*l));
@@ -598,7 +608,9 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
-	r = look(l, config, &needs, err);
+	r = check_counters(config, err);
+	if (!r)
+		r = look(l, config, &needs, err);
 	if (!r)
 		r = open_tracer(l, config, &needs, err);
 	/* What a process is attached with depends on it. */
