@@ -129,6 +129,27 @@ else
 	skip "bytes of the sites" "not x86-64"
 fi
 
+# What is there once a program is the first file's. One for newer CPUs (which a program runs when it
+# has looked) must not bring their instructions into it.
+if [ "$x86" = x86_64 ]; then
+	for cc in gcc clang; do
+		rm -f "$T/prog"
+		$cc -O3 -march=skylake-avx512 -c -Iuser/sdk "${src[0]}" -o "$T/new.o"
+		$cc -O3 -c -Iuser/sdk "${src[1]}" -o "$T/old.o"
+		$cc "$T/new.o" "$T/old.o" -o "$T/prog" -pthread
+		objdump -d --no-show-raw-insn "$T/prog" >"$T/code"
+		none "no instruction of newer CPUs in what is the program's, $cc" "$(awk '
+			/^[0-9a-f]+ <.*>:$/ { name = substr($2, 2) }
+			name ~ /^vmspan/ && $2 ~ /^(v[a-z]|andn|bextr|bls|bzhi|mulx|pdep|pext|rorx|s[ahr]+lx|s[ahr]+rx|[tl]zcnt)/ {
+				print name, $2
+			}' "$T/code" | sort | uniq -c)"
+		eq "that was of the whole of it, $cc" \
+			"$(grep -cE '<vmspan_(loaded|unloaded|slow|full)_2>:$' "$T/code")" 4
+	done
+else
+	skip "instructions of newer CPUs" "not x86-64"
+fi
+
 gcc -O2 -DVMSPAN_PROBES -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
 look_at "$T/prog"
 for probe in enter leave event__begin event__end gc__begin gc__end block__begin block__end mark; do
@@ -148,6 +169,8 @@ for cc in gcc clang; do
 			tests/golden/sdk/lib.c -o "$T/lib$n.so" -pthread
 	done
 	none "a library carries its probes, $cc" "$(carries "$T/libone.so")"
+	none "a library has no thread-local storage, $cc" "$(readelf -rlW "$T/libone.so" |
+		grep -E 'DTPMOD|DTPOFF|TPOFF|TLSDESC|^ *TLS ')"
 	eq "a library exports nothing of the SDK, $cc" \
 		"$(nm -D --defined-only "$T/libone.so" | grep -c vmspan)" 0
 	check "a program with libraries, $cc" $cc -O2 -rdynamic -Iuser/sdk tests/golden/sdk/libs.c \

@@ -53,6 +53,40 @@ static void a_ring_is_handed_over_when_it_is_full(void **state)
 	expect_span(1, A, 0, 0);
 }
 
+static u32 faults, shots_at_fault;
+
+static void page_comes_back(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	faults++;
+	shots_at_fault = tracer->shots;
+	mprotect((void *)((size_t)info->si_addr & ~(size_t)4095), 4096, PROT_READ | PROT_WRITE);
+}
+
+/* A probe reads what is in memory, and waits for nothing. */
+static void what_was_swapped_out_is_in_memory_before_it_is_handed_over(void **state)
+{
+	struct sigaction a = { .sa_sigaction = page_comes_back, .sa_flags = SA_SIGINFO }, was;
+	u32 shots;
+
+	(void)state;
+	tracer_on();
+	settled();
+	vmspan_flush();
+	while (own_ring()->head % VMSPAN_RING)
+		vmspan_input(0);
+	shots = tracer->shots;
+	faults = 0;
+	assert_int_equal(sigaction(SIGSEGV, &a, &was), 0);
+	assert_int_equal(mprotect((void *)(size_t)own_ring()->base, VMSPAN_RING, PROT_NONE), 0);
+	vmspan_input(0);
+	assert_int_equal(sigaction(SIGSEGV, &was, NULL), 0);
+	assert_int_equal(tracer->shots, shots + 1);
+	assert_int_equal(faults, VMSPAN_RING / 4096);
+	assert_int_equal(shots_at_fault, shots);
+}
+
 static void a_mark_with_a_value_is_never_cut_in_two(void **state)
 {
 	(void)state;
@@ -209,6 +243,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_ring_is_handed_over_when_it_is_full),
+		cmocka_unit_test(what_was_swapped_out_is_in_memory_before_it_is_handed_over),
 		cmocka_unit_test(a_mark_with_a_value_is_never_cut_in_two),
 		cmocka_unit_test(the_end_of_an_event_hands_over_what_has_waited_too_long),
 		cmocka_unit_test(the_end_of_an_event_follows_what_was_handed_over_of_it),

@@ -11,10 +11,9 @@ int main(void)
 
 static int made_up_clock(clockid_t id, struct timespec *ts);
 
-#define clock_gettime(id, ts) made_up_clock(id, ts)
+#define VMSPAN__CLOCK(id, ts) made_up_clock(id, ts)
 #define VMSPAN_RING 4096
 #include "v2_tracer.h"
-#undef clock_gettime
 
 #include <sched.h>
 
@@ -261,6 +260,40 @@ static void a_mark_that_is_left_is_not_in_the_way(void **state)
 	step_everywhere(1, handler_that_jumps, one_left, NULL);
 }
 
+static bool is_listed(const struct vmspan_ring *g)
+{
+	u64 at = process()->rings;
+
+	while (at && vmspan__ring_at(at) != g)
+		at = vmspan__ring_at(at)->next;
+	return at;
+}
+
+static bool first_left(const void *arg)
+{
+	(void)arg;
+	memset(process()->table, 0, sizeof(process()->table));
+	process()->rings = 0;
+	tracer_on();
+	if (!sigsetjmp(out, 1)) {
+		step_to_begin();
+		vmspan_value(2, 2);
+		step_to_end();
+	}
+	step_to_end();
+	vmspan_value(2, 2);
+	assert_true(is_listed(own_ring()));
+	return step.done;
+}
+
+/* Nor to a thread's first mark: a tracer finds the ring all the same. */
+static void a_ring_whose_making_is_left_can_be_found(void **state)
+{
+	(void)state;
+	tracer_on();
+	assert_true(step_everywhere(1, handler_that_jumps, first_left, NULL) > 50);
+}
+
 /* Another user of rseq leaves its own section there, at each of our marks: the kernel
  * says nothing more about the thread to us. */
 static void where_another_has_rseq_it_is_done_without(void **state)
@@ -399,6 +432,7 @@ int main(void)
 		cmocka_unit_test(a_handler_marks_within_one_at_the_end_of_the_ring),
 		cmocka_unit_test(a_handlers_value_stays_its_own),
 		cmocka_unit_test(a_mark_that_is_left_is_not_in_the_way),
+		cmocka_unit_test(a_ring_whose_making_is_left_can_be_found),
 		cmocka_unit_test(where_another_has_rseq_it_is_done_without),
 		cmocka_unit_test(another_user_of_rseq_now_and_then_changes_nothing),
 		cmocka_unit_test(where_the_kernel_does_not_know_of_it_it_is_done_without),

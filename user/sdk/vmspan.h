@@ -17,12 +17,12 @@
  * before itself which CPU the thread is on and how much CPU time it has had.
  *
  * What it never does, once the thread has a ring: allocate, lock, use thread-local
- * storage, call the system; but for a trap to hand over, and after each interruption a
- * reading of the thread's clock and its number, and of the clock at an end of an event where that
- * is old.
+ * storage (but libc's errno, which it leaves as it was), call the system; but for a trap to hand
+ * over, after each interruption a reading of the thread's clock and its number, and of the clock
+ * at an event's begin or end where that is old.
  *
  * Where there is no rseq (musl, valgrind, another user of it in the thread), a mark asks the
- * system for the thread's number and its CPU each time.
+ * system for the thread's number each time, and for its CPU where libc does not say it.
  *
  * The file has two parts. Part 1 is plain data: what a tracer finds in the target's memory.
  * Its BPF and user code include only that part (VMSPAN_WIRE_ONLY). Part 2
@@ -209,7 +209,8 @@ struct vmspan_process {
 	vmspan_u32 thread_last;
 	vmspan_u32 lost_threads; /* marks of threads that have no ring */
 	vmspan_u32 pid; /* whose it is, as getpid() sees it */
-	vmspan_u32 pad[10];
+	vmspan_u32 late; /* a copy was loaded where another was traced, and no tracer came */
+	vmspan_u32 pad[9];
 	struct {
 		vmspan_u64 thread_pointer, ring;
 	} table[VMSPAN_THREADS];
@@ -301,7 +302,20 @@ extern "C" {
 #define VMSPAN__HIDDEN __attribute__((visibility("hidden")))
 #define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define VMSPAN__UNUSED __attribute__((unused))
-#define VMSPAN__SLOW __attribute__((unused, noinline, cold))
+/*
+ * Of functions that are there once a program, the first file's are taken, whatever that was
+ * compiled for: a program that looks which CPU it has before it uses such files must not come
+ * upon their instructions here.
+ */
+#if defined(__x86_64__)
+#define VMSPAN__ANY_CPU target("no-avx,no-bmi,no-bmi2")
+#else
+#define VMSPAN__ANY_CPU /* nothing */
+#endif
+#define VMSPAN__SLOW __attribute__((unused, noinline, cold, VMSPAN__ANY_CPU))
+/* Calls where a mark is made: inline, what they need would be made ready where nobody traces too. */
+#define VMSPAN__MARK_CALL __attribute__((unused, noinline))
+#define VMSPAN__ONCE(...) __attribute__((weak, VMSPAN__ANY_CPU, __VA_ARGS__)) VMSPAN__HIDDEN
 /* The compiler must not move what a signal handler may see or change. By __atomic_signal_fence()
  * clang does not feel bound: it moves a load behind it past a later one. */
 #define VMSPAN__FENCE() __asm__ volatile("" ::: "memory")
@@ -326,7 +340,8 @@ VMSPAN__ASSERT(offsetof(struct vmspan_process, rings) == VMSPAN_RING_AT, "ABI");
  *
  * One of each a program or library however many of its files include this header: they are
  * written in assembler so that the linker folds them as one COMDAT group, in C as in
- * C++. With -flto several files share one assembler run: hence `.ifndef`.
+ * C++. With -flto several files share one assembler run: hence `.ifndef`. (lld keeps the group of
+ * each file with -flto=thin: the same notes several times, which vmspan takes for one.)
  *
  * A site is a function of its own, so it works at any -O, never touches the
  * caller's red zone, and its arguments are always in the argument registers.
@@ -609,6 +624,9 @@ extern VMSPAN__HIDDEN int vmspan_put_2(vmspan_u64 word, vmspan_u64 value, vmspan
 				       vmspan_i64 rseq, vmspan_u64 ring, vmspan_u64 section);
 extern VMSPAN__HIDDEN const vmspan_i64 vmspan_mark_at_2[3], vmspan_put_at_2[3];
 
+/* Both semaphores of a registry, in one load. */
+#define VMSPAN__SEMAPHORES(r) (*(const volatile vmspan_u32 *)(const void *)(r))
+
 #ifdef VMSPAN_PROBES
 /*
  * Conventional probes, for bpftrace, perf and vmspan's direct stopwatch.
@@ -635,8 +653,7 @@ extern VMSPAN__HIDDEN void vmspan_site_gc_end_2(vmspan_u64 bytes);
 extern VMSPAN__HIDDEN void vmspan_site_block_begin_2(vmspan_u64 label, vmspan_u64 peer);
 extern VMSPAN__HIDDEN void vmspan_site_block_end_2(void);
 extern VMSPAN__HIDDEN void vmspan_site_mark_2(vmspan_u64 type, vmspan_u64 label, vmspan_u64 value);
-/* Both semaphores in one load. */
-#define VMSPAN__ON() (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2)
+#define VMSPAN__ON() VMSPAN__SEMAPHORES(&vmspan_registry_2)
 #define VMSPAN__FIRE(call)                                                     \
 	do {                                                                   \
 		if (*(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore) \
@@ -676,7 +693,7 @@ static inline VMSPAN__UNUSED vmspan_u64 vmspan__cycles(void)
 #endif
 }
 
-/* Some 50 ms. */
+/* Some 50 ms; 20 on a counter of 5 GHz. */
 static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 {
 #if defined(__x86_64__)
@@ -691,6 +708,10 @@ static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 #ifndef VMSPAN__CLOCK_TRIES
 #define VMSPAN__CLOCK_TRIES 2
 #endif
+/* Not by libc's name, which others put themselves in the place of: what they do is not for handlers. */
+#ifndef VMSPAN__CLOCK
+#define VMSPAN__CLOCK(id, ts) syscall(SYS_clock_gettime, id, ts)
+#endif
 
 /* The thread's CPU time, as of now: if the CPU was away while the system was asked, which the
  * counter shows (20 us), it is asked again. */
@@ -702,7 +723,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__thread_ns(void)
 
 	do {
 		before = vmspan__cycles();
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+		VMSPAN__CLOCK(CLOCK_THREAD_CPUTIME_ID, &ts);
 	} while (vmspan__cycles() - before > vmspan__latency() / 2500 && --tries);
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
@@ -816,9 +837,15 @@ static VMSPAN__SLOW int vmspan__in_memory(const struct vmspan__object *o, const 
 	return 0;
 }
 
-/* Looks for another copy of the SDK that has the process's block. Its note is as ours. */
+struct vmspan__found {
+	vmspan_u64 process; /* address of the process's block */
+	vmspan_u32 traced; /* a semaphore of another copy is up */
+};
+
+/* Looks for other copies of the SDK that have the process's block. Their notes are as ours. */
 static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void *found)
 {
+	struct vmspan__found *f = (struct vmspan__found *)found;
 	Elf64_Half i;
 
 	(void)size;
@@ -842,8 +869,10 @@ static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void
 				memcpy(&to, (const char *)(n + 1) + name, 8);
 				r = (const struct vmspan_registry
 					     *)(const void *)((const char *)(n + 1) + name + to);
-				if (r->magic == VMSPAN_MAGIC && r->process)
-					return *(vmspan_u64 *)found = r->process, 1;
+				if (r->magic == VMSPAN_MAGIC && r->process) {
+					f->process = r->process;
+					f->traced |= VMSPAN__SEMAPHORES(r);
+				}
 			}
 			p += bytes;
 		}
@@ -854,11 +883,12 @@ static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void
 /* Joins the process's block, or makes it. NULL: there is no memory. */
 static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *r)
 {
+	struct vmspan__found found = { 0, 0 };
 	struct vmspan_process *p;
-	vmspan_u64 found = 0;
 	vmspan_u32 i;
 
-	if (!vmspan__objects(vmspan__look, &found)) {
+	vmspan__objects(vmspan__look, &found);
+	if (!found.process) {
 		p = (struct vmspan_process *)(void *)vmspan__map(4096, VMSPAN_RING_AT,
 								 sizeof(*p) - VMSPAN_RING_AT);
 		if (!p)
@@ -867,9 +897,9 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *
 		p->abi = VMSPAN_ABI;
 		p->latency = p->latency_usual = vmspan__latency();
 		p->pid = (vmspan_u32)getpid();
-		found = (vmspan_u64)(size_t)p;
+		found.process = (vmspan_u64)(size_t)p;
 	}
-	p = (struct vmspan_process *)(size_t)found;
+	p = (struct vmspan_process *)(size_t)found.process;
 	/* The last place is none: see VMSPAN__NOWHERE. Without one, marks go without rseq. */
 	for (i = 0; i < VMSPAN_COPIES - 1; i++)
 		if (!(__atomic_fetch_or(&p->copies[i / 64], 1ull << (i % 64), __ATOMIC_RELAXED) >>
@@ -880,7 +910,7 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *
 	if (&vmspan__rseq_offset && &vmspan__rseq_size && vmspan__rseq_size &&
 	    i < VMSPAN_COPIES - 1)
 		r->rseq = (vmspan_i64)vmspan__rseq_offset;
-	__atomic_store_n(&r->process, found, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->process, found.process, __ATOMIC_RELEASE);
 	return p;
 }
 
@@ -910,7 +940,8 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
  * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
  * CMD executes waits here until it is attached to, so that nothing of it is
  * missed: as long as the tracer lives, and never longer than a quarter of a
- * second.
+ * second. So does a library that is loaded where another copy is traced; if the tracer did
+ * not come in that time, no other does.
  */
 #define VMSPAN__WAIT_NS 250000000
 #define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us and more */
@@ -923,10 +954,12 @@ static VMSPAN__SLOW vmspan_u64 vmspan__mono_ns(void)
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
-__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void);
-__attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void)
+VMSPAN__ONCE(constructor(101)) void vmspan_loaded_2(void);
+VMSPAN__ONCE(constructor(101)) void vmspan_loaded_2(void)
 {
+	struct vmspan__found found = { 0, 0 };
 	struct timespec round = { 0, 100000 };
+	struct vmspan_process *p;
 	char name[16] = { 0 };
 	const char *tracer;
 	int saved = errno;
@@ -935,18 +968,25 @@ __attribute__((weak, constructor(101))) VMSPAN__HIDDEN void vmspan_loaded_2(void
 
 	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
 		return;
-	vmspan__process();
+	p = vmspan__process();
 	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
 		prctl(PR_SET_NAME, name, 0, 0, 0);
 	tracer = getenv("VMSPAN_WAIT");
 	pid = tracer ? strtol(tracer, NULL, 10) : 0;
+	if (pid > INT_MAX)
+		pid = 0;
+	vmspan__objects(vmspan__look, &found);
 	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
-	for (i = 0; pid > 0 && pid <= INT_MAX && i < VMSPAN__WAIT_ROUNDS && vmspan__mono_ns() < end;
-	     i++) {
-		/* Both semaphores: either method counts. */
-		if (*(volatile vmspan_u32 *)(void *)&vmspan_registry_2 ||
-		    (syscall(SYS_kill, pid, 0) && errno == ESRCH))
+	for (i = 0; pid > 0 || (found.traced && p && !p->late); i++) {
+		/* Either method counts. */
+		if (VMSPAN__SEMAPHORES(&vmspan_registry_2) ||
+		    (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
+		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {
+			if (p && found.traced)
+				p->late = 1;
+			break;
+		}
 		syscall(SYS_nanosleep, &round, NULL);
 	}
 	errno = saved;
@@ -977,6 +1017,20 @@ static inline VMSPAN__UNUSED int vmspan__wiped(const struct vmspan_ring *g)
 	return !*(const volatile vmspan_u64 *)&g->base;
 }
 
+/* What has been swapped out meanwhile, the probe could not read: it does not wait for a page. */
+static VMSPAN__SLOW void vmspan__touch(const struct vmspan_ring *g, vmspan_u64 from,
+				       vmspan_u64 bytes)
+{
+	const volatile char *data = (const volatile char *)(size_t)g->base;
+	const vmspan_u64 mask = g->mask, last = from + bytes - 1;
+
+	if (!data)
+		return; /* wiped */
+	for (; from < last; from += 4096)
+		(void)data[from & mask];
+	(void)data[last & mask];
+}
+
 /*
  * Hands over what has not been. A handler may come in at any point and do the same: then
  * some of it is handed over twice, and the reader takes each position once.
@@ -988,6 +1042,7 @@ static VMSPAN__SLOW void vmspan__hand_over(vmspan_u64 at)
 
 	for (; from < head; from += bytes) {
 		bytes = head - from < VMSPAN_FLUSH_MAX ? head - from : VMSPAN_FLUSH_MAX;
+		vmspan__touch(g, from, bytes);
 		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS | bytes, from);
 	}
 	VMSPAN__FENCE();
@@ -1018,6 +1073,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan
 	g = vmspan__ring_at(at);
 	/* First of all: if a handler forks from here on, it is 0 in the child and stays so. */
 	*(volatile vmspan_u64 *)&g->base = at + VMSPAN_RING_AT + VMSPAN_RING_DATA;
+	VMSPAN__FENCE();
 	g->mask = VMSPAN_RING - 1;
 	g->limit = VMSPAN_RING;
 	g->cpu = ~0u;
@@ -1027,19 +1083,21 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan
 	g->process = (vmspan_u64)(size_t)p;
 	g->thread_pointer = thread_pointer;
 	if (!__atomic_load_n(&p->pid, __ATOMIC_RELAXED))
-		p->pid = (vmspan_u32)getpid();
+		__atomic_store_n(&p->pid, (vmspan_u32)getpid(), __ATOMIC_RELAXED);
 	g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
 	g->magic = VMSPAN_MAGIC;
 	VMSPAN__FENCE();
-	if (!__atomic_compare_exchange_n(place, &seen, at, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		munmap(m, VMSPAN__PAGES(VMSPAN_RING_AT + wipe));
-		return seen; /* a handler came in between and has made it */
-	}
+	/* Before anybody can mark in it: a handler may come in at any point and never return (longjmp). */
 	seen = __atomic_load_n(&p->rings, __ATOMIC_RELAXED);
 	do
 		g->next = seen;
 	while (!__atomic_compare_exchange_n(&p->rings, &seen, at, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED));
+	seen = 0;
+	if (!__atomic_compare_exchange_n(place, &seen, at, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		g->magic = 0;
+		return seen; /* a handler came in between and has made one; this one stays unused */
+	}
 	/* No mark yet: so a tracer knows where to look, whatever becomes of the process. */
 	if (!vmspan__wiped(g))
 		vmspan_site_flush_2(g, VMSPAN_FLUSH_MARKS, 0);
@@ -1055,10 +1113,12 @@ static VMSPAN__SLOW vmspan_u64 *vmspan__place(struct vmspan_process *p)
 
 	VMSPAN__ASSERT(VMSPAN_THREADS == 1 << (64 - 48), "the table");
 	for (; i < last; i++) {
-		seen = 0;
-		if (__atomic_compare_exchange_n(&p->table[i % VMSPAN_THREADS].thread_pointer, &seen,
-						self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) ||
-		    seen == self)
+		seen = __atomic_load_n(&p->table[i % VMSPAN_THREADS].thread_pointer,
+				       __ATOMIC_ACQUIRE);
+		if (seen == self ||
+		    (!seen && __atomic_compare_exchange_n(
+				      &p->table[i % VMSPAN_THREADS].thread_pointer, &seen, self, 0,
+				      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
 			return &p->table[i % VMSPAN_THREADS].ring;
 	}
 	return NULL;
@@ -1368,17 +1428,15 @@ static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 v
 
 /* Called by vmspan_mark_2(), as that; and where the ring is full at this head, with when it was
  * if something ends: so the hand-over is not of that. */
-__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
-vmspan_slow_2(vmspan_u64 word);
-__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
-vmspan_slow_2(vmspan_u64 word)
+VMSPAN__ONCE(used, noinline, cold) struct vmspan__at vmspan_slow_2(vmspan_u64 word);
+VMSPAN__ONCE(used, noinline, cold) struct vmspan__at vmspan_slow_2(vmspan_u64 word)
 {
 	return vmspan__slow(word, 0, sizeof(struct vmspan_mark), 0);
 }
-__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
-vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head);
-__attribute__((weak, used, noinline, cold)) VMSPAN__HIDDEN struct vmspan__at
-vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
+VMSPAN__ONCE(used, noinline, cold)
+struct vmspan__at vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head);
+VMSPAN__ONCE(used, noinline, cold)
+struct vmspan__at vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
 {
 	return vmspan__slow(word, when, sizeof(struct vmspan_mark), head);
 }
@@ -1388,8 +1446,8 @@ vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
  * code in a section that the kernel reads: they become sections of no length, in rings, which
  * stay. Marks may still come, of destructors that run later.
  */
-__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void);
-__attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void)
+VMSPAN__ONCE(destructor(101)) void vmspan_unloaded_2(void);
+VMSPAN__ONCE(destructor(101)) void vmspan_unloaded_2(void)
 {
 	struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
@@ -1425,13 +1483,13 @@ __attribute__((weak, destructor)) VMSPAN__HIDDEN void vmspan_unloaded_2(void)
 
 #define VMSPAN__WORD(type, id) ((vmspan_u64)(type) << 32 | (vmspan_u32)(id))
 
-static VMSPAN__UNUSED void vmspan__enter(vmspan_u32 id)
+static VMSPAN__MARK_CALL void vmspan__enter(vmspan_u32 id)
 {
 	VMSPAN__FIRE(vmspan_site_enter_2(id));
 	vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_ENTER, id));
 }
 
-static VMSPAN__UNUSED void vmspan__leave(vmspan_u32 id)
+static VMSPAN__MARK_CALL void vmspan__leave(vmspan_u32 id)
 {
 	VMSPAN__FIRE(vmspan_site_leave_2(id));
 	vmspan_mark_end_2(VMSPAN__WORD(VMSPAN_MARK_LEAVE, id));
@@ -1458,7 +1516,7 @@ static inline int vmspan__clock_is_old(const struct vmspan_ring *g, vmspan_u64 c
 	return (vmspan_i64)(cycles - g->clock) > (vmspan_i64)g->clock_every;
 }
 
-static VMSPAN__UNUSED void vmspan__event_begin(vmspan_u32 label)
+static VMSPAN__MARK_CALL void vmspan__event_begin(vmspan_u32 label)
 {
 	struct vmspan__at m;
 	struct vmspan_ring *g;
@@ -1475,7 +1533,7 @@ static VMSPAN__UNUSED void vmspan__event_begin(vmspan_u32 label)
 
 /* Hands over if marks have waited for long, and what follows on a part of an event that has
  * been handed over; so an event that takes long is told of at its end. */
-static VMSPAN__UNUSED void vmspan__event_end(void)
+static VMSPAN__MARK_CALL void vmspan__event_end(void)
 {
 	struct vmspan__at m;
 	struct vmspan_ring *g;
@@ -1629,7 +1687,8 @@ static VMSPAN__SLOW void vmspan_flush(void)
 /*
  * Who has it may be less urgent, on this CPU: hence the nap, by a call that is no point of
  * cancellation. Who has left it for ever (a handler's longjmp, cancellation at any time) is waited
- * for once, a second and more; from then on nothing is defined. 0, or -1.
+ * for once, a second and more; from then on nothing is defined, unless it was only slow and comes
+ * back. 0, or -1.
  */
 static VMSPAN__SLOW int vmspan__lock(struct vmspan_process *p)
 {
