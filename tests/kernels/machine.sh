@@ -31,7 +31,7 @@ start_host --busy 20000
 check_status "doctor -p" 0 "$VMSPAN" doctor --json -p "$host_pid"
 how="a trap"
 [ "$probes" != good ] || how="a call (optimized probe)"
-json_eq "doctor -p: how batches are handed over" "$T/out" \
+json_eq "doctor -p: how marks are handed over" "$T/out" \
 	'.processes[0].checks[] | select(.id == "carrier") | .detail' "\"handed over by $how\""
 case $load in
 ok*) ;;

@@ -113,7 +113,8 @@ static void what_was_lost_is_told(void **state)
 	/* A batch of which nothing is known is a loss too. */
 	s.losses = (struct loss_stats){ .batches[LOSS_TRUNCATED] = 1 };
 	assert_string_equal(last_words(&s, false, true),
-			    HEAD "INCOMPLETE: batches lost\n0 records in 1 batch lost because they "
+			    HEAD "INCOMPLETE: records lost, how many is not known\n0 records in 1 "
+				 "batch lost because they "
 				 "were cut: too deep, malformed, or a cut recording [truncated]\n");
 }
 

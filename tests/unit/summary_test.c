@@ -152,7 +152,8 @@ static void what_nobody_is_charged_with_is_told(void **state)
 	} cases[] = {
 		{ 100, 300, "" },
 		{ 101, 301,
-		  "; 10 % of event time changed CPU and is charged to nobody: --exact charges it" },
+		  "; 10 % of event time changed CPU and is charged to nobody: --exact or "
+		  "--keep-moved charges it" },
 		{ 100, 310,
 		  "; 31 % of event time was spent around nested loops and is charged to nobody: "
 		  "--nested=suspend charges it" },

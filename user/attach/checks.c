@@ -133,7 +133,7 @@ static void check_ring(struct check *c)
 static void check_storage(struct check *c)
 {
 	check_map(c, BPF_MAP_TYPE_TASK_STORAGE,
-		  "this kernel has none: batches of instrumented programs only", CHECK_WARN);
+		  "this kernel has none: only programs with vmspan.h can be traced", CHECK_WARN);
 }
 
 static void check_tracepoints(struct check *c)
@@ -280,10 +280,10 @@ static void check_nops(struct check *c)
 {
 	switch (kernel_nops()) {
 	case NOPS_PLAIN:
-		set(c, CHECK_OK, "none: a batch takes a trap, as on all kernels up to 7.1");
+		set(c, CHECK_OK, "none: a hand-over takes a trap, as on all kernels up to 7.1");
 		break;
 	case NOPS_SAFE:
-		set(c, CHECK_OK, "good: vmspan's batches are handed over by a call, not by a trap");
+		set(c, CHECK_OK, "good: marks are handed over by a call, not by a trap");
 		break;
 	case NOPS_UNSAFE:
 		set(c, CHECK_WARN,

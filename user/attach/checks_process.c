@@ -88,7 +88,7 @@ static void put_registry(struct list *l, u32 pid, const struct plan_dso *d)
 	put(l, "registry", "registry", CHECK_OK,
 	    "ABI %u; %u groups, %u compartments, %u labels defined", head.abi, defined[0],
 	    defined[1], defined[2]);
-	put(l, "semaphores", "tracers attached now", CHECK_OK, "batches %s, conventional probes %u",
+	put(l, "semaphores", "tracers attached now", CHECK_OK, "marks %s, conventional probes %u",
 	    head.semaphore ? "yes" : "no", head.probes_semaphore);
 }
 
@@ -97,7 +97,7 @@ static void put_carrier(struct list *l, const struct plan_dso *d)
 	u64 at[PLACES_MAX];
 
 	if (plan_has_flush(d))
-		put(l, "carrier", "its batches", CHECK_OK, "handed over by %s",
+		put(l, "carrier", "its marks", CHECK_OK, "handed over by %s",
 		    places_in(d->fd, d->probes.sites[ROLE_FLUSH].offset, at) > 1
 			    ? "a call (optimized probe)"
 			    : "a trap");
@@ -110,7 +110,7 @@ static void put_dso(struct list *l, u32 pid, const struct plan_dso *d)
 	int i;
 
 	put(l, "probes", "probes", CHECK_OK, "%s: %s%s%s", tail(d->path),
-	    plan_has_flush(d) ? "batches" : "", plan_has_flush(d) && plan_has_direct(d) ? ", " : "",
+	    plan_has_flush(d) ? "marks" : "", plan_has_flush(d) && plan_has_direct(d) ? ", " : "",
 	    plan_has_direct(d) ? "conventional probes" : "");
 	for (i = 0; i < ROLE_COUNT; i++)
 		unsafe |= d->probes.sites[i].offset && d->probes.sites[i].kind == SITE_NOP5;

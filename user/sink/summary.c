@@ -70,7 +70,7 @@ void summary_complete(struct out *o, const struct snapshot *s)
 	if (lost)
 		out_printf(o, "%s record%s lost", count_text(a, lost), plural(lost));
 	else if (!s->events.incomplete)
-		out_puts(o, "batches lost");
+		out_puts(o, "records lost, how many is not known");
 }
 
 void summary_losses(struct out *o, const struct loss_stats *l)
@@ -223,7 +223,7 @@ void summary_nobody(struct out *o, const struct ledger *l, const char *before)
 	if (l->moved_ns > tenth)
 		out_printf(o,
 			   "%s%u %% of event time changed CPU and is charged to nobody: "
-			   "--exact charges it",
+			   "--exact or --keep-moved charges it",
 			   before,
 			   (unsigned int)((double)l->moved_ns * 100 / (double)l->event_wall_ns));
 	else if (l->stale_ns > 3 * tenth)

@@ -8,7 +8,7 @@
 
 enum live_method {
 	METHOD_AUTO, /* flush where the SDK's carrier is found, else direct */
-	METHOD_FLUSH, /* batches made in the process */
+	METHOD_FLUSH, /* marks, or batches of version 1, are gathered in the process */
 	METHOD_DIRECT, /* one trap a mark: conventional enter/leave probes */
 };
 
@@ -42,6 +42,7 @@ struct live_config {
 	enum live_trial_part trial; /* with calls: what of their price is tried */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */
 	bool exact; /* record what the scheduler does to the threads */
+	bool keep_moved; /* spans that change CPU are used: refuse where its counters disagree */
 	u32 without; /* 1 << enum model_part: nobody uses these yet */
 };
 
@@ -61,7 +62,7 @@ const struct err *live_no_exact(const struct source *s);
  * next poll and attached again by the one after somebody has come; the items say
  * from when to when it was missing. Without TRACE_TURNS nothing is measured, and
  * the others are away too. Marks of programs with the SDK for collections and
- * blocking calls come in its batches, used or not.
+ * blocking calls come with its marks, used or not.
  */
 void live_part_get(struct source *s, enum model_part part);
 /* -ENOENT: nobody uses it. */

@@ -125,8 +125,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 
 	if (l->s.info.clock != CLOCK_TSC)
 		return err_set(err, -ENOTSUP,
-			       "%s: batches are measured in TSC cycles, and another target can "
-			       "only be measured by the monotonic clock here: trace them apart",
+			       "%s: its marks are in TSC cycles, and another target can only "
+			       "be measured by the monotonic clock here: trace them apart",
 			       d->path);
 	/* The carrier first: the first mark may fill a batch. */
 	if (!a->carrier)
