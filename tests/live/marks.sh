@@ -86,6 +86,30 @@ eq "a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
 run_command a -- "$T/v2" "spans 3" "fork 7" "event 5" "threads 3 11"
 eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
 
+# What lies in the memory of a child that shares it is its parent's.
+target child "$T/v2"
+attach a -p "$child_pid"
+tell child "spans 300"
+echo vhold >&"$child_in"
+eq "a child that shares the memory: it is there" "$(answer child)" child
+detach a
+eq "a child that shares the memory: nothing twice" "$(counts a '[.spans, .forks]')" '[300,1]'
+tell child ""
+dismiss child
+
+# A breakpoint in code that is executed in translation would kill the program.
+if command -v valgrind >/dev/null; then
+	target child valgrind -q --tool=none "$T/v2"
+	check_status "under valgrind: it is not traced" 1 "$VMSPAN" record -p "$child_pid" --duration 0.1 \
+		-o "$T/valgrind.vmspan"
+	check "under valgrind: why" grep -q "process $child_pid runs under valgrind" "$T/err"
+	check "under valgrind: it goes on" tell child "spans 5"
+	dismiss child
+	eq "under valgrind: it ends well" $? 0
+else
+	skip "under valgrind" "no valgrind: tools/install-deps"
+fi
+
 # Libraries that come later have copies of their own, and share what the process has.
 build "$T/host" tests/vm/crowd.c -pthread
 take_programs plain

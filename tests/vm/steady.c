@@ -17,6 +17,7 @@
  *   hold T N     T threads that make N spans each, and stay
  *   spin FILE    spans until it or who started it is killed; FILE says how many
  *   vfork N      N children that share this memory, and end at once
+ *   vhold        a child that shares this memory until it reads a line; prints "child" first
  *   _exit        ends without a word to anybody
  *   quit
  *
@@ -139,6 +140,20 @@ static void share(long n)
 	}
 }
 
+static void share_until_told(void)
+{
+	pid_t pid = vfork();
+	char c = 0;
+
+	if (!pid) {
+		if (write(1, "child\n", 6) == 6)
+			while (c != '\n' && read(0, &c, 1) == 1)
+				;
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 static void deep(long n)
 {
 	if (!n)
@@ -212,6 +227,8 @@ static void task(const char *line)
 		spin(path);
 	} else if (!strcmp(what, "vfork")) {
 		share(a);
+	} else if (!strcmp(what, "vhold")) {
+		share_until_told();
 	} else if (!strcmp(what, "_exit")) {
 		_exit(0);
 	} else if (!strcmp(what, "group") && sscanf(line, "%*s %63s", name) == 1) {

@@ -281,9 +281,48 @@ static int files_denied(u32 pid, u32 files, struct err *err)
 	return -EACCES;
 }
 
+/* Programs that run a translation of the target's code: a breakpoint that the kernel puts into the
+ * original is translated too, and kills it. By what they have mapped. */
+static const char *translator(const struct maps *m)
+{
+	static const struct {
+		const char *file; /* its name begins so */
+		const char *name;
+	} known[] = {
+		{ "vgpreload_", "valgrind" },
+		{ "librrpreload", "rr" },
+		{ "libdynamorio", "DynamoRIO" },
+	};
+	u32 i, k;
+
+	for (i = 0; i < m->count; i++) {
+		const char *file = strrchr(m->entries[i].path, '/');
+
+		for (k = 0; file && k < ARRAY_SIZE(known); k++)
+			if (!strncmp(file + 1, known[k].file, strlen(known[k].file)))
+				return known[k].name;
+		/* A static program has nothing preloaded, but the tool itself. */
+		if (file && strstr(m->entries[i].path, "/valgrind/") && strstr(file, "-linux"))
+			return known[0].name;
+	}
+	return NULL;
+}
+
+static int refuse_translated(struct plan *p, u32 pid, const char *by, struct err *err)
+{
+	plan_free(p);
+	err_set(err, -ENOTSUP,
+		"process %u runs under %s, which executes a translation of its code: a probe "
+		"would kill it",
+		pid, by);
+	err_hint(err, "Run it without.");
+	return -ENOTSUP;
+}
+
 int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 {
 	struct map seen = { 0 };
+	const char *by;
 	char where[32];
 	struct maps m;
 	int r, fd;
@@ -321,12 +360,15 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		if (r == -ENOMEM)
 			break;
 	}
+	by = translator(&m);
 	maps_free(&m);
 	map_free(&seen);
 	if (r == -ENOMEM) {
 		plan_free(p);
 		return err_set(err, r, "process %u: no memory to look through its files", pid);
 	}
+	if (p->count && by)
+		return refuse_translated(p, pid, by, err);
 	if (p->count)
 		return 0;
 	/* Files that cannot be opened any more: perhaps it has just ended. */

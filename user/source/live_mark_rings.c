@@ -7,7 +7,9 @@
 #include "source/live_mark_rings.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Marks that may be seen before the head is that counts them: one that was just being made, with its
  * value; and where stores are seen in any order, those that the CPU held back before the head. */
@@ -269,13 +271,45 @@ static int take_kept(struct live *l, struct process *p, struct registry *r)
 	return l->failed;
 }
 
+/* The number by which a process knows itself, or 0. */
+static u32 own_number(u32 pid)
+{
+	char path[64], line[256];
+	const char *last;
+	u32 number = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (!number && fgets(line, sizeof(line), f)) {
+		last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+		number = last ? (u32)strtoul(last, NULL, 10) : 0;
+	}
+	fclose(f);
+	return number;
+}
+
+/* A child that shares its parent's memory (vfork) finds its rings there. */
+static bool is_the_parents(const struct process *p, const struct registry *r)
+{
+	u64 at = r->address + offsetof(struct vmspan_process, pid);
+	u32 pid, own;
+
+	if (target_read(p->pid, at, &pid, sizeof(pid)) || !pid)
+		return false;
+	own = own_number(p->pid);
+	return own && own != pid;
+}
+
 int live_rings_read(struct live *l, struct process *p, struct registry *r)
 {
 	struct reading d = { .l = l, .p = p, .r = r };
 
 	if (!r->abi1 && others_trace(p, r))
 		d.until = l->detached ? l->last.cycles : l->parts[TRACE_TURNS].off;
-	if (r->abi1)
+	if (r->abi1 || is_the_parents(p, r))
 		return 0;
 	if (each_ring(p->pid, r->address, ring_read, &d) || tell_lost_threads(l, p, r))
 		return l->failed;
