@@ -7,7 +7,10 @@
 #include "lib/trace.h"
 #include "sink/sink.h"
 
+#include <errno.h>
 #include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MANY 10000
 
@@ -144,6 +147,87 @@ static void a_listener_may_remove_itself_and_others(void **state)
 	assert_int_equal(l.heard, 1);
 	assert_int_equal(goes.heard, 0);
 	assert_true(stays.heard > 1);
+	libvmspan_free(t);
+}
+
+struct ender {
+	int with;
+	u64 heard;
+};
+
+static int end_the_call(void *ctx, const struct libvmspan_alert *a)
+{
+	struct ender *e = ctx;
+
+	(void)a;
+	e->heard++;
+	return e->with;
+}
+
+static void totals_of(struct libvmspan *t, struct libvmspan_totals *to)
+{
+	struct libvmspan_snapshot *s = libvmspan_snapshot(t);
+
+	assert_non_null(s);
+	libvmspan_totals(s, to, sizeof(*to));
+	libvmspan_snapshot_free(s);
+}
+
+/* The call ends with what it returns, and nothing of the trace is left out for that. */
+static void a_listener_that_ends_the_call_loses_nothing(void **state)
+{
+	static const int with[] = { 0, 7, -7 };
+	struct libvmspan_totals all, now;
+	struct ear ear[ARRAY_SIZE(with)] = { 0 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(with); i++) {
+		struct libvmspan *t = replay(*state);
+		struct ender e = { .with = with[i] };
+		u32 ended = 0;
+		int rc;
+
+		assert_true(libvmspan_listen(t, NULL, end_the_call, &e) > 0);
+		assert_true(libvmspan_listen(t, NULL, hear, &ear[i]) > 0);
+		while ((rc = libvmspan_poll(t, -1)))
+			ended += rc == with[i];
+		assert_int_equal(ended > 0, with[i] != 0);
+		totals_of(t, i ? &now : &all);
+		assert_true(e.heard > 1);
+		assert_int_equal(ear[i].heard, ear[0].heard);
+		assert_int_equal(e.heard, ear[0].heard);
+		if (i)
+			assert_memory_equal(&now, &all, sizeof(all));
+		libvmspan_free(t);
+	}
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	struct libvmspan_options o = LIBVMSPAN_OPTIONS_INIT;
+	struct libvmspan_snapshot *begin, *end;
+	struct libvmspan *t = replay(*state);
+	char error[128] = "";
+	int status;
+	pid_t pid;
+
+	o.pid_count = 1;
+	assert_null(libvmspan_attach(&o, error, sizeof(error)));
+	assert_string_equal(error, "no process to attach to");
+	begin = libvmspan_snapshot(t);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(libvmspan_poll(t, -1) == -ECHILD && libvmspan_stop(t) == -ECHILD ? 7 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	to_the_end(t);
+	end = libvmspan_snapshot(t);
+	assert_non_null(begin);
+	assert_non_null(end);
+	assert_null(libvmspan_subtract(begin, end));
+	libvmspan_snapshot_free(end);
+	libvmspan_snapshot_free(begin);
 	libvmspan_free(t);
 }
 
@@ -347,6 +431,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ten_thousand_listeners_are_told_once, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(listeners_that_go_leave_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_listener_that_ends_the_call_loses_nothing, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_listener_may_remove_itself_and_others, setup,
 						teardown),
 		TEST(every_alert_has_its_own_text),

@@ -39,7 +39,7 @@ static struct libvmspan *open_it(const char *path, const struct libvmspan_option
 	struct libvmspan *t = NULL;
 	struct err e = { 0 };
 
-	if (!path && !o.pid_count)
+	if (!path && (!o.pid_count || !o.pids))
 		err_set(&e, -EINVAL, "no process to attach to");
 	else
 		t = trace_open(&c, &e);
@@ -89,6 +89,9 @@ const struct snapshot *trace_figures(const struct libvmspan_snapshot *s)
 struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *now,
 					      const struct libvmspan_snapshot *then)
 {
+	/* What was before the beginning is no figure. */
+	if (then && then->s->end_ns > now->s->end_ns)
+		return NULL;
 	return wrap(snapshot_delta(now->s, then ? then->s : NULL), &now->head);
 }
 
@@ -256,7 +259,10 @@ static int tell(void *ctx, const struct alert *a)
 				   .json = json,
 			   });
 	t->telling--;
-	return rc;
+	/* To the end: what comes behind it in a batch would be lost, and nobody would know. */
+	if (rc && !t->told)
+		t->told = rc;
+	return 0;
 }
 
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx)

@@ -54,8 +54,8 @@ struct libvmspan *libvmspan_replay(const char *path, const struct libvmspan_opti
 /*
  * Takes in what there is, waiting for it at most timeout_ms (-1: no limit; a
  * recording never waits). 1: there may be more; 0: the end, all is settled.
- * Listeners are called from in here. One that returns other than 0 ends the
- * call with that.
+ * Listeners are called from in here. If one returns other than 0, the call ends with that when
+ * what has been read is taken in. A child that was forked since cannot go on with a trace: -ECHILD.
  */
 int libvmspan_poll(struct libvmspan *t, int timeout_ms);
 /* The same; returns early when stop_fd (-1: none) can be read, for a loop that
@@ -89,7 +89,7 @@ struct libvmspan_totals {
 
 /* NULL: no memory. Lives on when the trace is gone. */
 struct libvmspan_snapshot *libvmspan_snapshot(struct libvmspan *t);
-/* now - then, of one trace: what happened between. NULL: no memory. */
+/* now - then, of one trace: what happened between. NULL: no memory, or `then` is the later one. */
 struct libvmspan_snapshot *libvmspan_subtract(const struct libvmspan_snapshot *now,
 					      const struct libvmspan_snapshot *then);
 /* `size` is that of the caller's struct; more is not written. */

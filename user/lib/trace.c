@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static u64 mono_ns(void)
 {
@@ -44,6 +45,7 @@ static int open_parts(struct libvmspan *t, const struct trace_config *c, struct 
 		live.alert_ns = alerts_lowest(t->alerts);
 	}
 	t->live = !c->path;
+	t->owner = (u32)getpid();
 	live.keep_moved = c->model.keep_moved;
 	t->source = t->live ? live_open(&live, err) : replay_open(c->path, err);
 	if (!t->source)
@@ -207,16 +209,32 @@ static int wait_ms(const struct libvmspan *t, int timeout_ms)
 	return timeout_ms < 0 || ms < (u64)timeout_ms ? (int)ms : timeout_ms;
 }
 
+/* What a listener has asked for instead of `rc`. */
+static int told(struct libvmspan *t, int rc)
+{
+	int asked = t->told;
+
+	t->told = 0;
+	return rc < 0 || !asked ? rc : asked;
+}
+
+static int refuse_child(struct libvmspan *t)
+{
+	return err_set(&t->err, -ECHILD, "the trace is of the process that opened it");
+}
+
 int libvmspan_poll_until(struct libvmspan *t, int timeout_ms, int stop_fd)
 {
 	int rc;
 
 	t->err = (struct err){ 0 };
+	if (t->owner != (u32)getpid())
+		return refuse_child(t);
 	rc = trace_poll(t, wait_ms(t, timeout_ms), stop_fd, &t->err);
 	if (rc <= 0)
-		return rc;
+		return told(t, rc);
 	rc = trace_advance(t);
-	return rc ? rc : 1;
+	return told(t, rc ? rc : 1);
 }
 
 int libvmspan_poll(struct libvmspan *t, int timeout_ms)
@@ -227,7 +245,9 @@ int libvmspan_poll(struct libvmspan *t, int timeout_ms)
 int libvmspan_stop(struct libvmspan *t)
 {
 	t->err = (struct err){ 0 };
-	return trace_stop(t, &t->err);
+	if (t->owner != (u32)getpid())
+		return refuse_child(t);
+	return told(t, trace_stop(t, &t->err));
 }
 
 const char *libvmspan_error(const struct libvmspan *t)
