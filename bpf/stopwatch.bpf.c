@@ -207,7 +207,8 @@ int BPF_USDT(watch_enter, __u64 id)
 	struct watch *w = watch_of(ctx);
 	__u32 d;
 
-	if (!w)
+	/* No compartment has such an id; the stack uses it otherwise. */
+	if (!w || id >= VMSPAN_ID_MARKS)
 		return 0;
 	d = w->depth;
 	if (is_top(w, id) && d <= WATCH_DEPTH && w->open[d].reentered != 0xffff)
@@ -241,7 +242,7 @@ int BPF_USDT(watch_leave, __u64 id)
 {
 	struct watch *w = watch_of(ctx);
 
-	if (w)
+	if (w && id < VMSPAN_ID_MARKS)
 		leave(w, id, 0);
 	return 0;
 }

@@ -38,10 +38,28 @@ static void a_turn_too_many_is_a_loss(void **state)
 	assert_int_equal(w->batch.too_deep, many);
 }
 
+/* A program may say what it likes; by these ids the stack knows a collection and a blocking call. */
+static void no_compartment_is_taken_for_a_collection(void **state)
+{
+	const struct watch *w = &watch;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = more;
+	assert_int_equal(____watch_enter(&host.registers, 1), 0);
+	assert_int_equal(____watch_enter(&host.registers, VMSPAN_ID_GC), 0);
+	assert_int_equal(____watch_enter(&host.registers, 1ull << 32 | 2), 0);
+	assert_int_equal(w->depth, 1);
+	push(&watch, VMSPAN_ID_BLOCK, 0, 0);
+	assert_int_equal(____watch_leave(&host.registers, VMSPAN_ID_BLOCK), 0);
+	assert_int_equal(w->depth, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_too_many_is_a_loss),
+		cmocka_unit_test(no_compartment_is_taken_for_a_collection),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);
