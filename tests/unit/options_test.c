@@ -99,6 +99,7 @@ static void values_have_units(void **state)
 	wrong("record -p 1 --ring 0x10M", "sizes are");
 	wrong("top -p 1 -n 0", "a number of 1 or more");
 	wrong("record -p 1 --ring 0", "sizes are");
+	wrong("record -p 1 --ring 262143", "--ring is 256K at least");
 	wrong("report x --to 1 --from 2", "--to is not after --from");
 	wrong("top -p 1 --json --batch", "exclude each other");
 }

@@ -4,6 +4,7 @@
 #include "cmd/config.h"
 #include "cmd/option_set.h"
 #include "probe/vm.h"
+#include "rec/rec.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static const struct option_row table[] = {
 	  AT(watch.exec_limit_ns) },
 	{ "duration", 0, "TIME", "stop after this time", IN_RECORD | IN_WATCH, set_span,
 	  AT(pace.duration_ns) },
-	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size",
+	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size (256K at least)",
 	  IN_RECORD | IN_WATCH, set_bytes, AT(output.ring_bytes) },
 	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
 	  AT(pace.interval_ns) },
@@ -364,6 +365,8 @@ static int check(const struct command *c, const struct options *o, struct err *e
 		return usage_error(e, c, "--to is not after --from");
 	if (o->event && o->select.slowest)
 		return usage_error(e, c, "--event and --slowest exclude each other");
+	if (o->output.ring_bytes && o->output.ring_bytes < REC_RING_MIN)
+		return usage_error(e, c, "--ring is %uK at least", REC_RING_MIN >> 10);
 	if (o->output.json && o->output.batch)
 		return usage_error(e, c, "--json and --batch exclude each other");
 	if (o->output.json && o->output.html)

@@ -11,8 +11,11 @@
 struct rec_writer;
 struct rec_reader;
 
+/* A ring has segments that are long enough to begin with all that is known, and an index. */
+#define REC_RING_MIN (256u << 10)
+
 struct rec_options {
-	u64 ring_bytes; /* 0: keep all; else only the newest chunks that fit */
+	u64 ring_bytes; /* 0: keep all; else only the newest chunks that fit; REC_RING_MIN at least */
 	bool no_deflate;
 };
 

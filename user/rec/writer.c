@@ -29,7 +29,6 @@
 
 enum {
 	SEGMENTS = 4,
-	RING_BYTES_MIN = 256 << 10,
 	CHUNK_TARGET = 256 << 10, /* bytes of content, before packing */
 	INDEX_ENTRY_MAX = 28,
 	/* Chunks in a segment are as few as this, or one in 4 KB of it. */
@@ -435,7 +434,7 @@ static void ring_layout(struct rec_writer *w, u64 bytes)
 
 	if (!bytes)
 		return;
-	segment = max_u64(bytes, RING_BYTES_MIN) / SEGMENTS;
+	segment = max_u64(bytes, REC_RING_MIN) / SEGMENTS;
 	/* The index comes behind the segments and counts too. */
 	segment -= segment_chunks(segment) * INDEX_ENTRY_MAX + FILE_HEAD;
 	w->head.segments = SEGMENTS;
