@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct plan_cache_entry {
@@ -231,24 +232,68 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 	return -ENOENT;
 }
 
-/* A process without a memory map cannot be traced; say which kind it is. */
-static int no_maps(u32 pid, struct err *err)
+#define FLAG_KERNEL_THREAD 0x00200000u /* PF_KTHREAD of the kernel's */
+
+/* Its state, and the kernel's flags of it; false: it is not there. */
+static bool read_state(u32 pid, char *state, unsigned int *flags)
 {
-	char path[48], line[256], state = '?';
+	char path[48], line[256];
 	FILE *f;
 	char *p;
 
+	*state = '?';
+	*flags = 0;
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return err_set(err, -ESRCH, "process %u does not exist", pid);
-	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')) && p[1] == ' ')
-		state = p[2];
+		return false;
+	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')))
+		sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", state, flags);
 	fclose(f);
+	return true;
+}
+
+/* For a moment of an exec the old program is gone, and nothing of the new one is there yet. */
+static bool executes(u32 pid)
+{
+	unsigned int flags;
+	char state;
+
+	return read_state(pid, &state, &flags) && state != 'Z' && state != 'X' &&
+	       !(flags & FLAG_KERNEL_THREAD);
+}
+
+#define EXEC_TRIES 100
+
+static int read_maps(u32 pid, struct maps *m)
+{
+	const struct timespec nap = { 0, 1000000 };
+	int tries = 0, r;
+
+	while (!(r = maps_read(pid, m)) && !m->count && tries++ < EXEC_TRIES && executes(pid)) {
+		maps_free(m);
+		nanosleep(&nap, NULL);
+	}
+	return r;
+}
+
+/* A process without a memory map cannot be traced; say which kind it is. */
+static int no_maps(u32 pid, struct err *err)
+{
+	unsigned int flags;
+	char state;
+
+	if (!read_state(pid, &state, &flags))
+		return err_set(err, -ESRCH, "process %u does not exist", pid);
 	if (state == 'Z' || state == 'X')
 		return err_set(err, -ESRCH,
 			       "process %u has ended (it is a zombie: its parent has not waited "
 			       "for it)",
+			       pid);
+	if (!(flags & FLAG_KERNEL_THREAD))
+		return err_set(err, -EAGAIN,
+			       "process %u has no code in memory: it is about to execute another "
+			       "program",
 			       pid);
 	return err_set_status(err, -ENOENT, EXIT_NOTHING,
 			      "process %u has no memory map: it is a kernel thread", pid);
@@ -329,7 +374,7 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	u32 i;
 
 	memset(p, 0, sizeof(*p));
-	r = maps_read(pid, &m);
+	r = read_maps(pid, &m);
 	if (r)
 		return no_access(pid, r, err);
 	if (!m.count) {
