@@ -112,6 +112,7 @@ while :; do
 	harm exact keys 25
 	harm default coroutines 500
 	harm exact execs 10
+	many=24 # so many of the others in an hour
 	lib_now
 	[ "$lib_uptime" -lt $end ] || break
 done
