@@ -56,6 +56,12 @@ static int touch(void *ctx, const struct item *it)
 	case ITEM_LOSS:
 		*sum += loss_name(it->loss.cause)[0];
 		break;
+	case ITEM_UNFINISHED:
+		if (!unfinished_is_sound(&it->unfinished))
+			abort();
+		*sum += (u32)crc32(0, (const u8 *)it->unfinished.stay,
+				   it->unfinished.stay_count * (u32)sizeof(it->unfinished.stay[0]));
+		break;
 	}
 	return 0;
 }

@@ -136,6 +136,8 @@ static int take(void *ctx, const struct item *it)
 	case ITEM_BATCH:
 		batch(c, &it->batch);
 		break;
+	case ITEM_UNFINISHED:
+		break;
 	case ITEM_LOSS:
 		c->lost[it->loss.cause] += it->loss.records;
 		c->lost_batches[it->loss.cause] += it->loss.batches;

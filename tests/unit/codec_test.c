@@ -247,6 +247,28 @@ static u32 any_records(u64 *seed, struct buf *b)
 	return n;
 }
 
+static struct item_unfinished any_unfinished(u64 *seed)
+{
+	struct item_unfinished u = { .pid = (u32)any_number(seed),
+				     .tid = (u32)any_number(seed),
+				     .registry = any_number(seed),
+				     .why = (enum unfinished_why)(1 + gen_random(seed) % 4),
+				     .label = (u32)any_number(seed),
+				     .begin_ns = any_number(seed) };
+	u64 at = u.begin_ns;
+
+	u.stay_count = (u32)(gen_random(seed) % (UNFINISHED_STAYS + 1));
+	u.event = !u.stay_count || gen_random(seed) % 2;
+	u.depth = u.stay_count + (u32)(gen_random(seed) % 2 ? any_number(seed) % 100 : 0);
+	for (u32 i = 0; i < u.stay_count; i++) {
+		at += gen_random(seed) % (1 + (UINT64_MAX - at) / 32);
+		u.stay[i] = (u32)any_number(seed);
+		u.stay_ns[i] = at;
+	}
+	u.until_ns = at + gen_random(seed) % (1 + (UINT64_MAX - at) / 2);
+	return u;
+}
+
 /* Any item at all that is valid. */
 static void put_any(struct bench *b, u64 *seed, struct buf *data)
 {
@@ -285,6 +307,10 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 		any_records(seed, data);
 		it.type = ITEM_DEFS;
 		it.defs = (struct item_defs){ few, any_number(seed), data->data, (u32)data->len };
+		break;
+	case 5:
+		it.type = ITEM_UNFINISHED;
+		it.unfinished = any_unfinished(seed);
 		break;
 	default:
 		it.batch.records = any_records(seed, data);

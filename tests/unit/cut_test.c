@@ -143,6 +143,9 @@ static int say(void *ctx, const struct item *it)
 	case ITEM_LOSS:
 		SAY("lost %u\n", (u32)it->loss.records);
 		break;
+	case ITEM_UNFINISHED:
+		SAY("unfinished\n");
+		break;
 	case ITEM_BATCH:
 		SAY("%s from %u:", b->registry == ITEM_SCHED_REGISTRY ? "sched" : "batch",
 		    (u32)b->seq);

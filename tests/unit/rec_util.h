@@ -77,6 +77,18 @@ static inline int log_item(void *ctx, const struct item *it)
 		v[3] = it->loss.batches;
 		l->lost += it->loss.records;
 		break;
+	case ITEM_UNFINISHED:
+		v[1] = it->unfinished.pid;
+		v[2] = it->unfinished.tid;
+		v[3] = it->unfinished.registry;
+		v[4] = it->unfinished.why;
+		v[5] = it->unfinished.event;
+		v[6] = it->unfinished.label;
+		v[7] = it->unfinished.begin_ns;
+		v[8] = it->unfinished.until_ns;
+		v[9] = it->unfinished.depth;
+		v[10] = it->unfinished.stay_count;
+		break;
 	}
 	buf_put(b, v, sizeof(v));
 	if (it->type == ITEM_PROCESS) {
@@ -89,6 +101,11 @@ static inline int log_item(void *ctx, const struct item *it)
 	} else if (it->type == ITEM_BATCH) {
 		assert_int_equal((uintptr_t)it->batch.data % 8, 0);
 		buf_put(b, it->batch.data, it->batch.bytes);
+	} else if (it->type == ITEM_UNFINISHED) {
+		buf_put(b, it->unfinished.stay,
+			it->unfinished.stay_count * sizeof(it->unfinished.stay[0]));
+		buf_put(b, it->unfinished.stay_ns,
+			it->unfinished.stay_count * sizeof(it->unfinished.stay_ns[0]));
 	}
 	end = b->len;
 	buf_put(&l->ends, &end, sizeof(end));

@@ -18,6 +18,9 @@
  *   spin FILE    spans until it or who started it is killed; FILE says how many
  *   vfork N      N children that share this memory, and end at once
  *   vhold        a child that shares this memory until it reads a line; prints "child" first
+ *   open, close  begins an event and enters a compartment in it, and another; leaves and ends all
+ *   enter        enters a compartment outside of events
+ *   leaver       a thread that does as open does, and ends
  *   _exit        ends without a word to anybody
  *   quit
  *
@@ -67,6 +70,27 @@ static void *thread_main(void *n)
 {
 	spans((long)n);
 	return NULL;
+}
+
+static void open_event(void)
+{
+	vmspan_event_begin(label);
+	vmspan_enter(comps[0]);
+	vmspan_enter(comps[1]);
+}
+
+static void close_event(void)
+{
+	vmspan_leave(comps[1]);
+	vmspan_leave(comps[0]);
+	vmspan_event_end();
+}
+
+static void *leaver_main(void *arg)
+{
+	spans(2);
+	open_event();
+	return arg;
 }
 
 static void threads(long count, long n)
@@ -227,6 +251,17 @@ static void task(const char *line)
 		spin(path);
 	} else if (!strcmp(what, "vfork")) {
 		share(a);
+	} else if (!strcmp(what, "open")) {
+		open_event();
+	} else if (!strcmp(what, "close")) {
+		close_event();
+	} else if (!strcmp(what, "enter")) {
+		vmspan_enter(comps[0]);
+	} else if (!strcmp(what, "leaver")) {
+		pthread_t t;
+
+		if (!pthread_create(&t, NULL, leaver_main, NULL))
+			pthread_join(t, NULL);
 	} else if (!strcmp(what, "vhold")) {
 		share_until_told();
 	} else if (!strcmp(what, "_exit")) {

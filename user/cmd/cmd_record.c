@@ -179,7 +179,10 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 	/* Of a file that ends early nothing of the kind can be said. */
 	if (!quiet && whole) {
 		summary_complete(o, s);
-		out_puts(o, lost_any(&s->losses) ? "\n" : ", nothing lost\n");
+		if (!lost_any(&s->losses))
+			out_puts(o, ", nothing lost");
+		summary_unfinished(o, s);
+		out_puts(o, "\n");
 	}
 	if (lost_any(&s->losses)) {
 		summary_losses(o, &s->losses);

@@ -94,6 +94,23 @@ int batch_sum(const void *data, u32 bytes, u32 records, struct batch_sum *sum)
 	return records == UINT32_MAX || n == records ? 0 : -EBADMSG;
 }
 
+bool unfinished_is_sound(const struct item_unfinished *u)
+{
+	u64 before = u->begin_ns;
+	u32 i;
+
+	if (u->why < UNFINISHED_TRACE || u->why > UNFINISHED_EXEC || u->begin_ns > u->until_ns ||
+	    u->stay_count > UNFINISHED_STAYS || u->stay_count > u->depth ||
+	    (!u->event && !u->stay_count))
+		return false;
+	for (i = 0; i < u->stay_count; i++) {
+		if (u->stay_ns[i] < before || u->stay_ns[i] > u->until_ns)
+			return false;
+		before = u->stay_ns[i];
+	}
+	return true;
+}
+
 int batch_check(const void *data, u32 bytes, u32 records)
 {
 	struct batch_sum sum;

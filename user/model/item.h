@@ -19,6 +19,7 @@ enum item_type {
 	ITEM_DEFS = 4, /* definitions read from a registry */
 	ITEM_BATCH = 5, /* records of one thread */
 	ITEM_LOSS = 6, /* something was lost on the way here */
+	ITEM_UNFINISHED = 7, /* an event that had not ended when no more was heard of it */
 };
 
 struct item_clock {
@@ -103,6 +104,33 @@ struct item_loss {
 	bool all; /* whatever came at this place of the stream, of whomever */
 };
 
+enum unfinished_why {
+	UNFINISHED_TRACE = 1, /* the trace ended in it */
+	UNFINISHED_THREAD = 2, /* its thread did */
+	UNFINISHED_PROCESS = 3,
+	UNFINISHED_EXEC = 4, /* another program was executed */
+};
+
+/* Stays in it that are named: the innermost ones. */
+#define UNFINISHED_STAYS 16
+
+/*
+ * An event of which the end was not seen, or stays outside of any. What had ended in it has come as
+ * records; what it adds up to nobody knows, so it is in no sum.
+ */
+struct item_unfinished {
+	u32 pid, tid;
+	u64 registry;
+	enum unfinished_why why;
+	bool event; /* else stays alone */
+	u32 label; /* 0: none, or not known */
+	u64 begin_ns, until_ns; /* CLOCK_MONOTONIC; begin may be before the trace */
+	u32 depth; /* stays that were open in it */
+	u32 stay_count; /* of them here, outermost first */
+	u32 stay[UNFINISHED_STAYS]; /* compartments */
+	u64 stay_ns[UNFINISHED_STAYS]; /* since when: CLOCK_MONOTONIC */
+};
+
 struct item {
 	enum item_type type;
 	union {
@@ -112,11 +140,15 @@ struct item {
 		struct item_defs defs;
 		struct item_batch batch;
 		struct item_loss loss;
+		struct item_unfinished unfinished;
 	};
 };
 
 /* Takes an item. 0, or a negative errno that ends the stream. */
 typedef int (*item_fn)(void *ctx, const struct item *it);
+
+/* From outside: are its numbers and times such that they can be? */
+bool unfinished_is_sound(const struct item_unfinished *u);
 
 /* "ring_full", "read_fault", ...: the keys of the report's "losses". */
 const char *loss_name(enum loss_cause cause);

@@ -16,10 +16,37 @@ static const struct comp *find_comp(const struct model *m, const struct proc *p,
 	return p->parent ? find_comp(m, p->parent, address, id, r) : NULL;
 }
 
-const char *model_group_of(const struct model *m, u32 pid, u64 address, u32 compartment)
+static const struct proc *proc_of(const struct model *m, u32 pid)
 {
 	const u64 *at = map_get(&m->set.by_pid, pid);
-	const struct proc *p = at ? (const struct proc *)(uintptr_t)*at : NULL;
+
+	return at ? (const struct proc *)(uintptr_t)*at : NULL;
+}
+
+const char *model_compartment(const struct model *m, u32 pid, u64 address, u32 compartment)
+{
+	const struct proc *p = proc_of(m, pid);
+	const struct registry *r;
+	const struct comp *c = p ? find_comp(m, p, address, compartment, &r) : NULL;
+
+	return c ? registry_name(&m->set, c->name) : NULL;
+}
+
+const char *model_label(const struct model *m, u32 pid, u64 address, u32 label)
+{
+	const struct proc *p = proc_of(m, pid);
+	u32 i;
+
+	for (; p; p = p->parent)
+		for (i = 0; i < p->registry_len; i++)
+			if (p->registries[i]->address == address)
+				return registry_label(&m->set, p->registries[i], label);
+	return "";
+}
+
+const char *model_group_of(const struct model *m, u32 pid, u64 address, u32 compartment)
+{
+	const struct proc *p = proc_of(m, pid);
 	const struct registry *r;
 	const struct comp *c = p ? find_comp(m, p, address, compartment, &r) : NULL;
 	u32 i;

@@ -35,6 +35,7 @@ void model_free(struct model *m)
 	free(m->shares);
 	free(m->event_waits);
 	wait_rows_free(&m->waits);
+	unfinished_free(&m->unfinished);
 	free(m);
 }
 
@@ -606,6 +607,8 @@ int model_item(void *ctx, const struct item *it)
 		if (it->loss.all)
 			registry_sched_lost(&m->set);
 		return 0;
+	case ITEM_UNFINISHED:
+		return model_unfinished(m, &it->unfinished);
 	}
 	return 0;
 }

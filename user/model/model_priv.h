@@ -5,7 +5,16 @@
 
 #include "model/clock.h"
 #include "model/parts.h"
+#include "model/snapshot.h"
 #include "model/stream.h"
+
+/* The longest ones; of the others only how many there were. */
+#define UNFINISHED_KEPT 64
+struct unfinished_list {
+	struct model_unfinished at[UNFINISHED_KEPT]; /* their strings are owned */
+	u32 len;
+	u64 count; /* all */
+};
 
 struct model {
 	struct model_config config;
@@ -29,6 +38,7 @@ struct model {
 	struct wait_rows waits;
 	struct model_wait *event_waits; /* scratch for the observer */
 	u32 event_wait_cap;
+	struct unfinished_list unfinished;
 	struct loss_stats losses;
 	u64 missing; /* records, by sequence numbers */
 	struct repair_stats repairs;
@@ -54,6 +64,18 @@ int model_thread_item(struct model *m, const struct item_thread *it);
 /* Settles what waits of a thread (0: of all of the process) and forgets it. */
 int model_threads_end(struct model *m, struct proc *p, u32 tid);
 
+/* ---- unfinished.c ---- */
+
+/* Counts one, and keeps it if it is one of the longest. 0, or -ENOMEM. */
+int model_unfinished(struct model *m, const struct item_unfinished *it);
+void unfinished_free(struct unfinished_list *l);
+
+/* ---- lookup.c ---- */
+
+/* As defined so far; NULL or "": not at all. */
+const char *model_compartment(const struct model *m, u32 pid, u64 address, u32 compartment);
+const char *model_label(const struct model *m, u32 pid, u64 address, u32 label);
+
 /* ---- show.c ---- */
 
 /* Shows a stay to the observer, which wants spans. 0, or what it returned. */
@@ -62,7 +84,6 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 /* Counts a mark, and shows it to an observer that wants it. */
 int show_mark(struct model *m, struct stream *st, const struct vmspan_point *mk);
 
-struct snapshot;
 /* All but the groups: d -= then. */
 void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then);
 

@@ -20,6 +20,7 @@ void snapshot_free(struct snapshot *s)
 	free(s->processes);
 	free(s->notes);
 	free(s->waits);
+	free(s->unfinished);
 	intern_free(s->names);
 	free(s);
 }
@@ -200,6 +201,40 @@ static int take_waits(struct snapshot *s, const struct model *m)
 	return 0;
 }
 
+static int longer_first(const void *a, const void *b)
+{
+	u64 x = ((const struct model_unfinished *)a)->for_ns;
+	u64 y = ((const struct model_unfinished *)b)->for_ns;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static int take_unfinished(struct snapshot *s, const struct model_unfinished *from, u32 n)
+{
+	u32 i, k;
+
+	s->unfinished = calloc(n + 1, sizeof(*s->unfinished));
+	if (!s->unfinished)
+		return -1;
+	for (i = 0; i < n; i++) {
+		struct model_unfinished *u = &s->unfinished[s->unfinished_kept];
+
+		*u = from[i];
+		u->label = keep(s, u->label);
+		u->group = keep(s, u->group);
+		if (!u->label || !u->group)
+			return -1;
+		for (k = 0; k < u->stay_count; k++) {
+			u->stay[k].name = keep(s, u->stay[k].name);
+			if (!u->stay[k].name)
+				return -1;
+		}
+		s->unfinished_kept++;
+	}
+	qsort(s->unfinished, s->unfinished_kept, sizeof(*s->unfinished), longer_first);
+	return 0;
+}
+
 struct snapshot *snapshot_take(const struct model *m)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
@@ -220,13 +255,14 @@ struct snapshot *snapshot_take(const struct model *m)
 	s->repairs = m->repairs;
 	for (i = 0; i < TRACE_PARTS; i++)
 		s->parts[i] = part_off(&m->parts, (enum model_part)i, &m->clock, m->end_ns);
+	s->unfinished_count = m->unfinished.count;
 	s->spans = m->spans;
 	s->records = m->records;
 	s->inputs = m->inputs;
 	s->frames = m->frames;
 	if (!s->names || take_processes(s, &m->set) || take_notes(s, &m->set) ||
 	    take_groups(s, &m->set, &group_of) || take_children(s, &m->set, &group_of) ||
-	    take_waits(s, m)) {
+	    take_waits(s, m) || take_unfinished(s, m->unfinished.at, m->unfinished.len)) {
 		snapshot_free(s);
 		s = NULL;
 	}
@@ -252,9 +288,23 @@ static const struct snapshot_process *process_by_id(const struct snapshot *s, u6
 	return NULL;
 }
 
+/* Those that came since. */
+static void subtract_unfinished(struct snapshot *d, u64 before)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < d->unfinished_kept; i++)
+		if (d->unfinished[i].number > before)
+			d->unfinished[n++] = d->unfinished[i];
+	d->unfinished_kept = n;
+	d->unfinished_count -= min_u64(before, d->unfinished_count);
+}
+
 void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 {
 	u32 i;
+
+	subtract_unfinished(d, then->unfinished_count);
 
 	event_stats_subtract(&d->events, &then->events);
 	gc_stats_subtract(&d->gc, &then->gc);
@@ -313,7 +363,8 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		return NULL;
 	*d = *s;
 	d->group_count = d->child_count = d->process_count = 0;
-	d->note_count = d->wait_count = 0;
+	d->note_count = d->wait_count = d->unfinished_kept = 0;
+	d->unfinished = NULL;
 	d->waits = calloc(s->wait_count + 1, sizeof(*d->waits));
 	d->names = intern_new();
 	d->notes = calloc(s->note_count + 1, sizeof(*d->notes));
@@ -359,6 +410,8 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		if (group_stats_copy(&c->stats, &s->children[d->child_count].stats))
 			goto fail;
 	}
+	if (take_unfinished(d, s->unfinished, s->unfinished_kept))
+		goto fail;
 	return d;
 fail:
 	snapshot_free(d);

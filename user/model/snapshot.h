@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include "base/buf.h"
+#include "model/item.h"
 #include "model/parts.h"
 #include "model/stats.h"
 
@@ -41,6 +42,22 @@ struct snapshot_note {
 	const char *text, *advice;
 };
 
+/* An event that had not ended when no more was heard of it, or stays outside of any. */
+struct model_unfinished {
+	u64 number; /* in order of arrival, from 1 */
+	u32 pid, tid;
+	enum unfinished_why why;
+	bool event; /* else stays alone */
+	const char *label; /* of the event; "" */
+	const char *group; /* "kind:name" of the innermost stay; "": in none */
+	u64 begin_ns, for_ns; /* CLOCK_MONOTONIC; so far */
+	u32 depth, stay_count; /* open stays; those kept, the innermost ones, outermost first */
+	struct {
+		const char *name; /* of the compartment */
+		u64 for_ns;
+	} stay[UNFINISHED_STAYS];
+};
+
 struct snapshot {
 	u64 begin_ns, end_ns; /* CLOCK_MONOTONIC of the first and last data */
 	struct snapshot_process *processes;
@@ -53,6 +70,9 @@ struct snapshot {
 	u32 note_count;
 	struct model_wait *waits; /* exact mode; in order of first sight */
 	u32 wait_count;
+	struct model_unfinished *unfinished; /* the longest ones, longest first */
+	u32 unfinished_kept;
+	u64 unfinished_count; /* all; in no other figure */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

@@ -20,6 +20,7 @@ enum tag {
 	TAG_DEFS = 4,
 	TAG_BATCH = 5,
 	TAG_LOSS = 6,
+	TAG_UNFINISHED = 7,
 	TAG_BATCH_SHORT = 0x80, /* the count of records follows */
 	TAG_BATCH_TURN = 0xc0, /* its first event is its last record */
 	TAG_THREADS = 0x40,
@@ -87,7 +88,8 @@ static size_t string_bound(const char *s)
 
 size_t codec_bound(const struct item *it)
 {
-	const size_t numbers = 16 * VARINT_MAX; /* more than any kind has */
+	const size_t numbers =
+		(16 + 2 * UNFINISHED_STAYS) * VARINT_MAX; /* more than any kind has */
 
 	switch (it->type) {
 	case ITEM_BATCH:
@@ -160,6 +162,26 @@ static void put_loss(struct codec *c, const struct item_loss *l)
 		     l->all ? LOSS_ALL_CODE : loss_codes[known ? l->cause : LOSS_TRUNCATED]);
 	buf_put_uleb(&c->body, l->records);
 	buf_put_uleb(&c->body, l->batches);
+}
+
+static void put_unfinished(struct codec *c, const struct item_unfinished *u)
+{
+	u32 i;
+
+	buf_put_uleb(&c->body, u->pid);
+	buf_put_uleb(&c->body, u->tid);
+	buf_put_uleb(&c->body, u->registry);
+	buf_put_uleb(&c->body, u->why);
+	buf_put_uleb(&c->body, u->event);
+	buf_put_uleb(&c->body, u->label);
+	put_since(&c->body, u->until_ns, c->clock.mono_ns);
+	buf_put_uleb(&c->body, u->until_ns - u->begin_ns);
+	buf_put_uleb(&c->body, u->depth);
+	buf_put_uleb(&c->body, u->stay_count);
+	for (i = 0; i < u->stay_count; i++) {
+		buf_put_uleb(&c->body, u->stay[i]);
+		buf_put_uleb(&c->body, u->until_ns - u->stay_ns[i]);
+	}
 }
 
 static void put_counter(struct buf *b, u32 v, u32 *before)
@@ -262,6 +284,11 @@ int codec_put(struct codec *c, struct buf *out, const struct item *it)
 	case ITEM_LOSS:
 		put_loss(c, &it->loss);
 		return put_body(out, TAG_LOSS, &c->body);
+	case ITEM_UNFINISHED:
+		if (!unfinished_is_sound(&it->unfinished))
+			return -EINVAL;
+		put_unfinished(c, &it->unfinished);
+		return put_body(out, TAG_UNFINISHED, &c->body);
 	case ITEM_BATCH:
 		if (batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum))
 			return -EINVAL;
@@ -390,6 +417,34 @@ static void get_loss(struct cursor *k, struct item_loss *l)
 	l->batches = get_uleb(k);
 }
 
+static void get_unfinished(struct codec *c, struct cursor *k, struct item_unfinished *u)
+{
+	u32 why, event, i;
+
+	u->pid = get_u32(k);
+	u->tid = get_u32(k);
+	u->registry = get_uleb(k);
+	why = get_u32(k);
+	event = get_u32(k);
+	if (event > 1)
+		k->bad = true;
+	u->why = (enum unfinished_why)why;
+	u->event = event;
+	u->label = get_u32(k);
+	u->until_ns = get_since(k, c->clock.mono_ns);
+	u->begin_ns = u->until_ns - get_uleb(k);
+	u->depth = get_u32(k);
+	u->stay_count = get_u32(k);
+	if (u->stay_count > UNFINISHED_STAYS)
+		k->bad = true;
+	for (i = 0; !k->bad && i < u->stay_count; i++) {
+		u->stay[i] = get_u32(k);
+		u->stay_ns[i] = u->until_ns - get_uleb(k);
+	}
+	if (!k->bad && !unfinished_is_sound(u))
+		k->bad = true;
+}
+
 static void get_records(struct codec *c, struct cursor *k, struct records_thread *t, u32 records,
 			struct item_batch *b)
 {
@@ -471,6 +526,10 @@ static void get_body(struct codec *c, struct cursor *k, u8 tag, struct item *it)
 	case TAG_LOSS:
 		it->type = ITEM_LOSS;
 		get_loss(k, &it->loss);
+		break;
+	case TAG_UNFINISHED:
+		it->type = ITEM_UNFINISHED;
+		get_unfinished(c, k, &it->unfinished);
 		break;
 	}
 }

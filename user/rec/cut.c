@@ -189,6 +189,7 @@ static int copy_item(void *ctx, const struct item *it)
 	case ITEM_BATCH:
 		return copy_batch(c, it);
 	case ITEM_LOSS:
+	case ITEM_UNFINISHED:
 		return c->begun ? rec_item(c->to, it) : 0;
 	default:
 		return rec_item(c->to, it);

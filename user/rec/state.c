@@ -376,6 +376,7 @@ int state_note(struct state *s, const struct item *it)
 		return note_records(s, it->batch.pid, it->batch.registry, it->batch.data,
 				    it->batch.bytes);
 	case ITEM_LOSS:
+	case ITEM_UNFINISHED:
 		return 0;
 	}
 	return 0;

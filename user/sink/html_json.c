@@ -68,6 +68,7 @@ static void put_words(struct writer *w, const struct snapshot *s)
 	key_words(j, "target_text", &text);
 	buf_clear(&text.buf);
 	summary_complete(&text, s);
+	summary_unfinished(&text, s);
 	key_words(j, "complete_text", &text);
 	buf_clear(&text.buf);
 	summary_losses(&text, &s->losses);

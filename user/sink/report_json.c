@@ -252,6 +252,49 @@ static void put_received(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
+/* Only where there is one. */
+static void put_unfinished(struct json *j, const struct snapshot *s)
+{
+	static const char *const why[] = {
+		[UNFINISHED_TRACE] = "trace",
+		[UNFINISHED_THREAD] = "thread",
+		[UNFINISHED_PROCESS] = "process",
+		[UNFINISHED_EXEC] = "exec",
+	};
+	u32 i, k;
+
+	if (!s->unfinished_count)
+		return;
+	json_key_object(j, "unfinished");
+	json_key_u64(j, "count", s->unfinished_count);
+	json_key_array(j, "longest");
+	for (i = 0; i < s->unfinished_kept; i++) {
+		const struct model_unfinished *u = &s->unfinished[i];
+
+		json_object(j);
+		json_key_u64(j, "pid", u->pid);
+		json_key_u64(j, "tid", u->tid);
+		json_key_string(j, "ended", why[u->why]);
+		json_key_bool(j, "event", u->event);
+		json_key_string(j, "label", u->label);
+		json_key_string(j, "group", u->group);
+		json_key_u64(j, "begin_ns", u->begin_ns);
+		json_key_u64(j, "so_far_ns", u->for_ns);
+		json_key_u64(j, "depth", u->depth);
+		json_key_array(j, "inside");
+		for (k = 0; k < u->stay_count; k++) {
+			json_object(j);
+			json_key_string(j, "name", u->stay[k].name);
+			json_key_u64(j, "so_far_ns", u->stay[k].for_ns);
+			json_end_object(j);
+		}
+		json_end_array(j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_end_object(j);
+}
+
 void report_json(struct json *j, const struct snapshot *s, const struct report_source *src,
 		 const struct view *v)
 {
@@ -282,6 +325,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	put_parts(j, s);
+	put_unfinished(j, s);
 	json_end_object(j);
 	free(rows);
 }

@@ -66,7 +66,8 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 	/* A missing end is no loss that could be counted. */
 	if (src->note && snapshot_complete(s))
 		out_puts(l, ", as far as the recording could be read");
-	page_line(p, snapshot_complete(s) ? NULL : SGR_RED);
+	summary_unfinished(l, s);
+	page_line(p, !snapshot_complete(s) ? SGR_RED : s->unfinished_count ? SGR_YELLOW : NULL);
 
 	if (summary_parts(l, s))
 		page_line(p, SGR_YELLOW);
@@ -259,6 +260,37 @@ static void put_repairs(struct page *p, const struct repair_stats *r)
 		page_line(p, NULL);
 }
 
+#define UNFINISHED_LINES 10
+
+/* Whom to ask, and where it was. */
+static void put_unfinished(struct page *p, const struct snapshot *s)
+{
+	char time[TEXT_NS_MAX], name[256];
+	u32 i, k;
+
+	for (i = 0; i < s->unfinished_kept && i < UNFINISHED_LINES; i++) {
+		const struct model_unfinished *u = &s->unfinished[i];
+
+		out_printf(&p->line, "not ended: %s so far", time_text(time, u->for_ns));
+		if (u->label[0])
+			out_printf(&p->line, ", %s", name_text(name, sizeof(name), u->label));
+		if (!u->event)
+			out_puts(&p->line, ", outside of events");
+		out_printf(&p->line, ", process %u, thread %u", u->pid, u->tid);
+		out_printf(&p->line, ", %s", unfinished_why_text(u->why));
+		if (u->stay_count)
+			out_puts(&p->line, u->depth > u->stay_count ? ": ... > " : ": ");
+		for (k = 0; k < u->stay_count; k++)
+			out_printf(&p->line, "%s%s", k ? " > " : "",
+				   name_text(name, sizeof(name), u->stay[k].name));
+		page_line(p, SGR_YELLOW);
+	}
+	if (s->unfinished_count > i) {
+		out_printf(&p->line, "not ended: %" PRIu64 " more", s->unfinished_count - i);
+		page_line(p, SGR_YELLOW);
+	}
+}
+
 static void put_losses(struct page *p, const struct snapshot *s)
 {
 	if (!lost_any(&s->losses))
@@ -282,6 +314,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_native(&p, &s->ledger);
 	put_gc(&p, &s->gc);
 	put_waits(&p, s);
+	put_unfinished(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);
 	out_close(&p.line);

@@ -73,6 +73,37 @@ void summary_complete(struct out *o, const struct snapshot *s)
 		out_puts(o, "records lost, how many is not known");
 }
 
+const char *unfinished_why_text(enum unfinished_why why)
+{
+	static const char *const text[] = {
+		[UNFINISHED_TRACE] = "the trace ended",
+		[UNFINISHED_THREAD] = "the thread ended",
+		[UNFINISHED_PROCESS] = "the process ended",
+		[UNFINISHED_EXEC] = "another program was executed",
+	};
+
+	return text[why];
+}
+
+void summary_unfinished(struct out *o, const struct snapshot *s)
+{
+	const struct model_unfinished *u = s->unfinished;
+	char count[COUNT_MAX], time[TEXT_NS_MAX], name[512];
+
+	if (!s->unfinished_count)
+		return;
+	out_printf(o, "; %s event%s had not ended", count_text(count, s->unfinished_count),
+		   plural(s->unfinished_count));
+	if (!s->unfinished_kept)
+		return;
+	out_printf(o, ": %s%s so far", s->unfinished_count > 1 ? "at most " : "",
+		   time_text(time, u->for_ns));
+	if (u->group[0]) {
+		name_text(name, sizeof(name), u->group);
+		out_printf(o, " in %s", name);
+	}
+}
+
 void summary_losses(struct out *o, const struct loss_stats *l)
 {
 	static const char *const why[LOSS_CAUSES] = {

@@ -13,6 +13,10 @@ void summary_target(struct out *o, const struct snapshot *s);
 void summary_complete(struct out *o, const struct snapshot *s);
 /* "not measured: collections for 4.20 s, and not now". False: all was, and nothing is said. */
 bool summary_parts(struct out *o, const struct snapshot *s);
+/* "; 2 events had not ended: at most 5.01 s so far in addon:x"; nothing where all have. */
+void summary_unfinished(struct out *o, const struct snapshot *s);
+/* Why no more is known of one: "the process ended". */
+const char *unfinished_why_text(enum unfinished_why why);
 /* "1,280 records lost because the ring buffer was full, ..."; nothing when
  * nothing was lost. */
 void summary_losses(struct out *o, const struct loss_stats *l);

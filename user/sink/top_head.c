@@ -267,6 +267,7 @@ void put_head(struct composer *c, unsigned int height)
 	put_rates(c);
 	put_shares(c);
 	summary_complete(&c->line, total);
+	summary_unfinished(&c->line, total);
 	out_printf(&c->line, "; longest turn so far %s", time_text(max, total->events.max_ns));
 	end_line(c, snapshot_complete(total) ? LINE_PLAIN : LINE_WARN);
 	if (lost_any(&total->losses)) {

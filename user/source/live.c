@@ -257,6 +257,18 @@ int live_tails(struct live *l)
 	return 0;
 }
 
+static int unfinished(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+	int r = 0;
+
+	while (!r && map_next(&l->processes, &at, &key, &value))
+		r = live_unfinished(l, (const struct process *)(uintptr_t)value, UNFINISHED_TRACE,
+				    l->last.mono_ns);
+	return r;
+}
+
 /*
  * The way back, in this order:
  *  0. Exact calls of stock VMs end at one moment, what is under way with them.
@@ -295,6 +307,8 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 		r = live_drain(l, err);
 	if (!r)
 		r = live_tails(l);
+	if (!r && !l->finished)
+		r = unfinished(l);
 	if (!r && !l->finished)
 		r = live_losses(l);
 	if (!r && !l->finished)

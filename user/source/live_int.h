@@ -466,6 +466,9 @@ void live_rings_open(const struct process *p, const struct registry *r, u32 *mos
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);
 /* The process has lost its memory, and with it what its threads had not handed over. */
 int live_rings_process_end(struct live *l, struct process *p);
+/* What its threads are in, and will not be heard to leave, as of that time (CLOCK_MONOTONIC). 0, or
+ * l->failed. */
+int live_unfinished(struct live *l, const struct process *p, enum unfinished_why why, u64 until_ns);
 void live_rings_free(struct registry *r);
 
 /* ---- live_command.c ---- */

@@ -316,6 +316,58 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 	return take_kept(l, p, r);
 }
 
+int mark_ring_unfinished(struct live *l, const struct process *p, const struct registry *r,
+			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns)
+{
+	const struct marks *m = &t->m;
+	u32 base = m->events ? m->event[0].base : 0, depth = m->depth - base, i;
+	u32 from = m->depth - (u32)min_u64(depth, UNFINISHED_STAYS);
+	struct item it = { .type = ITEM_UNFINISHED };
+	struct item_unfinished *u = &it.unfinished;
+	u64 before;
+
+	if (!m->events && !depth)
+		return 0;
+	*u = (struct item_unfinished){
+		.pid = p->pid,
+		.tid = t->tid,
+		.registry = r->address,
+		.why = why,
+		.event = m->events,
+		.label = m->events ? m->event[0].label : 0,
+		.until_ns = until_ns,
+		.depth = depth,
+		.stay_count = m->depth - from,
+	};
+	u->begin_ns = m->events ? m->event[0].mono : m->ns(m->ns_ctx, m->open[base].begin);
+	u->begin_ns = before = min_u64(u->begin_ns, until_ns);
+	for (i = 0; i < u->stay_count; i++) {
+		const struct marks_open *o = &m->open[from + i];
+
+		u->stay[i] = o->id;
+		u->stay_ns[i] = min_u64(max_u64(m->ns(m->ns_ctx, o->begin), before), until_ns);
+		before = u->stay_ns[i];
+	}
+	return live_emit(l, &it);
+}
+
+int live_unfinished(struct live *l, const struct process *p, enum unfinished_why why, u64 until_ns)
+{
+	u64 thread, value;
+	size_t at;
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++) {
+		const struct registry *r = &p->registries[i];
+
+		at = 0;
+		while (!l->failed && map_next(&r->rings, &at, &thread, &value))
+			mark_ring_unfinished(l, p, r, (const struct ring_reader *)(uintptr_t)value,
+					     why, until_ns);
+	}
+	return l->failed;
+}
+
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)
 {
 	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
@@ -336,8 +388,10 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 		e = ring_read(&d, t->at, &g);
 	else if (!(e = mark_ring_end(l, p, r, g.thread, t) ?: tell_lost(l, t, &g)))
 		t->seen = g.head;
-	if (!e && t->seen >= g.head)
-		mark_ring_reader_end(r, g.thread);
+	if (e || t->seen < g.head)
+		return e;
+	e = mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, clock_mono_ns());
+	mark_ring_reader_end(r, g.thread);
 	return e;
 }
 

@@ -48,7 +48,9 @@ static struct ring_reader *reader_new(struct live *l, struct process *p, struct 
 	/* Who has taken a ring over has handed over all that was left in it before. */
 	before = map_get(&r->places, t->at);
 	old = before ? map_get(&r->rings, *before) : NULL;
-	if (old && mark_ring_end(l, p, r, (u32)*before, (struct ring_reader *)(uintptr_t)*old)) {
+	if (old && (mark_ring_end(l, p, r, (u32)*before, (struct ring_reader *)(uintptr_t)*old) ||
+		    mark_ring_unfinished(l, p, r, (struct ring_reader *)(uintptr_t)*old,
+					 UNFINISHED_THREAD, clock_mono_ns()))) {
 		free(t);
 		return NULL;
 	}

@@ -244,7 +244,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
-	if (live_rings_process_end(l, p))
+	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns))
 		return l->failed;
 	forget_memory(p);
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
@@ -262,7 +262,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
-	live_rings_process_end(l, p);
+	if (!live_rings_process_end(l, p))
+		live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# An event that has not ended when the trace, its thread or its process does, or when another program is
+# executed, is told of: in which group, for how long so far, and how deep.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+# Set by target, by name.
+vm_pid=''
+if ! build "$T/vm" tests/vm/steady.c -pthread; then
+	not_ok "build" "the program of this test does not build"
+	exit 1
+fi
+
+now_ns() { # CLOCK_MONOTONIC but for suspend, which no test goes through; of a hundredth of a second
+	local up
+	read -r up _ </proc/uptime
+	echo "${up/./}0000000"
+}
+
+begin() { # RECORD-ARGUMENT...
+	target vm "$T/vm"
+	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" "$@"
+	need_line record '^recording ' err
+}
+
+# What is in $T/rec.vmspan.
+report() {
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	# On one line, however long the lines are.
+	ends_well "$VMSPAN" report "$T/rec.vmspan" | tr -s ' \n' ' ' >"$T/report.txt"
+}
+
+one_is() { # NAME FILTER EXPECTED: of the only one
+	json_eq "$1" "$T/report.json" ".unfinished | [.count, (.longest | length), (.longest[0] | $2)]" "[1,1,$3]"
+}
+
+ends() { # NAME HOW WORDS: the one event that all begin
+	report
+	one_is "$1: it is told of" '.event, .label, .group, .ended, .depth' \
+		"true,\"turn\",\"addon:first\",\"$2\",2"
+	one_is "$1: where it was" '[.inside[].name]' '["first","first/2"]'
+	json_eq "$1: it is in no sum" "$T/report.json" '[.events.count, .spans, .losses[]] | add' "$3"
+}
+
+for mode in default exact; do
+	exact=()
+	[ "$mode" = default ] || exact=(--exact)
+	begin ${exact+"${exact[@]}"}
+	tell vm "event 3" "open"
+	then=$(now_ns)
+	until_true test "$(now_ns)" -gt "$then"
+	now=$(now_ns)
+	finish record INT
+	eq "$mode, the trace ends: well" $? 0
+	ends "$mode, the trace ends" trace 4
+	json_eq "$mode, the trace ends: for so long at least" "$T/report.json" \
+		".unfinished.longest[0].so_far_ns >= $((now - then - 10000000))" true
+	check "$mode, the trace ends: record says so" \
+		grep -q "^complete, nothing lost; 1 event had not ended: .* so far in addon:first$" "$T/record.err"
+	check "$mode, the trace ends: report says so" \
+		grep -q "complete; 1 event had not ended: .* so far in addon:first" "$T/report.txt"
+	check "$mode, the trace ends: in words" grep -Eq \
+		" not ended: [^:]* so far, turn, process $vm_pid, thread $vm_pid, the trace ended: first > first/2" "$T/report.txt"
+	tell vm "close"
+	dismiss vm
+
+	begin ${exact+"${exact[@]}"}
+	tell vm "event 3" "open" "close"
+	finish record INT
+	report
+	json_eq "$mode, it has ended: nothing is told" "$T/report.json" 'has("unfinished")' false
+	dismiss vm
+
+	begin ${exact+"${exact[@]}"}
+	tell vm "leaver"
+	finish record INT
+	ends "$mode, its thread ends" thread 4
+	dismiss vm
+
+	for how in KILL quit exec; do
+		begin ${exact+"${exact[@]}"}
+		tell vm "event 3" "open"
+		case $how in
+		KILL) kill -s KILL "$vm_pid" ;;
+		quit) echo quit >&"$vm_in" ;;
+		exec)
+			tell vm exec
+			answer vm >/dev/null # it is ready
+			echo quit >&"$vm_in"
+			;;
+		esac
+		dismiss vm 2>/dev/null
+		finish record
+		ends "$mode, $how" "$([ $how = exec ] && echo exec || echo process)" 4
+	done
+done
+
+# Of one that began before the trace, and of spans outside of events.
+begin
+tell vm "enter"
+finish record INT
+report
+one_is "outside of events: it is told of" '.event, .label, .group, .depth' 'false,"","addon:first",1'
+dismiss vm
