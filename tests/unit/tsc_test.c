@@ -141,7 +141,7 @@ static void check_skew(s64 skew)
 		assert_int_equal(s.error_ns, SKEW_NS + (skew > 0 ? seen.there : seen.back));
 	assert_true(s.error_ns >= SKEW_NS);
 	assert_true(s.worst[0] == seen.first || s.worst[1] == seen.first);
-	assert_true(tsc_sync_refuses(&s, &e));
+	assert_true(tsc_sync_refuses(&s, "Without.", &e));
 	assert_non_null(strstr(e.what, "disagree"));
 }
 
@@ -162,7 +162,7 @@ static void test_equal_clocks_are_never_refused(void **state)
 	two_cpus_or_skip();
 	measure(&s, 0);
 	assert_int_equal(s.apart_ns, 0);
-	assert_false(tsc_sync_refuses(&s, &e));
+	assert_false(tsc_sync_refuses(&s, "Without.", &e));
 }
 
 static u64 cpu_used_ns(void)
@@ -204,7 +204,7 @@ static void test_one_cpu_has_nothing_to_compare(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 	assert_int_equal(tsc_sync_measure(&s, NULL, 1000000000), 0);
 	assert_int_equal(s.cpus, 1);
-	assert_false(tsc_sync_refuses(&s, &e));
+	assert_false(tsc_sync_refuses(&s, "Without.", &e));
 	sched_setaffinity(0, sizeof(before), &before);
 }
 

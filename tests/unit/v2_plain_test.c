@@ -232,16 +232,21 @@ static void handler_that_jumps(greg_t *ip)
 	siglongjmp(out, 1);
 }
 
+/* A mark that its handler may leave. */
+static void mark_until_left(void)
+{
+	if (!sigsetjmp(out, 1)) {
+		step_to_begin();
+		vmspan_value(2, 2);
+	}
+	step_to_end();
+}
+
 static bool one_left(const void *arg)
 {
 	(void)arg;
 	tracer_on();
-	if (!sigsetjmp(out, 1)) {
-		step_to_begin();
-		vmspan_value(2, 2);
-		step_to_end();
-	}
-	step_to_end();
+	mark_until_left();
 	vmspan_enter(A);
 	vmspan_leave(A);
 	collect();
@@ -275,12 +280,7 @@ static bool first_left(const void *arg)
 	memset(process()->table, 0, sizeof(process()->table));
 	process()->rings = 0;
 	tracer_on();
-	if (!sigsetjmp(out, 1)) {
-		step_to_begin();
-		vmspan_value(2, 2);
-		step_to_end();
-	}
-	step_to_end();
+	mark_until_left();
 	vmspan_value(2, 2);
 	assert_true(is_listed(own_ring()));
 	return step.done;

@@ -6,6 +6,7 @@
 #include "attach/checks.h"
 
 #include "attach/clock.h"
+#include "attach/exact.h"
 #include "attach/kernel.h"
 #include "attach/kernel_types.h"
 #include "attach/tracer.h"
@@ -261,7 +262,7 @@ static void check_tsc_sync(struct check *c)
 	if (r) {
 		set(c, CHECK_OK, "not measured: %s",
 		    r == -ENODATA ? "the CPUs are too busy just now" : strerror(-r));
-	} else if (tsc_sync_refuses(&s, &e)) {
+	} else if (tsc_sync_refuses(&s, EXACT_WITHOUT, &e)) {
 		set(c, CHECK_WARN, "%.190s", e.what);
 		advise(c, e.hint);
 	} else if (s.cpus == 1 && !s.unmeasured) {

@@ -11,14 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char without[] = "Without --exact, spans that change CPU are discarded and counted.";
-
 static bool has_storage(struct err *why)
 {
 	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) != 0)
 		return true;
 	err_set(why, -ENOTSUP, "it needs BPF task storage, which this kernel does not have");
-	err_hint(why, "Run Linux 5.15 or newer. %s", without);
+	err_hint(why, "Run Linux 5.15 or newer. %s", EXACT_WITHOUT);
 	return false;
 }
 
@@ -33,7 +31,7 @@ static bool has_tracepoints(struct err *why)
 		err_set(why, -ENOENT, "the kernel's BTF has no tracepoint %s",
 			kernel_tracepoint_name(needed[i]));
 		err_hint(why, "It takes a kernel with CONFIG_DEBUG_INFO_BTF and tracepoints. %s",
-			 without);
+			 EXACT_WITHOUT);
 		return false;
 	}
 	return true;
@@ -41,17 +39,18 @@ static bool has_tracepoints(struct err *why)
 
 /* The kernel's word is doubted once. What cannot be measured, on busy CPUs or those that this
  * process may not use, is left to it. */
-static bool word_holds(struct err *why)
+static bool word_holds(struct err *why, const char *without)
 {
 	struct tsc_sync s;
 
-	return tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) || !tsc_sync_refuses(&s, why);
+	return tsc_sync_measure(&s, NULL, clock_hz(CLOCK_TSC)) ||
+	       !tsc_sync_refuses(&s, without, why);
 }
 
 /* It is done again until all CPUs have been free for it at some time: two seconds at most. */
 #define MEASUREMENTS 40
 
-static bool all_agree(struct err *why)
+static bool all_agree(struct err *why, const char *without)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 	u64 hz = clock_hz(CLOCK_TSC);
@@ -61,7 +60,7 @@ static bool all_agree(struct err *why)
 
 	for (i = 0; all && i < MEASUREMENTS; i++) {
 		r = tsc_sync_measure(&s, NULL, hz);
-		if (!r && tsc_sync_refuses(&s, why))
+		if (!r && tsc_sync_refuses(&s, without, why))
 			return false;
 		all = r || (long)s.cpus + s.unmeasured >= online;
 		if (!r && all && !s.unmeasured && s.error_ns <= TSC_APART_NS)
@@ -79,14 +78,14 @@ static bool all_agree(struct err *why)
 	return false;
 }
 
-bool exact_counters_agree(struct err *why)
+bool exact_counters_agree(const char *without, struct err *why)
 {
 	enum kernel_counter word = kernel_counter();
 
 	if (word == COUNTER_TRUSTED)
-		return word_holds(why);
+		return word_holds(why, without);
 	if (word == COUNTER_UNTRIED)
-		return all_agree(why);
+		return all_agree(why, without);
 	err_set(why, -ERANGE,
 		"the kernel has found the time-stamp counter unstable (%s has no tsc), so a span "
 		"that changes CPU may have a wrong time",
@@ -97,7 +96,7 @@ bool exact_counters_agree(struct err *why)
 
 bool exact_possible(struct err *why)
 {
-	return has_storage(why) && has_tracepoints(why) && exact_counters_agree(why);
+	return has_storage(why) && has_tracepoints(why) && exact_counters_agree(EXACT_WITHOUT, why);
 }
 
 bool exact_has_peers(void)

@@ -61,8 +61,8 @@ u64 tracer_ring_bytes(const struct tracer *t);
 
 /* Adds and removes a process. */
 int tracer_trace(struct tracer *t, u32 pid, struct err *err);
-/* Where the registries of a traced process are: what its threads hold when it
- * is killed is found by them. */
+/* Where registries of a traced process are, besides those that are known: what its threads hold when
+ * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);
 void tracer_untrace(struct tracer *t, u32 pid);
 /* Totals since load, summed over the CPUs. 0 or negative errno. */

@@ -255,7 +255,7 @@ out:
 	return r;
 }
 
-bool tsc_sync_refuses(const struct tsc_sync *s, struct err *err)
+bool tsc_sync_refuses(const struct tsc_sync *s, const char *without, struct err *err)
 {
 	if (s->apart_ns <= TSC_APART_NS)
 		return false;
@@ -263,7 +263,6 @@ bool tsc_sync_refuses(const struct tsc_sync *s, struct err *err)
 		"the time-stamp counters of the CPUs disagree: those of CPU %u and CPU %u by at "
 		"least %" PRIu64 " ns, so a span that goes from one to the other has a wrong time",
 		s->worst[0], s->worst[1], s->apart_ns);
-	err_hint(err, "Without --exact, spans that change CPU are discarded and counted. Or "
-		      "keep the target on one CPU (taskset).");
+	err_hint(err, "%s Or keep the target on one CPU (taskset).", without);
 	return true;
 }

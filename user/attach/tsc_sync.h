@@ -38,9 +38,10 @@ int tsc_sync_measure(struct tsc_sync *s, tsc_counter counter, u64 hz);
 
 /*
  * More than this apart, an interval that begins on one CPU and ends on another
- * is wrong by more than the marks themselves. Fills *err.
+ * is wrong by more than the marks themselves. Fills *err; `without`, a sentence, says what can be
+ * done without.
  */
 #define TSC_APART_NS 1000
-bool tsc_sync_refuses(const struct tsc_sync *s, struct err *err);
+bool tsc_sync_refuses(const struct tsc_sync *s, const char *without, struct err *err);
 
 #endif

@@ -327,7 +327,7 @@ static int files_denied(u32 pid, u32 files, struct err *err)
 }
 
 /* Programs that run a translation of the target's code: a breakpoint that the kernel puts into the
- * original is translated too, and kills it. By what they have mapped. */
+ * original may be translated too, and then kills it. By what they have mapped. */
 static const char *translator(const struct maps *m)
 {
 	static const struct {
@@ -358,7 +358,7 @@ static int refuse_translated(struct plan *p, u32 pid, const char *by, struct err
 	plan_free(p);
 	err_set(err, -ENOTSUP,
 		"process %u runs under %s, which executes a translation of its code: a probe "
-		"would kill it",
+		"may kill it",
 		pid, by);
 	err_hint(err, "Run it without.");
 	return -ENOTSUP;

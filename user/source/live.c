@@ -594,11 +594,10 @@ static int open_command(struct live *l, char *const *argv, bool followed, struct
 
 static int check_counters(const struct live_config *c, struct err *err)
 {
-	if (!c->keep_moved || exact_counters_agree(err))
-		return 0;
-	err->hint[0] = '\0'; /* it speaks of --exact */
-	err_hint(err, "Without --keep-moved, spans that change CPU are discarded and counted.");
-	return err->code;
+	static const char without[] =
+		"Without --keep-moved, spans that change CPU are discarded and counted.";
+
+	return !c->keep_moved || exact_counters_agree(without, err) ? 0 : err->code;
 }
 
 struct source *live_open(const struct live_config *config, struct err *err)

@@ -291,16 +291,21 @@ static u32 own_number(u32 pid)
 	return number;
 }
 
-/* A child that shares its parent's memory (vfork) finds its rings there. */
-static bool is_the_parents(const struct process *p, const struct registry *r)
+/* A child that shares its parent's memory (vfork) finds its rings there: who reads them both has them
+ * twice. Only then are they left out: a number that is nobody's here says nothing. */
+static bool is_the_parents(const struct live *l, const struct process *p, const struct registry *r)
 {
 	u64 at = r->address + offsetof(struct vmspan_process, pid);
-	u32 pid, own;
+	const struct process *q = p;
+	u32 pid, up;
 
-	if (target_read(p->pid, at, &pid, sizeof(pid)) || !pid)
+	if (target_read(p->pid, at, &pid, sizeof(pid)) || !pid || own_number(p->pid) == pid)
 		return false;
-	own = own_number(p->pid);
-	return own && own != pid;
+	/* Numbers are given again: the way up may be a circle. */
+	for (up = 0; up < 8 && (q = process_find(l, q->ppid)); up++)
+		if (own_number(q->pid) == pid)
+			return true;
+	return false;
 }
 
 int live_rings_read(struct live *l, struct process *p, struct registry *r)
@@ -309,7 +314,7 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 
 	if (!r->abi1 && others_trace(p, r))
 		d.until = l->detached ? l->last.cycles : l->parts[TRACE_TURNS].off;
-	if (r->abi1 || is_the_parents(p, r))
+	if (r->abi1 || is_the_parents(l, p, r))
 		return 0;
 	if (each_ring(p->pid, r->address, ring_read, &d) || tell_lost_threads(l, p, r))
 		return l->failed;
