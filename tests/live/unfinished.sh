@@ -18,6 +18,10 @@ now_ns() { # CLOCK_MONOTONIC but for suspend, which no test goes through; of a h
 	echo "${up/./}0000000"
 }
 
+is_later_than() { # NS
+	[ "$(now_ns)" -gt "$1" ]
+}
+
 begin() { # RECORD-ARGUMENT...
 	target vm "$T/vm"
 	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" "$@"
@@ -49,7 +53,7 @@ for mode in default exact; do
 	begin ${exact+"${exact[@]}"}
 	tell vm "event 3" "open"
 	then=$(now_ns)
-	until_true test "$(now_ns)" -gt "$then"
+	check "$mode, the trace ends: some time has passed in it" until_true is_later_than "$then"
 	now=$(now_ns)
 	finish record INT
 	eq "$mode, the trace ends: well" $? 0
