@@ -92,6 +92,18 @@ static __always_inline __u32 ns_number(struct pid *p)
 	return 0;
 }
 
+/* The number by which a task knows itself. */
+static __always_inline __u32 own_number(struct pid *p)
+{
+	__u32 level = BPF_CORE_READ(p, level);
+	struct upid u = {};
+
+	if (level > 32)
+		return 0;
+	bpf_core_read(&u, sizeof(u), &p->numbers[level]);
+	return u.nr;
+}
+
 struct ids {
 	__u32 tgid, tid;
 };
@@ -121,6 +133,20 @@ static __always_inline struct ids current_ids(void)
 	ids.tgid = both >> 32;
 	ids.tid = (__u32)both;
 	return ids;
+}
+
+/*
+ * Whose the memory is. A child made by vfork(2) runs in its parent's, until it executes a program
+ * or ends: what it hands over is what the parent has gathered.
+ */
+static __always_inline struct ids memory_ids(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf(), *parent;
+
+	if (!BPF_CORE_READ(t, vfork_done))
+		return current_ids();
+	parent = BPF_CORE_READ(t, real_parent);
+	return BPF_CORE_READ(t, mm) == BPF_CORE_READ(parent, mm) ? task_ids(parent) : current_ids();
 }
 
 #endif

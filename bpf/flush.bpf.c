@@ -144,7 +144,7 @@ static __always_inline int carry_definition(struct ids ids, const void *def, __u
 SEC("uprobe")
 int flush(struct pt_regs *ctx)
 {
-	struct ids ids = current_ids();
+	struct ids ids = memory_ids();
 	const void *what = (const void *)PT_REGS_PARM1(ctx);
 	__u64 size = PT_REGS_PARM2(ctx), from = PT_REGS_PARM3(ctx);
 	struct traced_process *p;

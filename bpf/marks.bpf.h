@@ -29,18 +29,6 @@ static __always_inline bool marks_alert(const struct wire_marks *w, const void *
 	return m.type == VMSPAN_MARK_EVENT_END && m.cycles - w->ring.event_begin >= alert_cycles;
 }
 
-/* The number by which a task knows itself. */
-static __always_inline __u32 own_number(struct pid *p)
-{
-	__u32 level = BPF_CORE_READ(p, level);
-	struct upid u = {};
-
-	if (level > 32)
-		return 0;
-	bpf_core_read(&u, sizeof(u), &p->numbers[level]);
-	return u.nr;
-}
-
 /* Are these marks of another thread? Who takes a ring over hands over what is left in it. */
 static __always_inline bool marks_foreign(const struct vmspan_ring *r)
 {

@@ -9,7 +9,8 @@
  * sched_prepare_exec is there from 6.10 on; before, these records are lost.
  *
  * The registry, the list and the states are the target's: every read may fault,
- * every size is clamped, every walk counted.
+ * every size is clamped, every walk counted, and what is sent of one process fits into the
+ * ring buffer once.
  */
 #ifndef BPF_TAIL_H
 #define BPF_TAIL_H
@@ -33,7 +34,36 @@ struct tail {
 	__u32 only; /* thread, as it sees itself; 0: all of them */
 	__u32 tid; /* of that one, as user space knows it */
 	__u32 self; /* the process, as it sees itself */
+	__u64 seen; /* one of the list */
+	__u64 left; /* bytes that may still be sent */
 };
+
+/*
+ * On to the next. A list that leads back into itself is at its end, which is said by true: all
+ * that is in it has been seen, three times at most (R. P. Brent, "An improved Monte Carlo
+ * factorization algorithm", BIT 20, 1980). What step it is, the verifier does not know, so that
+ * it does not go through them one by one.
+ */
+static __always_inline void tail_step(struct tail *w, __u32 i)
+{
+	if (!(i & (i - 1)))
+		w->seen = w->at;
+}
+
+static __always_inline bool tail_next(struct tail *w, __u64 next)
+{
+	w->at = next;
+	return next && next == w->seen;
+}
+
+/* May so much be sent? */
+static __always_inline bool tail_spend(struct tail *w, __u32 bytes)
+{
+	if (bytes > w->left)
+		return false;
+	w->left -= bytes;
+	return true;
+}
 
 /* `room` is a constant at every call, as in flush.bpf.c. */
 static __always_inline void send(const struct tail *w, __u32 tid, const void *batch, __u32 bytes,
@@ -66,23 +96,26 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 
-static __always_inline void hand_over(const struct tail *w, const struct abi1_thread *t, __u64 at)
+/* False: no more is to be sent. */
+static __always_inline bool hand_over(struct tail *w, const struct abi1_thread *t, __u64 at)
 {
 	const void *batch = (const void *)(at + offsetof(struct abi1_thread, batch));
 	__u32 used, bytes;
 
 	if (t->slots > VMSPAN_BATCH_SLOTS || t->room >= t->slots)
-		return;
+		return true;
 	used = t->slots - t->room;
 	if (t->extra >= used)
-		return;
+		return true;
+	bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
+	if (!tail_spend(w, bytes))
+		return false;
 	/* What the scheduler did is known to the thread itself alone. */
 	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, used - t->extra);
-		return;
+		return true;
 	}
-	bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
 	if (bytes <= WIRE_SMALL)
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_SMALL);
 	else if (bytes <= WIRE_MIDDLE)
@@ -91,6 +124,7 @@ static __always_inline void hand_over(const struct tail *w, const struct abi1_th
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_LARGE);
 	else
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_FULL);
+	return true;
 }
 
 static long one_thread(__u32 i, struct tail *w)
@@ -100,18 +134,16 @@ static long one_thread(__u32 i, struct tail *w)
 
 	if (!at)
 		return 1;
+	tail_step(w, i);
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)at)) {
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		w->at = 0;
 		return 1;
 	}
-	w->at = t->next;
-	if (t->magic != VMSPAN_MAGIC || !t->tid || t->session != w->session)
-		return 0;
-	if (w->only && t->tid != w->only)
-		return 0;
-	hand_over(w, t, at);
-	return w->only != 0;
+	if (t->magic == VMSPAN_MAGIC && t->tid && t->session == w->session &&
+	    (!w->only || t->tid == w->only) && (!hand_over(w, t, at) || w->only))
+		return 1;
+	return tail_next(w, t->next);
 }
 
 /* A step: a ring, or as much of it as is sent at once. */
@@ -125,6 +157,7 @@ static long one_ring(__u32 i, struct tail *w)
 
 	if (!w->at)
 		return 1;
+	tail_step(w, i);
 	if (bpf_probe_read_user(&g, sizeof(g), at)) {
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		w->at = 0;
@@ -134,11 +167,12 @@ static long one_ring(__u32 i, struct tail *w)
 	left = g.head - from;
 	if (g.magic != VMSPAN_MAGIC || (w->only && g.tid != w->only) || from >= g.head ||
 	    left > g.mask + 1 || left % sizeof(struct vmspan_mark)) {
-		w->at = g.next;
 		w->from = 0;
-		return 0;
+		return tail_next(w, g.next);
 	}
 	bytes = left < VMSPAN_FLUSH_MAX ? left : VMSPAN_FLUSH_MAX;
+	if (!tail_spend(w, bytes))
+		return 1;
 	marks_send(ids, at, bytes, from, !w->only);
 	w->from = from + bytes;
 	return 0;
@@ -148,15 +182,18 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 {
 	const struct vmspan_process *p = (const void *)process;
 	__u32 magic, pid;
+	__u64 first;
 
 	/* A child made by vfork has its parent's memory, not its threads. */
 	if (bpf_probe_read_user(&magic, sizeof(magic), &p->magic) || magic != VMSPAN_MAGIC ||
 	    bpf_probe_read_user(&pid, sizeof(pid), &p->pid) || pid != w->self ||
-	    bpf_probe_read_user(&w->at, sizeof(w->at), &p->rings))
+	    bpf_probe_read_user(&first, sizeof(first), &p->rings))
 		return;
+	/* (As the first step does: the verifier then has half the states to look at.) */
+	w->at = w->seen = first;
 	w->from = 0;
 	bpf_loop(TAIL_STEPS, one_ring, w, 0);
-	/* There are more. */
+	/* There are more, or what is there makes no sense. */
 	if (w->at)
 		count(COUNT_READ_FAULT_BATCHES, 1);
 }
@@ -185,7 +222,7 @@ static long one_registry(__u32 i, struct tail *w)
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)at) || r->magic != VMSPAN_MAGIC ||
 	    r->pid != w->self)
 		return 0;
-	w->at = r->threads;
+	w->at = w->seen = r->threads;
 	w->session = r->session;
 	bpf_loop(TAIL_THREADS, one_thread, w, 0);
 	if (!w->only && w->at)
@@ -201,6 +238,7 @@ static __always_inline void tail_walk(struct task_struct *task, bool all)
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid) ||
 	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return;
+	w.left = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
 	w.self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
 	if (!all)
 		w.only = own_number(BPF_CORE_READ(task, thread_pid));

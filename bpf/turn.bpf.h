@@ -9,6 +9,7 @@
 /* A stay on the CPU is handed over in pieces of this. */
 #define BURST_NS 100000000ull
 
+/* Not where the scheduler is at work, nor in an interrupt: this asks for memory. */
 static __always_inline struct vm_thread *thread_make(struct task_struct *task)
 {
 	struct vm_thread *t =
@@ -19,7 +20,7 @@ static __always_inline struct vm_thread *thread_make(struct task_struct *task)
 	return t;
 }
 
-/* The current thread, if it is one of a traced VM. */
+/* The current thread, if it is one of a traced VM. In a system call or a probe. */
 static __always_inline struct vm_thread *thread_of(struct ids *ids, const struct vm_proc **p)
 {
 	*ids = current_ids();
@@ -27,6 +28,14 @@ static __always_inline struct vm_thread *thread_of(struct ids *ids, const struct
 	if (!*p)
 		return NULL;
 	return thread_make(bpf_get_current_task_btf());
+}
+
+/* The same anywhere. */
+static __always_inline struct vm_thread *thread_known(struct ids *ids, const struct vm_proc **p)
+{
+	*ids = current_ids();
+	*p = bpf_map_lookup_elem(&vm_procs, &ids->tgid);
+	return *p ? bpf_task_storage_get(&vm_threads, bpf_get_current_task_btf(), NULL, 0) : NULL;
 }
 
 /*

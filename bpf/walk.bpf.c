@@ -78,7 +78,7 @@ int walk_tick(void *ctx)
 	struct ids ids;
 	__u64 now;
 
-	t = thread_of(&ids, &p);
+	t = thread_known(&ids, &p);
 	if (!t || !(p->flags & VM_WALK))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -123,22 +123,14 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 {
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
 	struct watch *w = calls_of(task);
-	const struct vm_proc *p = NULL;
+	const struct vm_proc *p;
 	struct ids ids;
 	__u64 away;
 
-	if (!t) {
-		ids = task_ids(task);
-		p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
-		if (!p)
-			return;
-		t = thread_make(task);
-		if (!t)
-			return;
-	} else {
-		ids = task_ids(task);
-		p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
-	}
+	if (!t)
+		return;
+	ids = task_ids(task);
+	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
 	away = t->off_at ? now - t->off_at : 0;
 	t->off_at = 0;
 	t->off_total += away;
@@ -282,10 +274,20 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 	if (g->depth++)
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
+	g->among_calls = w != NULL;
 	if (w)
 		push(w, VMSPAN_ID_GC, 0, 0);
 	g->begin = bpf_ktime_get_ns();
 	g->cpu = bpf_get_smp_processor_id();
+	return 0;
+}
+
+/* It has its place among calls. What was called in it has ended too, seen or not; and if it is
+ * not there any more, the end of a call below it was its own. */
+static __always_inline int gc_leave(struct watch *w, __u64 end, bool part)
+{
+	if (is_top(w, VMSPAN_ID_GC) || watch_rematch(w, VMSPAN_ID_GC, end))
+		watch_close(w, end, 0, part ? VMSPAN_F_PART : 0);
 	return 0;
 }
 
@@ -298,11 +300,8 @@ static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, 
 	if (g->epoch != epoch || !g->depth || --g->depth)
 		return 0;
 	w = calls_of(bpf_get_current_task_btf());
-	if (w && is_top(w, VMSPAN_ID_GC)) {
-		watch_close(w, bpf_ktime_get_ns(), 0, part ? VMSPAN_F_PART : 0);
-		return 0;
-	}
-	/* Among calls it would have to stand at its depth: it is none. */
+	if (w && g->among_calls)
+		return gc_leave(w, bpf_ktime_get_ns(), part);
 	return stay_emit(WIRE_VM_GC, ids,
 			 &(struct wire_stay){ .begin = g->begin,
 					      .iteration = t->open && !w ? t->iteration : 0,
@@ -354,22 +353,46 @@ int vm_sweep_end(struct pt_regs *ctx)
 	return gc_probe(ctx, false, true);
 }
 
-/* ---- Children ---- */
+/* ---- Births ---- */
 
-/* A child's memory is its parent's. Attached before the programs of
- * life.bpf.c, so that the child is known here first. */
+/*
+ * A new thread, or a child: whose memory is its parent's. Attached before the programs of
+ * life.bpf.c, so that the child is known here first. The state of each is made here or by
+ * vm_present: the timer and the scheduler, from where memory must not be asked for, find it.
+ */
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(vm_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent), born;
 	struct vm_proc *p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
-	struct traced_process *t = bpf_map_lookup_elem(&traced, &ids.tgid);
+	struct traced_process *t;
 
-	if (!p || !t || !(t->flags & TRACED_CHILDREN) || child->pid != child->tgid)
+	if (!p)
 		return 0;
-	born = task_ids(child);
-	if (bpf_map_update_elem(&vm_procs, &born.tgid, p, BPF_ANY))
-		count(COUNT_LIFE_LOST, 1);
+	if (child->pid == child->tgid) {
+		t = bpf_map_lookup_elem(&traced, &ids.tgid);
+		if (!t || !(t->flags & TRACED_CHILDREN))
+			return 0;
+		born = task_ids(child);
+		if (bpf_map_update_elem(&vm_procs, &born.tgid, p, BPF_ANY))
+			count(COUNT_LIFE_LOST, 1);
+	}
+	thread_make(child);
+	return 0;
+}
+
+/* Run by user space for the threads that a VM has when it becomes one that is traced. */
+SEC("?iter/task")
+int vm_present(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ids ids;
+
+	if (!task)
+		return 0;
+	ids = task_ids(task);
+	if (bpf_map_lookup_elem(&vm_procs, &ids.tgid))
+		thread_make(task);
 	return 0;
 }
 
@@ -385,7 +408,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	if (t && t->open)
 		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
-		t->open = t->gc.depth = t->sweep.depth = t->waits = t->misses = 0;
+		t->open = t->gc.depth = t->sweep.depth = t->waits = t->misses = t->looked = 0;
 		t->loop = LOOP_NONE;
 		t->root = 0;
 	}

@@ -23,7 +23,8 @@ extern __u16 gc_epoch, sweep_epoch;
 /* A thread's stay in a collection, or in a piece of its sweeping. */
 struct gc_stay {
 	__u64 begin;
-	__u16 depth, cpu, epoch, pad;
+	__u16 depth, cpu, epoch;
+	__u16 among_calls; /* it has its place in their stack */
 };
 
 struct vm_thread {
@@ -36,7 +37,10 @@ struct vm_thread {
 	__u64 turn_begin, off_before; /* off_before: off_total then */
 	struct gc_stay gc, sweep;
 	__u64 off_at, off_total; /* off_at: 0 while on a CPU */
-	__u64 root; /* CPython: the thread's PyThreadState, to be checked */
+	__u64 root; /* the VM's own of the thread, to be checked */
+	/* Until that is found: of the VM's threads so many have been looked at, CPython's next is there. */
+	__u64 look_at;
+	__u32 looked, pad;
 	__u32 text_len, title_len;
 	char text[VM_TEXT], title[VM_TITLE];
 	struct call_text call;
@@ -128,7 +132,9 @@ static __always_inline __u32 copy_text(char *to, const __u32 cap, const struct t
 	n = len;
 	/* Changes nothing: the limit, in a form that the verifier of Linux 6.1 does not lose
 	 * sight of. There is room behind both texts. */
+#ifdef __bpf__
 	asm volatile("%0 &= %1" : "+r"(n) : "i"(cap > 127 ? 255 : 127));
+#endif
 	if (!len || user_read(to, n, at))
 		return 0;
 	return len;

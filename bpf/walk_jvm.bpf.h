@@ -437,21 +437,21 @@ static __always_inline __u64 jvm_thread(struct walk *w)
 	__u32 tid = w->tid, length = 0;
 	__u64 list;
 
-	w->tid = own_tid(w->task);
+	w->tid = own_number(BPF_CORE_READ(w->task, thread_pid));
 	w->found = 0;
 	if (t->root && jvm_is(p, t->root, w->tid)) {
 		w->found = t->root;
 	} else if (search_again(t->misses)) {
 		list = user_u64(p->jvm.threads);
-		if (list && !user_read(&length, sizeof(length), list + p->off[OFF_list_length])) {
-			w->at = user_u64(list + p->off[OFF_list_threads]);
-			w->end = length;
-			bpf_loop(PY_THREADS, jvm_look, w, 0);
+		if (list && !user_read(&length, sizeof(length), list + p->off[OFF_list_length]) &&
+		    length > t->looked) {
+			w->at = user_u64(list + p->off[OFF_list_threads]) + t->looked * 8ull;
+			w->end = length - t->looked;
+			bpf_loop(LOOK_AT_ONCE, jvm_look, w, 0);
 		}
 	}
 	w->tid = tid;
-	t->root = w->found;
-	t->misses = w->found ? 0 : t->misses + 1;
+	looked(t, w->found, length > t->looked + LOOK_AT_ONCE);
 	return w->found;
 }
 

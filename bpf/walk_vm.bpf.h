@@ -91,8 +91,12 @@ static long py_step(__u64 i, void *ctx)
 	return add_frame(w, id) ? 0 : 1;
 }
 
-/* Threads looked at for the one that is on the CPU. */
-#define PY_THREADS 8192
+/*
+ * Of the VM's threads so many are looked at for the one that is on the CPU: at once, for the
+ * scheduler waits, and in all. Where there are more, the next look goes on.
+ */
+#define LOOK_AT_ONCE 256
+#define LOOK_THREADS 8192
 
 static long py_find(__u64 i, void *ctx)
 {
@@ -110,17 +114,16 @@ static long py_find(__u64 i, void *ctx)
 	return 0;
 }
 
-/* A task's number as its own process sees it. */
-static __always_inline __u32 own_tid(struct task_struct *task)
+/* What a look has come to. `more`: of the list some is left. */
+static __always_inline void looked(struct vm_thread *t, __u64 found, bool more)
 {
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	const char *numbers = (const char *)pid + bpf_core_field_offset(struct pid, numbers);
-	__u32 nr = 0;
-
-	bpf_probe_read_kernel(&nr, sizeof(nr),
-			      numbers +
-				      BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid));
-	return nr;
+	t->root = found;
+	if (!found && more && t->looked + LOOK_AT_ONCE < LOOK_THREADS) {
+		t->looked += LOOK_AT_ONCE;
+		return;
+	}
+	t->looked = 0;
+	t->misses = found ? 0 : t->misses + 1;
 }
 
 /*
@@ -139,18 +142,19 @@ static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct
 	__u32 tid = w->tid;
 	__u64 at;
 
-	w->tid = own_tid(task);
+	w->tid = own_number(BPF_CORE_READ(task, thread_pid));
 	w->found = 0;
+	w->at = 0;
 	if (t->root && user_u64(t->root + p->off[OFF_thread_native_id]) == w->tid) {
 		w->found = t->root;
 	} else if (search_again(t->misses)) {
-		at = user_u64(p->root + p->off[OFF_runtime_interpreters]);
-		w->at = at ? user_u64(at + p->off[OFF_interp_threads]) : 0;
-		bpf_loop(PY_THREADS, py_find, w, 0);
+		at = t->looked ? 0 : user_u64(p->root + p->off[OFF_runtime_interpreters]);
+		w->at = t->looked ? t->look_at : at ? user_u64(at + p->off[OFF_interp_threads]) : 0;
+		bpf_loop(LOOK_AT_ONCE, py_find, w, 0);
 	}
 	w->tid = tid;
-	t->root = w->found;
-	t->misses = w->found ? 0 : t->misses + 1;
+	t->look_at = w->at;
+	looked(t, w->found, w->at);
 	if (!w->found)
 		return false;
 	at = w->found;

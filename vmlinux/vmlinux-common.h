@@ -57,7 +57,8 @@ enum {
 };
 
 enum {
-	BPF_RB_AVAIL_DATA = 0
+	BPF_RB_AVAIL_DATA = 0,
+	BPF_RB_RING_SIZE = 1
 };
 
 #define BPF_F_CURRENT_CPU 0xffffffffULL
@@ -127,6 +128,8 @@ struct mm_struct {
 	unsigned long arg_start;
 };
 
+struct completion;
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -135,7 +138,9 @@ struct task_struct {
 	struct sched_info sched_info;
 	pid_t pid;
 	pid_t tgid;
+	struct task_struct *real_parent;
 	struct pid *thread_pid;
+	struct completion *vfork_done;
 	unsigned int in_iowait : 1;
 	unsigned int in_execve : 1;
 	char comm[16];

@@ -46,6 +46,7 @@ static struct {
 	__u32 cpu;
 	bool tables_full, ring_full;
 	const void *bad; /* memory that cannot be read */
+	__u32 reads; /* of memory */
 	struct traced_process process;
 	struct task_struct thread, other, *current; /* the first is of the traced process */
 	struct rq run_queue;
@@ -53,8 +54,11 @@ static struct {
 	struct pt_regs registers;
 	__u64 record[2048]; /* the newest in the ring */
 	__u64 submitted; /* with these flags */
+	__u32 records; /* that have been submitted */
+	void (*taken)(void); /* called for each */
 	/* Maps and storage of the programs themselves. */
 	void *(*more)(void *map, const void *key);
+	__u32 made; /* times that storage was asked for where there is none */
 } host;
 
 static void *made_lookup(void *map, const void *key);
@@ -64,15 +68,16 @@ static long made_counter_value(void *map, __u64 flags, struct bpf_perf_event_val
 static void *made_reserve(void *map, __u64 size, __u64 flags);
 static long made_read(void *to, __u32 size, const void *from);
 static __u64 made_ids(void);
+static void made_submit(void);
 
 #define bpf_map_lookup_elem(map, key) made_lookup(map, key)
 #define bpf_map_update_elem(map, key, value, flags) made_update(map, key, value, flags)
 #define bpf_task_storage_get(map, task, value, flags) made_storage(map, task, value, flags)
 #define bpf_perf_event_read_value(map, flags, v, size) made_counter_value(map, flags, v, size)
 #define bpf_ringbuf_reserve(ring, size, flags) made_reserve(ring, size, flags)
-#define bpf_ringbuf_submit(record, flags) ((void)(record), (void)(host.submitted = (flags)))
+#define bpf_ringbuf_submit(record, flags) ((void)(record), host.submitted = (flags), made_submit())
 #define bpf_ringbuf_discard(record, flags) ((void)(record), (void)(flags))
-#define bpf_ringbuf_query(ring, flags) 0ull
+#define bpf_ringbuf_query(ring, flags) ((flags) == BPF_RB_RING_SIZE ? 4 * wake_bytes : 0ull)
 #define bpf_probe_read_kernel(to, size, from) made_read(to, size, from)
 #define bpf_probe_read_user(to, size, from) made_read(to, size, from)
 #define bpf_get_current_task_btf() host.current
@@ -83,7 +88,15 @@ static __u64 made_ids(void);
 #define bpf_get_attach_cookie(ctx) ((void)(ctx), 0ull)
 #define bpf_tail_call(ctx, map, index) ((void)(ctx), (void)(map))
 #define bpf_task_pt_regs(task) ((long)&host.registers)
-#define bpf_loop(times, fn, ctx, flags) ((void)(fn), (void)(ctx))
+/* Evaluates to how often it was called, as the kernel's does. */
+#define bpf_loop(times, fn, ctx, flags)             \
+	({                                          \
+		__u32 called_ = 0;                  \
+		while (called_ < (__u32)(times))    \
+			if ((fn)(called_++, (ctx))) \
+				break;              \
+		(long)called_;                      \
+	})
 
 #include "bpf/clock.bpf.h"
 
@@ -118,6 +131,7 @@ static long made_update(void *map, const void *key, const void *value, __u64 fla
 
 static void *made_storage(void *map, void *task, void *value, __u64 flags)
 {
+	host.made += flags == BPF_LOCAL_STORAGE_GET_F_CREATE;
 	return host.more && task == &host.thread ? host.more(map, NULL) : NULL;
 }
 
@@ -132,9 +146,17 @@ static void *made_reserve(void *map, __u64 size, __u64 flags)
 	return host.ring_full || size > sizeof(host.record) ? NULL : host.record;
 }
 
+static void made_submit(void)
+{
+	host.records++;
+	if (host.taken)
+		host.taken();
+}
+
 /* As the kernel does, it leaves zeroes where it cannot read. */
 static __attribute__((noinline)) long made_read(void *to, __u32 size, const void *from)
 {
+	host.reads++;
 	memset(to, 0, size);
 	if (!from || from == host.bad)
 		return -14;

@@ -70,12 +70,32 @@ static void a_child_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
 }
 
+/* Only until it has memory of its own, and of a clone(2) without it never. */
+static void what_a_child_in_its_parent_s_memory_hands_over_is_the_parent_s(void **state)
+{
+	struct mm_struct mm = {}, own = {};
+	struct task_struct child = {
+		.pid = TRACED + 1, .tgid = TRACED + 1, .real_parent = &host.thread, .mm = &mm
+	};
+
+	host.thread.mm = &mm;
+	host.current = &host.thread;
+	assert_int_equal(memory_ids().tgid, TRACED);
+	host.current = &child;
+	assert_int_equal(memory_ids().tgid, TRACED + 1);
+	child.vfork_done = (struct completion *)&mm;
+	assert_int_equal(memory_ids().tgid, TRACED);
+	assert_int_equal(memory_ids().tid, TRACED);
+	child.mm = &own;
+	assert_int_equal(memory_ids().tgid, TRACED + 1);
+}
+
 /* ---- What is left at the end ---- */
 
 static void threads_that_cannot_be_read_are_a_loss(void **state)
 {
 	static struct abi1_thread threads[2];
-	struct tail w = { .at = (__u64)&threads[0] };
+	struct tail w = { .at = (__u64)&threads[0], .left = wake_bytes };
 
 	threads[0] = (struct abi1_thread){ .next = (__u64)&threads[1] };
 	host.bad = &threads[1];
@@ -96,7 +116,13 @@ static void who_reads_itself_is_called_what_the_tracer_calls_it(void **state)
 		.magic = VMSPAN_MAGIC, .tid = 17, .slots = 10, .room = 8
 	};
 	const struct wire_head *told = (const void *)host.record;
-	struct tail w = { .at = (__u64)&thread, .pid = TRACED, .tid = TRACED + 7, .only = 17 };
+	struct tail w = {
+		.at = (__u64)&thread,
+		.pid = TRACED,
+		.tid = TRACED + 7,
+		.only = 17,
+		.left = wake_bytes,
+	};
 
 	assert_int_equal(one_thread(0, &w), 1);
 	assert_int_equal(told->kind, WIRE_TAIL);
@@ -203,6 +229,7 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 		.tid = TRACED + 7,
 		.only = 17,
 		.self = 17,
+		.left = wake_bytes,
 	};
 
 	a_thread_with_a_ring();
@@ -222,12 +249,118 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 	assert_int_equal(one_ring(0, &w), 1);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	assert_int_equal(w.at, 0);
-	/* Made up here, the walk takes no step. */
 	tail_rings(&w, (__u64)&process);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	process.rings = (__u64)memory;
 	tail_rings(&w, (__u64)&process);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
+}
+
+/* Rings in a list of the target's making, each with as many marks as it holds. */
+static struct {
+	char head[VMSPAN_RING_AT];
+	struct vmspan_ring ring;
+	char data[64];
+} list[8] __attribute__((aligned(8)));
+
+static struct tail rings_forged(struct vmspan_process *process, const __u32 *next, __u32 n)
+{
+	__u32 i;
+
+	a_thread_with_a_ring();
+	ring_head.magic = VMSPAN_MAGIC;
+	for (i = 0; i < n; i++) {
+		list[i].ring = ring_head;
+		list[i].ring.next = next[i] < n ? (__u64)&list[next[i]] : 0;
+	}
+	*process =
+		(struct vmspan_process){ .magic = VMSPAN_MAGIC, .pid = 17, .rings = (__u64)list };
+	return (struct tail){ .pid = TRACED, .self = 17, .left = 4 * wake_bytes };
+}
+
+/* However it does: what is in it is sent three times at most, and the trace says that the list
+ * made no sense. */
+static void a_list_that_leads_back_into_itself_ends(void **state)
+{
+	static const struct {
+		__u32 rings, next[8];
+	} cases[] = {
+		{ 1, { 0 } },
+		{ 2, { 1, 0 } },
+		{ 3, { 1, 2, 2 } },
+		{ 8, { 1, 2, 3, 4, 5, 6, 7, 0 } },
+		{ 8, { 1, 2, 3, 4, 5, 6, 7, 6 } },
+		{ 8, { 1, 2, 3, 4, 5, 6, 7, 3 } },
+	};
+	struct vmspan_process process;
+	struct tail w;
+	__u32 i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		machine(NULL);
+		w = rings_forged(&process, cases[i].next, cases[i].rings);
+		tail_rings(&w, (__u64)&process);
+		assert_true(host.records >= cases[i].rings);
+		assert_true(host.records <= 3 * cases[i].rings);
+		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	}
+}
+
+static void states_that_lead_back_end_too(void **state)
+{
+	static struct abi1_thread threads[2];
+	static struct abi1_registry registry = { .magic = VMSPAN_MAGIC, .pid = 17 };
+	struct tail w = { .pid = TRACED, .self = 17, .left = 4 * wake_bytes };
+	__u32 i;
+
+	for (i = 0; i < 2; i++)
+		threads[i] = (struct abi1_thread){
+			.magic = VMSPAN_MAGIC,
+			.tid = 17 + i,
+			.slots = 10,
+			.room = 8,
+			.next = (__u64)&threads[!i],
+		};
+	registry.threads = (__u64)&threads[0];
+	host.process.registries[0] = (__u64)&registry;
+	one_registry(0, &w);
+	assert_true(host.records >= 2 && host.records <= 6);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+}
+
+/* A list that ends is read to its end: each ring once. */
+static void a_list_of_many_rings_is_read_once(void **state)
+{
+	static const __u32 next[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct vmspan_process process;
+	struct tail w = rings_forged(&process, next, 8);
+
+	tail_rings(&w, (__u64)&process);
+	assert_int_equal(host.records, 8);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 0);
+}
+
+/* Forged, a ring may be longer than all memory. */
+static void a_process_sends_what_the_ring_buffer_holds_and_no_more(void **state)
+{
+	static const __u32 next[1] = { 1 };
+	struct vmspan_process process;
+	struct tail w = rings_forged(&process, next, 1);
+	__u32 i;
+
+	list[0].ring.head = 1ull << 40;
+	list[0].ring.mask = (1ull << 40) - 1;
+	host.process.registries[0] = (__u64)&process | 1;
+	for (i = 0; i < 4; i++) {
+		host.counted[COUNT_RING_FULL_BATCHES] = host.counted[COUNT_READ_FAULT_BATCHES] = 0;
+		w.left = i * VMSPAN_FLUSH_MAX + 1;
+		assert_int_equal(one_registry(0, &w), 0);
+		/* Of these there is no room for one, here. */
+		assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], i);
+		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+		assert_int_equal(w.left, 1);
+	}
 }
 
 static void a_new_ring_is_noted(void **state)
@@ -487,11 +620,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
 		TEST(a_child_that_finds_no_room_is_a_loss),
+		TEST(what_a_child_in_its_parent_s_memory_hands_over_is_the_parent_s),
 		TEST(threads_that_cannot_be_read_are_a_loss),
 		TEST(who_reads_itself_is_called_what_the_tracer_calls_it),
 		TEST(marks_of_another_thread_are_said_to_be_that),
 		TEST(the_end_of_an_event_that_somebody_waits_for_wakes_the_reader),
 		TEST(rings_at_an_end_are_read_or_lost),
+		TEST(a_list_that_leads_back_into_itself_ends),
+		TEST(states_that_lead_back_end_too),
+		TEST(a_list_of_many_rings_is_read_once),
+		TEST(a_process_sends_what_the_ring_buffer_holds_and_no_more),
 		TEST(a_new_ring_is_noted),
 		TEST(of_many_places_the_oldest_gives_way),
 		TEST(marks_of_before_a_fork_are_the_parents),

@@ -80,6 +80,62 @@ static void a_function_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_VM_LOST], 1);
 }
 
+static struct watch watch;
+
+static void under_way(const __u32 *ids, __u32 n)
+{
+	__u32 i;
+
+	memset(&watch, 0, sizeof(watch));
+	watch.calls = 1;
+	for (i = 0; i < n; i++)
+		push(&watch, ids[i], 0, 0);
+	assert_int_equal(watch.depth, n);
+}
+
+/* Outside of events, where nothing is recorded, too: what it called has ended with it. */
+static void a_call_that_ends_takes_with_it_what_it_called(void **state)
+{
+	static const __u32 ids[] = { 1, 2, 1, 3, 4 };
+
+	under_way(ids, 5);
+	calls_left(&watch, 1);
+	assert_int_equal(watch.depth, 2);
+	calls_left(&watch, 5);
+	assert_int_equal(watch.depth, 2);
+	calls_left(&watch, 1);
+	assert_int_equal(watch.depth, 0);
+	calls_left(&watch, 1);
+	assert_int_equal(watch.depth, 0);
+	/* One that found no place ends first. */
+	under_way(ids, 5);
+	watch.deep_open = 1;
+	calls_left(&watch, 4);
+	assert_int_equal(watch.depth, 5);
+	assert_int_equal(watch.deep_open, 0);
+	assert_int_equal(watch.used, 0);
+}
+
+/* Finalizers are called in collections, and may be left by an exception. */
+static void a_collection_among_calls_ends_once(void **state)
+{
+	static const __u32 open[] = { 1, VMSPAN_ID_GC, 2 };
+
+	under_way(open, 2);
+	gc_leave(&watch, 9000, false);
+	assert_int_equal(watch.depth, 1);
+	assert_int_equal(watch.batch.repaired, 0);
+	under_way(open, 3);
+	gc_leave(&watch, 9000, false);
+	assert_int_equal(watch.depth, 1);
+	assert_int_equal(watch.batch.repaired, 1);
+	assert_int_equal(watch.used - watch.extra, 2);
+	/* It has ended with a call below it. */
+	gc_leave(&watch, 9000, false);
+	assert_int_equal(watch.depth, 1);
+	assert_int_equal(watch.used - watch.extra, 2);
+}
+
 /* ---- Events ---- */
 
 static void an_event_that_finds_no_room_is_a_loss(void **state)
@@ -141,6 +197,163 @@ static void a_child_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
 }
 
+static struct vm_thread state;
+
+static void *with_state(void *map, const void *key)
+{
+	return map == &vm_threads ? &state : more(map, key);
+}
+
+/* Memory must not be asked for with a run queue locked, nor in an interrupt: a thread's state is
+ * made where it is born, or for those that are there. */
+static void the_scheduler_and_the_timer_make_no_state(void **s)
+{
+	struct task_struct child = { .pid = TRACED + 1, .tgid = TRACED };
+	struct bpf_iter__task present = { .task = &host.thread };
+	unsigned long long in[] = { 0, (__u64)&host.other, (__u64)&host.thread };
+	unsigned long long out[] = { 0, (__u64)&host.thread, (__u64)&host.other };
+	unsigned long long born[] = { (__u64)&host.thread, (__u64)&child };
+
+	host.current = &host.thread;
+	proc.flags = VM_WALK | VM_BURSTS;
+	assert_int_equal(walk_switch(in), 0);
+	assert_int_equal(walk_tick(NULL), 0);
+	assert_int_equal(walk_switch(out), 0);
+	assert_int_equal(host.made, 0);
+	assert_int_equal(host.counted[COUNT_VM_LOST], 0);
+	assert_int_equal(vm_fork(born), 0);
+	assert_int_equal(host.made, 1);
+	assert_int_equal(vm_present(&present), 0);
+	assert_int_equal(host.made, 2);
+	/* That there is no memory is a loss. */
+	assert_int_equal(host.counted[COUNT_VM_LOST], 2);
+	/* Of others there is none. */
+	present.task = &host.other;
+	assert_int_equal(vm_present(&present), 0);
+	born[0] = (__u64)&host.other;
+	assert_int_equal(vm_fork(born), 0);
+	assert_int_equal(host.made, 2);
+	/* With it the thread has a stay on the CPU. */
+	memset(&state, 0, sizeof(state));
+	host.more = with_state;
+	assert_int_equal(walk_switch(in), 0);
+	assert_int_equal(state.open, 1);
+}
+
+/* ---- Threads of the VM's ---- */
+
+enum {
+	NATIVE_ID = 8,
+	NEXT = 0
+};
+
+static struct {
+	__u64 next, native_id;
+} py[1000];
+
+static void call_host_thread(__u32 tid)
+{
+	static struct {
+		struct pid pid;
+		struct upid more;
+	} number;
+
+	number.pid.level = 0;
+	number.pid.numbers[0].nr = (int)tid;
+	host.thread.thread_pid = &number.pid;
+	memset(&state, 0, sizeof(state));
+}
+
+/* How many looks a thread takes to be found; 0: it is not. */
+static __u32 looks(__u32 tid, __u32 limit)
+{
+	static __u64 runtime[1], interpreter[1];
+	struct walk w = { .p = &proc };
+	__u32 n;
+
+	call_host_thread(tid);
+	runtime[0] = (__u64)interpreter;
+	interpreter[0] = (__u64)py;
+	proc.root = (__u64)runtime;
+	memset(proc.off, 0, sizeof(proc.off));
+	proc.off[OFF_thread_native_id] = NATIVE_ID;
+	proc.off[OFF_thread_next] = NEXT;
+	for (n = 1; n <= limit; n++) {
+		w.tid = TRACED;
+		py_start(&w, &state, &host.thread);
+		assert_int_equal(w.tid, TRACED);
+		if (state.root)
+			return n;
+	}
+	return 0;
+}
+
+/* The scheduler waits for a look. A list that leads back into itself has an end too. */
+static void of_many_threads_some_are_looked_at_at_once(void **s)
+{
+	__u32 i, reads;
+
+	for (i = 0; i < 1000; i++) {
+		py[i].next = i < 999 ? (__u64)&py[i + 1] : 0;
+		py[i].native_id = 5000 + i;
+	}
+	assert_int_equal(looks(5000, 9), 1);
+	assert_int_equal(looks(5000 + LOOK_AT_ONCE - 1, 9), 1);
+	assert_int_equal(looks(5000 + LOOK_AT_ONCE, 9), 2);
+	assert_int_equal(looks(5999, 9), 4);
+	assert_int_equal(looks(4999, 4), 0);
+	assert_int_equal(state.misses, 1);
+	assert_int_equal(state.looked, 0);
+	py[999].next = (__u64)&py[0];
+	reads = host.reads;
+	assert_int_equal(looks(4999, 1), 0);
+	assert_true(host.reads - reads < 3 * LOOK_AT_ONCE);
+	assert_int_equal(looks(4999, LOOK_THREADS / LOOK_AT_ONCE - 1), 0);
+	assert_int_equal(state.misses, 0);
+	assert_int_equal(looks(4999, LOOK_THREADS / LOOK_AT_ONCE), 0);
+	assert_int_equal(state.misses, 1);
+}
+
+static void of_a_jvm_s_threads_too(void **s)
+{
+	static struct {
+		__u64 os;
+	} threads[600];
+	static __u32 tids[600];
+	static __u64 array[600];
+	static struct {
+		__u64 threads, length;
+	} list = { (__u64)array, 600 };
+	static const __u64 *root = (const __u64 *)&list;
+	struct walk w = { .p = &proc, .thread = &state, .task = &host.thread };
+	__u32 i, n;
+
+	memset(proc.off, 0, sizeof(proc.off));
+	proc.jvm.threads = (__u64)&root;
+	proc.off[OFF_list_length] = 8;
+	for (i = 0; i < 600; i++) {
+		tids[i] = 5000 + i;
+		threads[i].os = (__u64)&tids[i];
+		array[i] = (__u64)&threads[i];
+	}
+	call_host_thread(5599);
+	for (n = 1; n < 9 && !jvm_thread(&w); n++)
+		assert_int_equal(state.misses, 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(state.root, (__u64)&threads[599]);
+	call_host_thread(4999);
+	for (n = 1; n < 9 && !state.misses; n++)
+		assert_int_equal(jvm_thread(&w), 0);
+	assert_int_equal(n, 4);
+	assert_int_equal(state.looked, 0);
+	/* The list has been made anew, and is shorter. */
+	call_host_thread(5300);
+	state.looked = 512;
+	list.length = 400;
+	assert_int_equal(jvm_thread(&w), 0);
+	assert_int_equal(state.looked, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
 int main(void)
@@ -148,9 +361,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(functions_are_told_apart_by_each_of_their_names),
 		TEST(a_function_that_finds_no_room_is_a_loss),
+		TEST(a_call_that_ends_takes_with_it_what_it_called),
+		TEST(a_collection_among_calls_ends_once),
 		TEST(an_event_that_finds_no_room_is_a_loss),
 		TEST(a_title_says_whether_a_transaction_is_open),
 		TEST(a_child_that_finds_no_room_is_a_loss),
+		TEST(the_scheduler_and_the_timer_make_no_state),
+		TEST(of_many_threads_some_are_looked_at_at_once),
+		TEST(of_a_jvm_s_threads_too),
 	};
 
 	return cmocka_run_group_tests_name("bpf_vm", tests, NULL, NULL);

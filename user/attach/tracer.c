@@ -346,10 +346,20 @@ static int attach(struct bpf_program *p, struct bpf_link **to, const char *what,
 	return *to ? 0 : kernel_error(err, -errno, what);
 }
 
-/* Runs a program once for every task of the machine. */
-static int for_each_task(struct bpf_program *p)
+/* From Linux 6.1 on the threads of one process can be had alone. */
+static struct bpf_link *iterate(struct bpf_program *p, u32 pid)
 {
-	struct bpf_link *link = bpf_program__attach_iter(p, NULL);
+	union bpf_iter_link_info of = { .task.pid = pid };
+	DECLARE_LIBBPF_OPTS(bpf_iter_attach_opts, opts, .link_info = &of,
+			    .link_info_len = sizeof(of));
+	struct bpf_link *link = pid ? bpf_program__attach_iter(p, &opts) : NULL;
+
+	return link ? link : bpf_program__attach_iter(p, NULL);
+}
+
+int tracer_each_task(struct bpf_program *p, u32 pid)
+{
+	struct bpf_link *link = iterate(p, pid);
 	char byte[64];
 	int fd, r = 0;
 	ssize_t n;
@@ -409,7 +419,7 @@ void tracer_watch_sched(struct tracer *t)
 	}
 #undef ATTACH
 	if (!r) {
-		r = for_each_task(s->progs.sched_present);
+		r = tracer_each_task(s->progs.sched_present, 0);
 		if (r)
 			kernel_error(&t->no_exact, r, what);
 	}
@@ -517,12 +527,12 @@ int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX])
 
 int tracer_rest(struct tracer *t)
 {
-	return t->exact ? for_each_task(t->skel->progs.sched_rest) : 0;
+	return t->exact ? tracer_each_task(t->skel->progs.sched_rest, 0) : 0;
 }
 
 int tracer_tail(struct tracer *t)
 {
 	if (t->calls)
-		return for_each_task(t->skel->progs.vm_tail);
-	return t->direct ? for_each_task(t->skel->progs.watch_tail) : 0;
+		return tracer_each_task(t->skel->progs.vm_tail, 0);
+	return t->direct ? tracer_each_task(t->skel->progs.watch_tail, 0) : 0;
 }

@@ -30,4 +30,8 @@ struct tracer {
 	u32 sched_times; /* how often that has begun */
 };
 
+/* Runs an iterator's program for each thread of the process, where the kernel cannot do that
+ * for each thread of the machine; pid 0: for these. -errno. */
+int tracer_each_task(struct bpf_program *p, u32 pid);
+
 #endif

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[19])
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[20])
 {
 	size_t n = 0;
 
@@ -22,6 +22,7 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[19]
 	list[n++] = s->progs.loop_waits;
 	list[n++] = s->progs.loop_goes_on;
 	list[n++] = s->progs.vm_fork;
+	list[n++] = s->progs.vm_present;
 	list[n++] = s->progs.vm_exec;
 	list[n++] = s->progs.vm_exit;
 	list[n++] = s->progs.vm_req_begin;
@@ -71,7 +72,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[19];
+	struct bpf_program *list[20];
 	size_t i;
 
 	vm_programs(t->skel, list);
@@ -115,7 +116,7 @@ int vm_watch_life(struct tracer *t, struct err *err)
 
 	if (!r)
 		r = attach_one(&t->vm_life, s->progs.vm_exec, "watching processes start", err);
-	if (!r && t->children)
+	if (!r)
 		r = attach_one(&t->vm_life, s->progs.vm_fork, "watching processes start", err);
 	return r;
 }
@@ -199,10 +200,15 @@ void vm_stop(struct tracer *t)
 
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)
 {
-	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid, p, BPF_ANY))
-		return 0;
-	return err_set(err, -errno, "process %u: %s", pid,
-		       errno == E2BIG ? "too many processes are traced already" : strerror(errno));
+	int r;
+
+	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid, p, BPF_ANY))
+		return err_set(err, -errno, "process %u: %s", pid,
+			       errno == E2BIG ? "too many processes are traced already"
+					      : strerror(errno));
+	/* Those that are born from here on have their state from vm_fork. */
+	r = tracer_each_task(t->skel->progs.vm_present, pid);
+	return r ? kernel_error(err, r, "looking at a process's threads") : 0;
 }
 
 void vm_untrace(struct tracer *t, u32 pid)
