@@ -301,6 +301,33 @@ static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const st
 	return w;
 }
 
+static __always_inline int calls_drop(struct watch *w, __u32 depth)
+{
+	w->depth = depth - 1;
+	return 0;
+}
+
+/* Outside of events a call ends that is not the newest: what lies above it has ended unseen. */
+__noinline int calls_left(struct watch *w, __u32 id)
+{
+	__u32 d;
+	int i;
+
+	if (!w)
+		return 0;
+	if (w->deep_open) {
+		w->deep_open--;
+		return 0;
+	}
+	d = w->depth;
+	for (i = 0; i < WATCH_DEPTH; i++) {
+		if (!d || d > WATCH_DEPTH || w->open[d].id == id)
+			break;
+		d--;
+	}
+	return d && d <= WATCH_DEPTH ? calls_drop(w, d) : 0;
+}
+
 /* The newest call is of the function whose names are there. */
 static __always_inline bool top_is_at(struct watch *w, __u64 place)
 {
@@ -359,11 +386,8 @@ int vm_call_end(struct pt_regs *ctx)
 		id = call_id(ids, &t->call);
 		top = is_top(w, id);
 	}
-	if (!t->open) {
-		if (top)
-			w->depth--;
-		return 0;
-	}
+	if (!t->open)
+		return top ? calls_drop(w, w->depth) : calls_left(w, id);
 	if (!top && !watch_rematch(w, id, end))
 		return 0;
 	watch_close(w, end, 0, 0);

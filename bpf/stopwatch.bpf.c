@@ -129,20 +129,13 @@ __noinline int watch_unwind(struct watch *w, __u32 depth, __u64 end)
 
 	if (!w)
 		return 0;
-	w->deep_open = 0;
+	w->deep_open -= too_deep_here(w);
 	for (i = 0; i < WATCH_DEPTH; i++) {
 		if (w->depth <= depth)
 			break;
 		watch_close(w, end, 0, VMSPAN_F_REPAIRED);
 	}
 	return 0;
-}
-
-static __always_inline __u32 base_of(struct watch *w)
-{
-	__u32 i = w->turns - 1;
-
-	return i < WATCH_TURNS ? w->turn[i].base : 0;
 }
 
 /*
@@ -156,7 +149,7 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 
 	if (!w)
 		return 0;
-	if (w->deep_open) {
+	if (too_deep_here(w)) {
 		w->deep_open--;
 		return 0;
 	}
@@ -277,6 +270,7 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 	e->iteration = w->iteration = ++w->iteration_last;
 	e->label = label;
 	e->base = w->depth;
+	e->too_deep_open = w->deep_open;
 	e->first = w->batch.seq + w->used - w->extra;
 	e->cpu_ns = thread_ns();
 	e->mono = bpf_ktime_get_ns();

@@ -68,11 +68,28 @@ static __always_inline void settle(struct watch *w, __u64 now)
 	w->flush_at = now + flush_cycles;
 }
 
+static __always_inline __u32 base_of(struct watch *w)
+{
+	__u32 i = w->turns - 1;
+
+	return i < WATCH_TURNS ? w->turn[i].base : 0;
+}
+
+/* Stays of the open event that found no place: they are left before those below them, and the
+ * event's end is theirs. */
+static __always_inline __u32 too_deep_here(struct watch *w)
+{
+	__u32 i = w->turns - 1;
+
+	return w->deep_open - (i < WATCH_TURNS ? w->turn[i].too_deep_open : 0);
+}
+
+/* Is that the stay which has to be left first? What was open when the event began is none. */
 static __always_inline bool is_top(struct watch *w, __u32 id)
 {
 	__u32 d = w->depth;
 
-	if (!d || w->deep_open)
+	if (d <= base_of(w) || too_deep_here(w))
 		return false;
 	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
 	barrier_var(d);

@@ -7,8 +7,8 @@
 
 enum {
 	WATCH_SLOTS = 46, /* a full batch is a WIRE_MIDDLE */
-	WATCH_DEPTH = 128,
-	WATCH_TURNS = 8,
+	WATCH_DEPTH = VMSPAN_DEPTH_MAX,
+	WATCH_TURNS = VMSPAN_EVENT_MAX,
 };
 
 /*
@@ -20,7 +20,7 @@ struct watch {
 	__u64 records[WATCH_SLOTS * VMSPAN_SLOT / 8];
 	__u32 used, extra; /* slots used; of those, beyond one a record */
 	__u32 depth, turns; /* open[1 ... depth] are open */
-	__u32 deep_open, turns_over; /* opens that found no place */
+	__u32 deep_open, turns_over; /* opens that found no place; see too_deep_here() */
 	__u32 iteration, iteration_last;
 	__u32 started; /* 0: all else is void */
 	__u32 calls; /* stays are calls: `reentered` says that a part was told of */

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes random marks, of a seed, and prints which records come of them, a line each. Built with
- * this version of the SDK and its reader, and (-DOLD) with version 1, which makes the
- * records itself: both print the same.
+ * this version of the SDK and its reader, (-DOLD) with version 1, which makes the records
+ * itself, and (-DDIRECT) with the kernel side's programs for conventional probes: all print the
+ * same.
  *   same_marks SEED MARKS
  */
-#ifdef OLD
+#if defined(DIRECT)
+#include "tests/unit/bpf_host.h"
+
+#include "bpf/stopwatch.bpf.c"
+#include <stdlib.h>
+#elif defined(OLD)
 #define VMSPAN__FLUSH_MS 10000000
 #define vmspan_site_flush_1 handed_over
 #include "user/sdk/v1/vmspan.h"
@@ -36,7 +42,9 @@ static void print(const char *p, const char *end)
 
 		if (h->type >= VMSPAN_DEF_GROUP)
 			continue;
-		printf("%u depth %x id %u", h->type, h->depth, h->id);
+		/* How good an event's CPU time is, is no matter of what was marked. */
+		printf("%u depth %x id %u", h->type,
+		       h->type == VMSPAN_EVENT ? h->depth & ~VMSPAN_F_COARSE : h->depth, h->id);
 		switch (h->type) {
 		case VMSPAN_SPAN:
 			printf(" in %u\n", s->iteration);
@@ -58,7 +66,43 @@ static void print(const char *p, const char *end)
 	}
 }
 
-#ifdef OLD
+#if defined(DIRECT)
+static struct watch watch;
+
+static void *more(void *map, const void *key)
+{
+	(void)key;
+	return map == &watches ? &watch : NULL;
+}
+
+static void print_taken(void)
+{
+	const struct wire_head *h = (const void *)host.record;
+
+	print((const char *)(h + 1) + VMSPAN_BATCH_HEADER, (const char *)(h + 1) + h->bytes);
+}
+
+#define PROBE(name, params, call) \
+	static void name params   \
+	{                         \
+		call;             \
+	}
+PROBE(vmspan_enter, (__u64 id), ____watch_enter(&host.registers, id))
+PROBE(vmspan_leave, (__u64 id), ____watch_leave(&host.registers, id))
+PROBE(vmspan_event_begin, (__u64 label), ____watch_ev_begin(&host.registers, label))
+PROBE(vmspan_event_end, (void), watch_ev_end(&host.registers))
+PROBE(vmspan_gc_begin, (__u64 label, __u64 bytes),
+      ____watch_gc_begin(&host.registers, label, bytes))
+PROBE(vmspan_gc_end, (__u64 bytes), ____watch_gc_end(&host.registers, bytes))
+PROBE(vmspan_block_begin, (__u64 label, __u64 peer),
+      ____watch_bl_begin(&host.registers, label, peer))
+PROBE(vmspan_block_end, (void), watch_bl_end(&host.registers))
+PROBE(vmspan_input, (__u64 label), ____watch_mark(&host.registers, VMSPAN_INPUT, label, 0))
+PROBE(vmspan_frame, (__u64 label), ____watch_mark(&host.registers, VMSPAN_FRAME, label, 0))
+PROBE(vmspan_value, (__u64 label, __u64 value),
+      ____watch_mark(&host.registers, VMSPAN_VALUE, label, value))
+PROBE(vmspan_flush, (void), watch_flush(&watch))
+#elif defined(OLD)
 void handed_over(const void *batch, vmspan_u64 bytes, vmspan_u64 seq)
 {
 	const struct vmspan_batch *b = batch;
@@ -101,8 +145,14 @@ int main(int argc, char **argv)
 	unsigned long i, n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 
 	state = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
+#if defined(DIRECT)
+	machine_make();
+	host.more = more;
+	host.taken = print_taken;
+#else
 	*(volatile vmspan_u16 *)&REGISTRY.semaphore = 1;
-#ifndef OLD
+#endif
+#if !defined(OLD) && !defined(DIRECT)
 	marks_init(&reader, as_it_is, NULL);
 #endif
 	for (i = 0; i < n; i++) {
@@ -161,7 +211,10 @@ int main(int argc, char **argv)
 		}
 	}
 	vmspan_flush();
-#ifndef OLD
+#if defined(DIRECT)
+	printf("%u too deep, %u unmatched, %u repaired\n", watch.batch.too_deep,
+	       watch.batch.unmatched, watch.batch.repaired);
+#elif !defined(OLD)
 	printf("%u too deep, %u unmatched, %u repaired\n", reader.too_deep, reader.unmatched,
 	       reader.repaired);
 	marks_free(&reader);
