@@ -143,10 +143,10 @@ static __always_inline struct ids memory_ids(void)
 {
 	struct task_struct *t = bpf_get_current_task_btf(), *parent;
 
-	if (!BPF_CORE_READ(t, vfork_done))
+	if (!t->vfork_done)
 		return current_ids();
-	parent = BPF_CORE_READ(t, real_parent);
-	return BPF_CORE_READ(t, mm) == BPF_CORE_READ(parent, mm) ? task_ids(parent) : current_ids();
+	parent = t->real_parent;
+	return t->mm == parent->mm ? task_ids(parent) : current_ids();
 }
 
 #endif
