@@ -432,12 +432,13 @@ static long jvm_look(__u64 i, void *ctx)
 /* The task's JavaThread: remembered, or looked for in the VM's list. */
 static __always_inline __u64 jvm_thread(struct walk *w)
 {
+	struct task_struct *task = w->task;
 	struct vm_thread *t = w->thread;
 	const struct vm_proc *p = w->p;
 	__u32 tid = w->tid, length = 0;
 	__u64 list;
 
-	w->tid = own_number(BPF_CORE_READ(w->task, thread_pid));
+	w->tid = own_number(BPF_CORE_READ(task, thread_pid));
 	w->found = 0;
 	if (t->root && jvm_is(p, t->root, w->tid)) {
 		w->found = t->root;
