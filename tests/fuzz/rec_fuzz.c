@@ -62,6 +62,9 @@ static int touch(void *ctx, const struct item *it)
 		*sum += (u32)crc32(0, (const u8 *)it->unfinished.stay,
 				   it->unfinished.stay_count * (u32)sizeof(it->unfinished.stay[0]));
 		break;
+	case ITEM_COST:
+		*sum += (u32)it->cost.cpu_ns;
+		break;
 	}
 	return 0;
 }

@@ -40,6 +40,7 @@ struct counts {
 	struct map per_pid; /* pid -> spans */
 	struct map parent; /* of forked processes, which have its definitions */
 	u64 first_cycles;
+	struct item_cost cost;
 	char names[1 << 16]; /* of the processes, in order of arrival */
 };
 
@@ -137,6 +138,9 @@ static int take(void *ctx, const struct item *it)
 		batch(c, &it->batch);
 		break;
 	case ITEM_UNFINISHED:
+		break;
+	case ITEM_COST:
+		c->cost = it->cost;
 		break;
 	case ITEM_LOSS:
 		c->lost[it->loss.cause] += it->loss.records;

@@ -312,6 +312,11 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 		it.type = ITEM_UNFINISHED;
 		it.unfinished = any_unfinished(seed);
 		break;
+	case 6:
+		it.type = ITEM_COST;
+		it.cost =
+			(struct item_cost){ any_number(seed), any_number(seed), any_number(seed) };
+		break;
 	default:
 		it.batch.records = any_records(seed, data);
 		it.batch.bytes = (u32)data->len;

@@ -39,6 +39,13 @@ static void put_loss(struct maker *m, u64 records)
 	put(m, &it);
 }
 
+static void put_cost(struct maker *m, u64 marks)
+{
+	struct item it = { .type = ITEM_COST, .cost = { marks, 0, marks } };
+
+	put(m, &it);
+}
+
 static void add(struct maker *m, const void *record, u32 bytes)
 {
 	buf_put(&m->batch, record, bytes);
@@ -146,6 +153,9 @@ static int say(void *ctx, const struct item *it)
 	case ITEM_UNFINISHED:
 		SAY("unfinished\n");
 		break;
+	case ITEM_COST:
+		SAY("cost %u\n", (u32)it->cost.marks);
+		break;
 	case ITEM_BATCH:
 		SAY("%s from %u:", b->registry == ITEM_SCHED_REGISTRY ? "sched" : "batch",
 		    (u32)b->seq);
@@ -250,6 +260,32 @@ static void a_part_that_begins_and_ends_with_clocks(void **state)
 					     "lost 7\n"
 					     "clock 40\n"
 					     "batch from 6: span 41\n"
+					     "clock 50\n");
+}
+
+/* Totals: what had gone before the part has to be known to tell them apart. */
+static void a_part_has_what_its_cost_began_with(void **state)
+{
+	struct file *f = *state;
+	struct maker m;
+
+	begin(&m, f);
+	put_cost(&m, 0);
+	put_cost(&m, 10);
+	put_clock(&m, 20);
+	put_cost(&m, 20);
+	put_clock(&m, 30);
+	put_cost(&m, 30);
+	put_clock(&m, 40);
+	put_cost(&m, 40);
+	put_clock(&m, 50);
+	end(&m, f);
+	assert_string_equal(part(f, 30, 40), "clock 30\n"
+					     "process\n"
+					     "cost 20\n"
+					     "cost 30\n"
+					     "clock 40\n"
+					     "cost 40\n"
 					     "clock 50\n");
 }
 
@@ -379,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_part_has_all_between_its_clocks_and_what_names_it),
 		TEST(a_part_that_begins_and_ends_with_clocks),
+		TEST(a_part_has_what_its_cost_began_with),
 		TEST(a_part_of_all_is_all),
 		TEST(the_schedulers_record_begins_where_it_was_cut),
 		TEST(the_schedulers_record_begins_with_what_is_left_of_it),

@@ -89,6 +89,11 @@ static inline int log_item(void *ctx, const struct item *it)
 		v[9] = it->unfinished.depth;
 		v[10] = it->unfinished.stay_count;
 		break;
+	case ITEM_COST:
+		v[1] = it->cost.marks;
+		v[2] = it->cost.traps;
+		v[3] = it->cost.cpu_ns;
+		break;
 	}
 	buf_put(b, v, sizeof(v));
 	if (it->type == ITEM_PROCESS) {

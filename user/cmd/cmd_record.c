@@ -183,6 +183,8 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 			out_puts(o, ", nothing lost");
 		summary_unfinished(o, s);
 		out_puts(o, "\n");
+		if (summary_cost(o, s))
+			out_puts(o, "\n");
 	}
 	if (lost_any(&s->losses)) {
 		summary_losses(o, &s->losses);

@@ -8,14 +8,6 @@
 #include <string.h>
 
 #define TRIAL_NS NSEC_PER_SEC
-/*
- * What a record and a batch take of the target's CPU time, ns: an enter and a
- * leave with their share of the copy were measured at 67 to 98, the trap of a
- * batch at 500 to 700. An order of magnitude, rounded up.
- */
-#define RECORD_NS 100
-#define BATCH_NS 1000
-
 /* Of a stock VM: a look at a stack, and a record by a probe or a wait. */
 #define LOOK_NS 5000
 #define TRAP_NS 2000
@@ -23,6 +15,7 @@
 struct trial {
 	u64 records, batches, lost;
 	u64 looks; /* of the records: samples */
+	struct item_cost cost; /* of marks */
 	u64 ns, cpu_ns; /* how long it lasted, what a stock VM used of it */
 	bool vm, ended;
 };
@@ -38,6 +31,8 @@ static int take(void *ctx, const struct item *it)
 		t->batches++;
 	} else if (it->type == ITEM_LOSS) {
 		t->lost += it->loss.records;
+	} else if (it->type == ITEM_COST) {
+		t->cost = it->cost;
 	}
 	return 0;
 }
@@ -69,7 +64,7 @@ static int run(struct source *s, struct trial *t, struct err *e)
 static void put_cost(struct check *c, const struct trial *t)
 {
 	double ns = t->vm ? (double)(t->looks * LOOK_NS + (t->records - t->looks) * TRAP_NS)
-			  : (double)(t->records * RECORD_NS + t->batches * BATCH_NS);
+			  : (double)t->cost.cpu_ns;
 	double percent = ns * 100 / (double)t->ns;
 
 	c->result = t->lost ? CHECK_WARN : CHECK_OK;

@@ -20,6 +20,7 @@ enum item_type {
 	ITEM_BATCH = 5, /* records of one thread */
 	ITEM_LOSS = 6, /* something was lost on the way here */
 	ITEM_UNFINISHED = 7, /* an event that had not ended when no more was heard of it */
+	ITEM_COST = 8, /* what the targets have spent on being traced */
 };
 
 struct item_clock {
@@ -131,6 +132,17 @@ struct item_unfinished {
 	u64 stay_ns[UNFINISHED_STAYS]; /* since when: CLOCK_MONOTONIC */
 };
 
+/*
+ * What being traced has taken of the targets' time so far: the marks that they made, each for the
+ * price that the tracer has measured when it began. An estimate: what was read is not what was
+ * made where some of it is lost, nor is what the kernel does for the tracer apart from probes in it.
+ */
+struct item_cost {
+	u64 marks; /* made in the targets' memory */
+	u64 traps; /* probes that were hit: hand-overs, and marks by traps */
+	u64 cpu_ns; /* of both */
+};
+
 struct item {
 	enum item_type type;
 	union {
@@ -141,6 +153,7 @@ struct item {
 		struct item_batch batch;
 		struct item_loss loss;
 		struct item_unfinished unfinished;
+		struct item_cost cost;
 	};
 };
 

@@ -609,6 +609,9 @@ int model_item(void *ctx, const struct item *it)
 		return 0;
 	case ITEM_UNFINISHED:
 		return model_unfinished(m, &it->unfinished);
+	case ITEM_COST:
+		model_cost(m, &it->cost);
+		return 0;
 	}
 	return 0;
 }

@@ -39,6 +39,9 @@ struct model {
 	struct model_wait *event_waits; /* scratch for the observer */
 	u32 event_wait_cap;
 	struct unfinished_list unfinished;
+	/* The newest of the range, and the newest from before it, or the first. */
+	struct item_cost cost, cost_before;
+	bool cost_known;
 	struct loss_stats losses;
 	u64 missing; /* records, by sequence numbers */
 	struct repair_stats repairs;
@@ -69,6 +72,12 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid);
 /* Counts one, and keeps it if it is one of the longest. 0, or -ENOMEM. */
 int model_unfinished(struct model *m, const struct item_unfinished *it);
 void unfinished_free(struct unfinished_list *l);
+
+/* ---- cost.c ---- */
+
+void model_cost(struct model *m, const struct item_cost *c);
+/* Below nothing it stays. */
+void cost_subtract(struct item_cost *c, const struct item_cost *then);
 
 /* ---- lookup.c ---- */
 

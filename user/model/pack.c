@@ -60,6 +60,7 @@ int snapshot_pack(const struct snapshot *s, struct buf *to)
 	put_words(to, &s->inputs, 1);
 	put_words(to, &s->frames, 1);
 	put_words(to, &s->unfinished_count, 1);
+	put_words(to, &s->cost, WORDS_OF(s->cost));
 	buf_put_uleb(to, s->process_count);
 	for (i = 0; i < s->process_count; i++) {
 		const struct snapshot_process *p = &s->processes[i];
@@ -206,6 +207,7 @@ int snapshot_since(struct snapshot *s, const struct buf *packed)
 	get_words(&u, &then.inputs, 1);
 	get_words(&u, &then.frames, 1);
 	get_words(&u, &then.unfinished_count, 1);
+	get_words(&u, &then.cost, WORDS_OF(then.cost));
 	n = get_word(&u);
 	/* A process takes more bytes than one, so this bounds the memory. */
 	if (u.error || n > packed->len)

@@ -256,6 +256,8 @@ struct snapshot *snapshot_take(const struct model *m)
 	for (i = 0; i < TRACE_PARTS; i++)
 		s->parts[i] = part_off(&m->parts, (enum model_part)i, &m->clock, m->end_ns);
 	s->unfinished_count = m->unfinished.count;
+	s->cost = m->cost;
+	cost_subtract(&s->cost, &m->cost_before);
 	s->spans = m->spans;
 	s->records = m->records;
 	s->inputs = m->inputs;
@@ -305,6 +307,7 @@ void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 	u32 i;
 
 	subtract_unfinished(d, then->unfinished_count);
+	cost_subtract(&d->cost, &then->cost);
 
 	event_stats_subtract(&d->events, &then->events);
 	gc_stats_subtract(&d->gc, &then->gc);

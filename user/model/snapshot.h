@@ -73,6 +73,7 @@ struct snapshot {
 	struct model_unfinished *unfinished; /* the longest ones, longest first */
 	u32 unfinished_kept;
 	u64 unfinished_count; /* all; in no other figure */
+	struct item_cost cost; /* of being traced, as far as it is known */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

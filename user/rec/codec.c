@@ -21,6 +21,7 @@ enum tag {
 	TAG_BATCH = 5,
 	TAG_LOSS = 6,
 	TAG_UNFINISHED = 7,
+	TAG_COST = 8,
 	TAG_BATCH_SHORT = 0x80, /* the count of records follows */
 	TAG_BATCH_TURN = 0xc0, /* its first event is its last record */
 	TAG_THREADS = 0x40,
@@ -184,6 +185,13 @@ static void put_unfinished(struct codec *c, const struct item_unfinished *u)
 	}
 }
 
+static void put_cost(struct codec *c, const struct item_cost *k)
+{
+	buf_put_uleb(&c->body, k->marks);
+	buf_put_uleb(&c->body, k->traps);
+	buf_put_uleb(&c->body, k->cpu_ns);
+}
+
 static void put_counter(struct buf *b, u32 v, u32 *before)
 {
 	buf_put_sleb(b, (int32_t)(v - *before));
@@ -289,6 +297,9 @@ int codec_put(struct codec *c, struct buf *out, const struct item *it)
 			return -EINVAL;
 		put_unfinished(c, &it->unfinished);
 		return put_body(out, TAG_UNFINISHED, &c->body);
+	case ITEM_COST:
+		put_cost(c, &it->cost);
+		return put_body(out, TAG_COST, &c->body);
 	case ITEM_BATCH:
 		if (batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum))
 			return -EINVAL;
@@ -445,6 +456,13 @@ static void get_unfinished(struct codec *c, struct cursor *k, struct item_unfini
 		k->bad = true;
 }
 
+static void get_cost(struct cursor *k, struct item_cost *c)
+{
+	c->marks = get_uleb(k);
+	c->traps = get_uleb(k);
+	c->cpu_ns = get_uleb(k);
+}
+
 static void get_records(struct codec *c, struct cursor *k, struct records_thread *t, u32 records,
 			struct item_batch *b)
 {
@@ -530,6 +548,10 @@ static void get_body(struct codec *c, struct cursor *k, u8 tag, struct item *it)
 	case TAG_UNFINISHED:
 		it->type = ITEM_UNFINISHED;
 		get_unfinished(c, k, &it->unfinished);
+		break;
+	case TAG_COST:
+		it->type = ITEM_COST;
+		get_cost(k, &it->cost);
 		break;
 	}
 }

@@ -28,7 +28,8 @@ struct sched_stream {
 struct cut {
 	u64 begin_ns, end_ns;
 	struct item_clock first; /* the clock the part begins with */
-	bool begun, ended;
+	struct item_cost cost; /* the newest that was left out */
+	bool begun, ended, has_cost;
 	struct rec_writer *to;
 	struct sched_stream *streams; /* owned */
 };
@@ -162,6 +163,15 @@ static int copy_batch(struct cut *c, const struct item *it)
 	return sched ? skip_sched(c, &it->batch) : copy_defs(c, &it->batch);
 }
 
+/* Before the part. */
+static int put_cost(struct cut *c)
+{
+	struct item it = { .type = ITEM_COST, .cost = c->cost };
+
+	c->has_cost = false;
+	return rec_item(c->to, &it);
+}
+
 static int copy_clock(struct cut *c, const struct item *it)
 {
 	bool begun = c->begun;
@@ -170,6 +180,8 @@ static int copy_clock(struct cut *c, const struct item *it)
 	c->begun |= it->clock.mono_ns >= c->first.mono_ns;
 	if (c->begun && !begun)
 		rc = start_streams(c);
+	if (!rc && c->begun && c->has_cost)
+		rc = put_cost(c);
 	/* The first is written already. */
 	if (rc || it->clock.mono_ns <= c->first.mono_ns)
 		return rc;
@@ -191,6 +203,12 @@ static int copy_item(void *ctx, const struct item *it)
 	case ITEM_LOSS:
 	case ITEM_UNFINISHED:
 		return c->begun ? rec_item(c->to, it) : 0;
+	case ITEM_COST:
+		if (c->begun)
+			return rec_item(c->to, it);
+		c->cost = it->cost;
+		c->has_cost = true;
+		return 0;
 	default:
 		return rec_item(c->to, it);
 	}

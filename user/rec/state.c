@@ -36,6 +36,8 @@ struct thread {
 
 struct state {
 	struct item_clock clock;
+	struct item_cost cost;
+	bool has_cost;
 	struct process *processes; /* in order of first sight */
 	u32 process_len, process_cap;
 	struct map by_pid; /* -> index in processes */
@@ -375,6 +377,10 @@ int state_note(struct state *s, const struct item *it)
 	case ITEM_BATCH:
 		return note_records(s, it->batch.pid, it->batch.registry, it->batch.data,
 				    it->batch.bytes);
+	case ITEM_COST:
+		s->cost = it->cost;
+		s->has_cost = true;
+		return 0;
 	case ITEM_LOSS:
 	case ITEM_UNFINISHED:
 		return 0;
@@ -536,6 +542,10 @@ int state_emit(struct state *s, item_fn fn, void *ctx)
 
 	if (s->clock.mono_ns)
 		rc = emit_item(&e, &it);
+	if (!rc && s->has_cost) {
+		it = (struct item){ .type = ITEM_COST, .cost = s->cost };
+		rc = emit_item(&e, &it);
+	}
 	if (!rc)
 		rc = emit_processes(&e, s);
 	if (!rc && e.missing) {

@@ -295,6 +295,18 @@ static void put_unfinished(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
+/* Only where it is known. */
+static void put_cost(struct json *j, const struct snapshot *s)
+{
+	if (!s->cost.cpu_ns)
+		return;
+	json_key_object(j, "cost");
+	json_key_u64(j, "marks", s->cost.marks);
+	json_key_u64(j, "traps", s->cost.traps);
+	json_key_u64(j, "cpu_ns", s->cost.cpu_ns);
+	json_end_object(j);
+}
+
 void report_json(struct json *j, const struct snapshot *s, const struct report_source *src,
 		 const struct view *v)
 {
@@ -326,6 +338,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	put_parts(j, s);
 	put_unfinished(j, s);
+	put_cost(j, s);
 	json_end_object(j);
 	free(rows);
 }

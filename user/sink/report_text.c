@@ -317,5 +317,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_unfinished(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);
+	if (summary_cost(&p.line, s))
+		page_line(&p, NULL);
 	out_close(&p.line);
 }

@@ -104,6 +104,21 @@ void summary_unfinished(struct out *o, const struct snapshot *s)
 	}
 }
 
+bool summary_cost(struct out *o, const struct snapshot *s)
+{
+	char count[COUNT_MAX], time[TEXT_NS_MAX];
+
+	if (!s->cost.cpu_ns)
+		return false;
+	out_printf(o, "being traced took about %s of CPU time: ", time_text(time, s->cost.cpu_ns));
+	if (s->cost.marks)
+		out_printf(o, "%s mark%s%s", count_text(count, s->cost.marks),
+			   plural(s->cost.marks), s->cost.traps ? ", " : "");
+	if (s->cost.traps)
+		out_printf(o, "%s trap%s", count_text(count, s->cost.traps), plural(s->cost.traps));
+	return true;
+}
+
 void summary_losses(struct out *o, const struct loss_stats *l)
 {
 	static const char *const why[LOSS_CAUSES] = {

@@ -63,6 +63,9 @@ static void put_rates(struct composer *c)
 	put_limit(c, ">16ms", e->durations[4], TINT_WARN);
 	put_limit(c, ">64ms", e->durations[6], TINT_BAD);
 	out_printf(&c->line, "  busy %s %%", percent_text(busy, e->wall_ns, c->f->elapsed_ns));
+	if (c->s->cost.cpu_ns)
+		out_printf(&c->line, "  cost ~%s %%",
+			   percent_text(busy, c->s->cost.cpu_ns, c->f->elapsed_ns));
 	end_line(c, LINE_PLAIN);
 }
 

@@ -4,6 +4,7 @@
 #include "attach/exact.h"
 #include "attach/kernel.h"
 #include "attach/vm.h"
+#include "source/live_cost.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,6 +46,9 @@ static int emit_clock(struct live *l, const struct item_clock *c)
 	l->clock_ns = c->mono_ns;
 	if (clock_add(&l->clocks, c->cycles, c->mono_ns, l->s.info.cycles_hz))
 		return l->failed = -ENOMEM;
+	/* The stream begins and ends with a clock. */
+	if (l->cost_told && live_cost_emit(l))
+		return l->failed;
 	return live_emit(l, &it);
 }
 
@@ -138,7 +142,7 @@ static int start_processes(struct live *l)
 static int start(struct live *l)
 {
 	l->started = true;
-	if (emit_clock(l, &l->first) || start_processes(l) || emit_held(l))
+	if (emit_clock(l, &l->first) || live_cost_emit(l) || start_processes(l) || emit_held(l))
 		return l->failed;
 	return parts_tell(l);
 }
@@ -621,6 +625,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
+	live_cost_open(l);
 	r = check_counters(config, err);
 	if (!r)
 		r = look(l, config, &needs, err);

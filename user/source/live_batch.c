@@ -56,6 +56,20 @@ static int malformed(struct live *l, u32 records, u32 bytes)
 	return live_emit_loss(l, LOSS_TRUNCATED, records < slots ? records : slots, 1);
 }
 
+/* Threads that the kernel's side numbers mark by traps. */
+#define BY_TRAPS 0x80000000u
+
+/* A record comes of two marks. */
+static void made(struct live *l, const struct vmspan_batch *b)
+{
+	if (b->thread >= BY_TRAPS) {
+		l->cost.traps += 2ull * b->records;
+		return;
+	}
+	l->cost.marks += 2ull * b->records;
+	l->cost.traps += 1;
+}
+
 static int batch(struct live *l, const struct wire_head *h, size_t size)
 {
 	const struct vmspan_batch *b = (const void *)(h + 1);
@@ -93,6 +107,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	if (r->seq.len >= SEQ_MAX)
 		map_free(&r->seq);
 	map_put(&r->seq, b->thread, b->seq + b->records);
+	made(l, b);
 	it.batch = (struct item_batch){
 		.pid = h->pid,
 		.tid = h->tid,

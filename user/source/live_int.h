@@ -215,6 +215,9 @@ struct live {
 	struct clock_map clocks; /* of the clock items handed out */
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
+	struct item_cost cost; /* see live_cost.c; of `cpu_ns` so much has been handed out: */
+	u64 cost_ns, mark_ps;
+	bool cost_told;
 	bool started, more, finished, detached;
 	bool tails; /* as tracer_has_tails() has it */
 	bool switches; /* as kernel_rseq_tells_all() has it */

@@ -211,6 +211,7 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
+	l->cost.marks += (end - at) / sizeof(*marks);
 	if (by.no_sched)
 		return lose(l, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
@@ -258,6 +259,7 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 		return malformed(l, n);
 	if (!r->asked)
 		mark_rings_ask(l, p, r);
+	l->cost.traps += 1;
 	by.tid = w->foreign ? 0 : h->tid;
 	by.no_sched = w->foreign && l->s.info.exact;
 	by.more_comes = mark_ring_clock_comes(&w->ring, w->from + w->bytes);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What being traced has taken: of totals each view has the part that is its own. */
+#include "sim.h"
+#include "sink_fixture.h"
+
+#include "model/snapshot.h"
+#include "sink/summary.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void say(struct model *m, u64 marks, u64 traps, u64 cpu_ns, u64 clock)
+{
+	struct item it = { .type = ITEM_COST, .cost = { marks, traps, cpu_ns } };
+
+	assert_int_equal(model_item(m, &it), 0);
+	if (!clock)
+		return;
+	it = (struct item){ .type = ITEM_CLOCK, .clock = { clock, clock, clock } };
+	assert_int_equal(model_item(m, &it), 0);
+}
+
+/* Five seconds; each second of them a hundred marks, ten traps and a thousand ns more than the one before. */
+static struct snapshot *of_range(u64 from, u64 to, u64 had_gone)
+{
+	struct model_config config = { .cycles_hz = NSEC_PER_SEC,
+				       .from_ns = from * NSEC_PER_SEC,
+				       .to_ns = to * NSEC_PER_SEC };
+	struct model *m = model_new(&config);
+	struct snapshot *s;
+	u64 i, n = 0;
+
+	assert_non_null(m);
+	sim_start(m, "test");
+	say(m, had_gone, had_gone, had_gone, 0);
+	for (i = 1; i <= 5; i++) {
+		n += i;
+		say(m, had_gone + 100 * n, had_gone + 10 * n, had_gone + 1000 * n,
+		    i * NSEC_PER_SEC + 1);
+	}
+	s = snapshot_take(m);
+	model_free(m);
+	assert_non_null(s);
+	return s;
+}
+
+static void is(struct snapshot *s, u64 n)
+{
+	assert_int_equal(s->cost.marks, 100 * n);
+	assert_int_equal(s->cost.traps, 10 * n);
+	assert_int_equal(s->cost.cpu_ns, 1000 * n);
+	snapshot_free(s);
+}
+
+static void of_a_range_its_part_is_told(void **state)
+{
+	(void)state;
+	is(of_range(0, 0, 0), 1 + 2 + 3 + 4 + 5);
+	is(of_range(2, 0, 0), 3 + 4 + 5);
+	is(of_range(0, 2, 0), 1 + 2);
+	is(of_range(1, 3, 0), 2 + 3);
+	is(of_range(9, 0, 0), 0);
+}
+
+/* Where a recording begins in the middle. */
+static void what_had_gone_before_is_not(void **state)
+{
+	(void)state;
+	is(of_range(0, 0, 5000), 1 + 2 + 3 + 4 + 5);
+	is(of_range(1, 3, 5000), 2 + 3);
+}
+
+static void since_a_moment(void **state)
+{
+	const struct model_config config = { .cycles_hz = NSEC_PER_SEC };
+	struct model *m = model_new(&config);
+	struct snapshot *then, *now, *since;
+	struct buf packed = { 0 };
+
+	(void)state;
+	assert_non_null(m);
+	sim_start(m, "test");
+	say(m, 0, 0, 0, 2);
+	say(m, 300, 30, 3000, 3);
+	then = snapshot_take(m);
+	say(m, 500, 50, 5000, 4);
+	now = snapshot_take(m);
+	assert_non_null(then);
+	assert_non_null(now);
+	since = snapshot_delta(now, then);
+	assert_non_null(since);
+	is(since, 2);
+	assert_int_equal(snapshot_pack(then, &packed), 0);
+	assert_int_equal(snapshot_since(now, &packed), 0);
+	is(now, 2);
+	/* One that goes back takes nothing away. */
+	say(m, 1, 1, 1, 5);
+	now = snapshot_take(m);
+	assert_non_null(now);
+	since = snapshot_delta(now, then);
+	assert_non_null(since);
+	is(since, 0);
+	snapshot_free(now);
+	snapshot_free(then);
+	buf_free(&packed);
+	model_free(m);
+}
+
+static void a_sentence_says_it(void **state)
+{
+	static const struct item_cost costs[] = {
+		{ 0, 0, 0 }, { 1234567, 312, 26100000 }, { 1, 0, 40 }, { 0, 1, 1200 }
+	};
+	struct out o;
+	char *text;
+	u32 i;
+
+	(void)state;
+	out_open_memory(&o);
+	for (i = 0; i < 4; i++) {
+		struct snapshot s = { .cost = costs[i] };
+
+		assert_int_equal(summary_cost(&o, &s), i > 0);
+		out_puts(&o, ";");
+	}
+	text = fixture_text(&o);
+	assert_string_equal(
+		text, ";being traced took about 26.1 ms of CPU time: 1,234,567 marks, 312 traps;"
+		      "being traced took about 40 ns of CPU time: 1 mark;"
+		      "being traced took about 1.20 us of CPU time: 1 trap;");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_a_range_its_part_is_told),
+		cmocka_unit_test(what_had_gone_before_is_not),
+		cmocka_unit_test(since_a_moment),
+		cmocka_unit_test(a_sentence_says_it),
+	};
+
+	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
+}
