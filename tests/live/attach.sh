@@ -167,10 +167,10 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	target probes "$T/probes"
 	attach a -m direct -p "$probes_pid"
 	tell probes "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11" "skip 4" \
-		"deep 134"
+		"deep 262"
 	detach a
 	eq "direct: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \
-		"[$((1009 + 31 + 4 * 211 + 4 + 128)),2,3,5,7,11]"
+		"[$((1009 + 31 + 4 * 211 + 4 + 256)),2,3,5,7,11]"
 	eq "direct: nothing lost, all defined" "$(counts a "$clean")" "$none"
 	eq "direct: the target is as it was" "$(state "$probes_pid")" "$untouched"
 	attach a -p "$probes_pid"
@@ -182,12 +182,12 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	# What is left out is counted, and only what lacks something is incomplete: by the report.
 	start record "$VMSPAN" record --method direct -p "$probes_pid" -o "$T/direct.vmspan"
 	need_line record '^recording ' err
-	tell probes "event 31" "skip 4" "event 7" "deep 134" "event 5"
+	tell probes "event 31" "skip 4" "event 7" "deep 262" "event 5"
 	finish record INT
 	eq "direct: the recording ends well" $? 0
 	"$VMSPAN" report "$T/direct.vmspan" --json >"$T/direct.json"
 	json_eq "direct: what is too deep is lost, and said to be" "$T/direct.json" \
-		'[.spans, .losses.truncated, .repairs.repaired]' "[$((31 + 4 + 7 + 128 + 5)),6,4]"
+		'[.spans, .losses.truncated, .repairs.repaired]' "[$((31 + 4 + 7 + 256 + 5)),6,4]"
 	json_eq "direct: what is too deep makes that event incomplete, and no other" "$T/direct.json" \
 		'[.events.count, .events.incomplete]' "[5,1]"
 	# A ring for few of its batches, and nobody reads.

@@ -37,6 +37,7 @@ struct stream {
 	u64 gap_cycles; /* records up to here may be missing */
 	bool gap_open; /* the next record's end bounds the gap */
 	u64 last_end; /* cycles of the newest record */
+	u64 cpu_carry; /* see struct turn */
 	u32 too_deep, unmatched, repaired, in_mark; /* last totals */
 	enum stream_flaw flaw;
 	bool under_way; /* something of the thread's is open */

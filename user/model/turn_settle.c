@@ -167,7 +167,8 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 {
 	u64 on;
 
-	if (!t->exact || !own || !cpu)
+	/* A clock that is a tick old knows nothing of it. */
+	if (!t->exact || t->cpu_coarse || !own || !cpu)
 		return 0;
 	on = wall - scale(min_u64(t->off, own), wall, own);
 	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
@@ -208,12 +209,28 @@ static u64 share_cpu(const struct share *sh, u64 hole, u64 on, u64 cpu)
 	return on ? scale(min_u64(busy, on), cpu, on) : 0;
 }
 
+/*
+ * The scheduler brings a thread's time up to date at ticks and switches: an event that is
+ * shorter has none of it, or that of the last tick. What one cannot have had is the next one's, so
+ * that the sum is right.
+ */
+static u64 own_cpu(struct turn *t, u64 cpu_ns, u64 wall)
+{
+	u64 cpu = cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), own;
+
+	if (t->cpu_coarse)
+		cpu += t->cpu_carry;
+	own = min_u64(cpu, wall);
+	t->cpu_carry = cpu - own;
+	return own;
+}
+
 int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
 		struct settlement *out)
 {
 	u64 own = cycles - min_u64(cycles, t->nested);
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
-	u64 cpu = min_u64(cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), wall);
+	u64 cpu = own_cpu(t, cpu_ns, wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), active;
 	struct away away = { 0 };

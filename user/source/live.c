@@ -471,6 +471,16 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 			       "tell of every stay");
 		return -EINVAL;
 	}
+	if (c->exact && n->direct) {
+		err_set_status(err, -EINVAL, EXIT_USAGE,
+			       "--exact does not go with marks by traps: when the thread had no CPU "
+			       "would not be told with them");
+		err_hint(err, "%s",
+			 c->method == METHOD_DIRECT
+				 ? "Leave one of --exact and --method direct out."
+				 : "Leave --exact out, or build the program with vmspan.h.");
+		return -EINVAL;
+	}
 	if (!c->exact || !n->vm)
 		return 0;
 	err_set_status(err, -EINVAL, EXIT_USAGE,
