@@ -72,6 +72,8 @@ static __always_inline __u32 base_of(struct watch *w)
 {
 	__u32 i = w->turns - 1;
 
+	/* clang must check this value, not the one it was made from. */
+	barrier_var(i);
 	return i < WATCH_TURNS ? w->turn[i].base : 0;
 }
 
@@ -81,6 +83,7 @@ static __always_inline __u32 too_deep_here(struct watch *w)
 {
 	__u32 i = w->turns - 1;
 
+	barrier_var(i);
 	return w->deep_open - (i < WATCH_TURNS ? w->turn[i].too_deep_open : 0);
 }
 

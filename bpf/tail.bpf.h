@@ -26,6 +26,9 @@
 #define TAIL_HEAD offsetof(struct abi1_thread, reserved)
 #define TAIL_REGISTRY offsetof(struct abi1_registry, log_tail)
 
+/* No ring has more bytes. */
+#define TAIL_RING (256 * 1024)
+
 struct tail {
 	__u64 at; /* the state, or the ring, to look at */
 	__u64 session;
@@ -40,7 +43,7 @@ struct tail {
 
 /*
  * On to the next. A list that leads back into itself is at its end, which is said by true: all
- * that is in it has been seen, three times at most (R. P. Brent, "An improved Monte Carlo
+ * that is in it has been seen, most of it three times at most (R. P. Brent, "An improved Monte Carlo
  * factorization algorithm", BIT 20, 1980). What step it is, the verifier does not know, so that
  * it does not go through them one by one.
  */
@@ -52,11 +55,13 @@ static __always_inline void tail_step(struct tail *w, __u32 i)
 
 static __always_inline bool tail_next(struct tail *w, __u64 next)
 {
+	__u64 at = w->at;
+
 	w->at = next;
-	return next && next == w->seen;
+	return next && (next == w->seen || next == at);
 }
 
-/* May so much be sent? */
+/* May so much be sent? Else it is counted: the ring buffer would have had no room for it. */
 static __always_inline bool tail_spend(struct tail *w, __u32 bytes)
 {
 	if (bytes > w->left)
@@ -96,25 +101,27 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 	bpf_ringbuf_submit(h, wake_flags(false));
 }
 
-/* False: no more is to be sent. */
-static __always_inline bool hand_over(struct tail *w, const struct abi1_thread *t, __u64 at)
+static __always_inline void hand_over(struct tail *w, const struct abi1_thread *t, __u64 at)
 {
 	const void *batch = (const void *)(at + offsetof(struct abi1_thread, batch));
 	__u32 used, bytes;
 
 	if (t->slots > VMSPAN_BATCH_SLOTS || t->room >= t->slots)
-		return true;
+		return;
 	used = t->slots - t->room;
 	if (t->extra >= used)
-		return true;
+		return;
 	bytes = VMSPAN_BATCH_HEADER + used * VMSPAN_SLOT;
-	if (!tail_spend(w, bytes))
-		return false;
+	if (!tail_spend(w, bytes)) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		count(COUNT_RING_FULL_RECORDS, used - t->extra);
+		return;
+	}
 	/* What the scheduler did is known to the thread itself alone. */
 	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, used - t->extra);
-		return true;
+		return;
 	}
 	if (bytes <= WIRE_SMALL)
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_SMALL);
@@ -124,7 +131,6 @@ static __always_inline bool hand_over(struct tail *w, const struct abi1_thread *
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_LARGE);
 	else
 		send(w, t->tid, batch, bytes, used - t->extra, WIRE_FULL);
-	return true;
 }
 
 static long one_thread(__u32 i, struct tail *w)
@@ -141,8 +147,11 @@ static long one_thread(__u32 i, struct tail *w)
 		return 1;
 	}
 	if (t->magic == VMSPAN_MAGIC && t->tid && t->session == w->session &&
-	    (!w->only || t->tid == w->only) && (!hand_over(w, t, at) || w->only))
-		return 1;
+	    (!w->only || t->tid == w->only)) {
+		hand_over(w, t, at);
+		if (w->only)
+			return 1;
+	}
 	return tail_next(w, t->next);
 }
 
@@ -165,14 +174,17 @@ static long one_ring(__u32 i, struct tail *w)
 	}
 	from = w->from > g.handed ? w->from : g.handed;
 	left = g.head - from;
-	if (g.magic != VMSPAN_MAGIC || (w->only && g.tid != w->only) || from >= g.head ||
-	    left > g.mask + 1 || left % sizeof(struct vmspan_mark)) {
+	if (g.magic != VMSPAN_MAGIC || g.mask >= TAIL_RING || (w->only && g.tid != w->only) ||
+	    from >= g.head || left > g.mask + 1 || left % sizeof(struct vmspan_mark)) {
 		w->from = 0;
 		return tail_next(w, g.next);
 	}
 	bytes = left < VMSPAN_FLUSH_MAX ? left : VMSPAN_FLUSH_MAX;
-	if (!tail_spend(w, bytes))
-		return 1;
+	if (!tail_spend(w, bytes)) {
+		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, left);
+		w->from = 0;
+		return tail_next(w, g.next);
+	}
 	marks_send(ids, at, bytes, from, !w->only);
 	w->from = from + bytes;
 	return 0;

@@ -17,7 +17,7 @@ static __always_inline struct vm_thread *thread_make(struct task_struct *task)
 
 	/* The thread itself and user space's look at all may both have asked at once: one is refused. */
 	if (!t)
-		t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
+		t = bpf_task_storage_get(&vm_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t)
 		count(COUNT_VM_LOST, 1);
 	return t;

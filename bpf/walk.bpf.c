@@ -22,6 +22,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
 __u16 gc_epoch = 0, sweep_epoch = 0;
+/* A thread has come that has no state, where it could not be made: user space looks at all once more. */
+__u32 vm_unmade = 0;
 
 /* Now is the end of a stay. */
 static __always_inline int stay_emit(__u32 kind, struct ids ids, const struct wire_stay *s)
@@ -123,14 +125,15 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 {
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
 	struct watch *w = calls_of(task);
-	const struct vm_proc *p;
-	struct ids ids;
+	struct ids ids = task_ids(task);
+	const struct vm_proc *p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
 	__u64 away;
 
-	if (!t)
+	if (!t) {
+		if (p)
+			vm_unmade = 1;
 		return;
-	ids = task_ids(task);
-	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
+	}
 	away = t->off_at ? now - t->off_at : 0;
 	t->off_at = 0;
 	t->off_total += away;

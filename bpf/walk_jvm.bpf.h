@@ -422,7 +422,7 @@ static long jvm_look(__u64 i, void *ctx)
 
 	if (i >= w->end)
 		return 1;
-	thread = user_u64(w->at + i * 8);
+	thread = user_u64(w->at - (i + 1) * 8);
 	if (!jvm_is(w->p, thread, w->tid))
 		return 0;
 	w->found = thread;
@@ -446,8 +446,9 @@ static __always_inline __u64 jvm_thread(struct walk *w)
 		list = user_u64(p->jvm.threads);
 		if (list && !user_read(&length, sizeof(length), list + p->off[OFF_list_length]) &&
 		    length > t->looked) {
-			w->at = user_u64(list + p->off[OFF_list_threads]) + t->looked * 8ull;
+			/* The youngest are last. */
 			w->end = length - t->looked;
+			w->at = user_u64(list + p->off[OFF_list_threads]) + w->end * 8;
 			bpf_loop(LOOK_AT_ONCE, jvm_look, w, 0);
 		}
 	}

@@ -27,9 +27,9 @@ finish_all() {
 }
 
 same_words() { # NAME
-	eq "$1: record and report say the same" "$(grep '^being traced took about' "$T/report.txt")" \
-		"$(grep '^being traced took about' "$T/record.err")"
-	check "$1: they say it" grep -q "^being traced took about .* of CPU time: $2\$" "$T/report.txt"
+	eq "$1: record and report say the same" "$(grep '^marking took about' "$T/report.txt")" \
+		"$(grep '^marking took about' "$T/record.err")"
+	check "$1: they say it" grep -q "^marking took about .* of CPU time: $2\$" "$T/report.txt"
 }
 
 # A switch of the thread is a mark too, and what it has to say takes the place of another.

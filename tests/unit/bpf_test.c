@@ -291,6 +291,7 @@ static void a_list_that_leads_back_into_itself_ends(void **state)
 		{ 8, { 1, 2, 3, 4, 5, 6, 7, 0 } },
 		{ 8, { 1, 2, 3, 4, 5, 6, 7, 6 } },
 		{ 8, { 1, 2, 3, 4, 5, 6, 7, 3 } },
+		{ 8, { 1, 2, 3, 4, 5, 6, 7, 7 } },
 	};
 	struct vmspan_process process;
 	struct tail w;
@@ -341,7 +342,7 @@ static void a_list_of_many_rings_is_read_once(void **state)
 	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 0);
 }
 
-/* Forged, a ring may be longer than all memory. */
+/* Forged, a ring may be longer than all memory: that is none. */
 static void a_process_sends_what_the_ring_buffer_holds_and_no_more(void **state)
 {
 	static const __u32 next[1] = { 1 };
@@ -349,18 +350,24 @@ static void a_process_sends_what_the_ring_buffer_holds_and_no_more(void **state)
 	struct tail w = rings_forged(&process, next, 1);
 	__u32 i;
 
-	list[0].ring.head = 1ull << 40;
-	list[0].ring.mask = (1ull << 40) - 1;
+	list[0].ring.head = TAIL_RING;
+	list[0].ring.mask = TAIL_RING - 1;
 	host.process.registries[0] = (__u64)&process | 1;
 	for (i = 0; i < 4; i++) {
-		host.counted[COUNT_RING_FULL_BATCHES] = host.counted[COUNT_READ_FAULT_BATCHES] = 0;
+		memset(host.counted, 0, sizeof(host.counted));
 		w.left = i * VMSPAN_FLUSH_MAX + 1;
 		assert_int_equal(one_registry(0, &w), 0);
-		/* Of these there is no room for one, here. */
-		assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], i);
-		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+		/* Of these there is no room for one, here: the rest is not tried. */
+		assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], i + 1);
+		assert_int_equal(host.counted[COUNT_RING_FULL_RECORDS],
+				 TAIL_RING / sizeof(struct vmspan_mark));
+		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
 		assert_int_equal(w.left, 1);
 	}
+	list[0].ring.head = list[0].ring.mask = (1ull << 40) - 1;
+	w.left = ~0ull;
+	assert_int_equal(one_registry(0, &w), 0);
+	assert_int_equal(w.left, ~0ull);
 }
 
 static void a_new_ring_is_noted(void **state)

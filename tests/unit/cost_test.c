@@ -125,10 +125,10 @@ static void a_sentence_says_it(void **state)
 		out_puts(&o, ";");
 	}
 	text = fixture_text(&o);
-	assert_string_equal(
-		text, ";being traced took about 26.1 ms of CPU time: 1,234,567 marks, 312 traps;"
-		      "being traced took about 40 ns of CPU time: 1 mark;"
-		      "being traced took about 1.20 us of CPU time: 1 trap;");
+	assert_string_equal(text,
+			    ";marking took about 26.1 ms of CPU time: 1,234,567 marks, 312 traps;"
+			    "marking took about 40 ns of CPU time: 1 mark;"
+			    "marking took about 1.20 us of CPU time: 1 trap;");
 	free(text);
 }
 

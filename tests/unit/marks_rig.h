@@ -37,7 +37,7 @@ struct rig {
 	struct vmspan_process *process;
 	struct ring *ring;
 	u64 records[LOSS_CAUSES], batches[LOSS_CAUSES];
-	u32 items, spans, defs;
+	u32 items, spans, defs, unfinished;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
 	u32 tid, in_mark; /* of the last batch */
@@ -53,6 +53,7 @@ static int take(void *ctx, const struct item *it)
 		g->batches[it->loss.cause] += it->loss.batches;
 	}
 	g->defs += it->type == ITEM_DEFS;
+	g->unfinished += it->type == ITEM_UNFINISHED;
 	if (it->type != ITEM_BATCH)
 		return 0;
 	g->items++;

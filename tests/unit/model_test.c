@@ -395,49 +395,6 @@ static void snapshots_subtract(void **state)
 	free(s);
 }
 
-/* One event of `ns`, whose thread's clock went on by `cpu_ns`, up to a tick old or exact. */
-static void timed(struct sim *s, u64 begin, u64 ns, u64 cpu_ns, bool coarse)
-{
-	struct vmspan_event *e;
-
-	sim_event(s, begin);
-	sim_event_end(s, begin + ns);
-	e = (void *)s->data[s->at[s->records - 1]];
-	e->cpu_ns_end = cpu_ns;
-	if (coarse)
-		e->h.depth |= VMSPAN_F_COARSE;
-}
-
-/* Of a thread's time that goes on at ticks alone, an event that is shorter has none or too much: the
- * sum is right. */
-static void short_events_have_the_time_of_their_ticks(void **state)
-{
-	const struct model_config config = { .cycles_hz = NSEC_PER_SEC };
-	struct snapshot *snap;
-	struct model *m;
-	struct sim *s;
-	u64 i, coarse;
-
-	(void)state;
-	for (coarse = 0; coarse < 2; coarse++) {
-		m = model_new(&config);
-		s = sim_of(1, 200);
-		assert_non_null(m);
-		sim_start(m, "test");
-		for (i = 0; i < 120; i++)
-			timed(s, 1000 + i * 200000, 100000, i % 40 ? 0 : 4000000, coarse);
-		sim_feed(s, m, 10);
-		assert_int_equal(model_finish(m), 0);
-		snap = snapshot_take(m);
-		assert_non_null(snap);
-		/* An exact one may not have more than there was. */
-		assert_int_equal(snap->events.cpu_ns, coarse ? 120 * 100000 : 3 * 100000);
-		snapshot_free(snap);
-		model_free(m);
-		free(s);
-	}
-}
-
 /* Rule 6: batches in any order give the same figures. */
 static void order_by_number(void **state)
 {
@@ -702,7 +659,6 @@ int main(void)
 		cmocka_unit_test(renamed_group),
 		cmocka_unit_test(several_processes),
 		cmocka_unit_test(snapshots_subtract),
-		cmocka_unit_test(short_events_have_the_time_of_their_ticks),
 		cmocka_unit_test(order_by_number),
 		cmocka_unit_test(no_samples_no_change),
 		cmocka_unit_test(time_range),

@@ -208,7 +208,18 @@ int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err
 					      : strerror(errno));
 	/* Those that are born from here on have their state from vm_fork. */
 	r = tracer_each_task(t->skel->progs.vm_present, pid);
-	return r ? kernel_error(err, r, "looking at a process's threads") : 0;
+	if (!r)
+		return 0;
+	vm_untrace(t, pid);
+	return kernel_error(err, r, "looking at a process's threads");
+}
+
+int vm_look_again(struct tracer *t)
+{
+	if (!t->skel->bss->vm_unmade)
+		return 0;
+	t->skel->bss->vm_unmade = 0;
+	return tracer_each_task(t->skel->progs.vm_present, 0);
 }
 
 void vm_untrace(struct tracer *t, u32 pid)

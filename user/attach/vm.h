@@ -44,6 +44,9 @@ void vm_stop(struct tracer *t);
 /* Adds a process to those that are walked. 0 or negative errno. */
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);
 void vm_untrace(struct tracer *t, u32 pid);
+/* Where threads have come whose state could not be made, it is. For each round of the reader.
+ * 0 or negative errno: the next one tries again. */
+int vm_look_again(struct tracer *t);
 /* Exact calls end, now, at once in all processes: probes take long to take away. */
 void vm_end_calls(struct tracer *t);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.

@@ -32,6 +32,7 @@ struct top_run {
 	struct history *history;
 	struct recent *recent;
 	struct recorder recorder;
+	struct model_unfinished longest; /* total.unfinished */
 	u64 start_ns, last_ns; /* of the trace, of the last frame */
 	/* What is on the screen, to draw it again when a key changes it. */
 	struct snapshot *shown;
@@ -79,6 +80,11 @@ static int cut_window(struct top_run *r, struct snapshot *s, u64 now)
 	r->total.groups = NULL;
 	r->total.children = NULL;
 	r->total.group_count = r->total.child_count = 0;
+	/* What is cut off takes its place in the list. */
+	r->total.unfinished_kept = min_u64(s->unfinished_kept, 1);
+	r->total.unfinished = &r->longest;
+	if (s->unfinished_kept)
+		r->longest = s->unfinished[0];
 	r->window_ns = span;
 	if (span == TOP_SINCE_START)
 		r->elapsed_ns = now - r->start_ns;

@@ -135,7 +135,8 @@ struct item_unfinished {
 /*
  * What being traced has taken of the targets' time so far: the marks that they made, each for the
  * price that the tracer has measured when it began. An estimate: what was read is not what was
- * made where some of it is lost, nor is what the kernel does for the tracer apart from probes in it.
+ * made where some of it is lost, and what --exact takes of each switch and looks at stock VMs are not
+ * in it.
  */
 struct item_cost {
 	u64 marks; /* made in the targets' memory */

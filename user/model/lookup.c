@@ -2,18 +2,23 @@
 /* Names of what has not been measured yet. */
 #include "model/model_priv.h"
 
-static const struct comp *find_comp(const struct model *m, const struct proc *p, u64 address,
-				    u32 id, const struct registry **r)
-{
-	u32 i;
+/* A recording may have a chain of any length; nobody forks so deep before the first batch. */
+#define PARENTS 64
 
-	for (i = 0; i < p->registry_len; i++) {
-		*r = p->registries[i];
-		if ((*r)->address == address)
-			return id < (*r)->comp_len ? (*r)->comps[id] : NULL;
-	}
+static const struct comp *find_comp(const struct proc *p, u64 address, u32 id,
+				    const struct registry **r)
+{
+	u32 i, n;
+
 	/* A forked child's registry is made with its first batch. */
-	return p->parent ? find_comp(m, p->parent, address, id, r) : NULL;
+	for (n = 0; p && n < PARENTS; n++, p = p->parent) {
+		for (i = 0; i < p->registry_len; i++) {
+			*r = p->registries[i];
+			if ((*r)->address == address)
+				return id < (*r)->comp_len ? (*r)->comps[id] : NULL;
+		}
+	}
+	return NULL;
 }
 
 static const struct proc *proc_of(const struct model *m, u32 pid)
@@ -27,7 +32,7 @@ const char *model_compartment(const struct model *m, u32 pid, u64 address, u32 c
 {
 	const struct proc *p = proc_of(m, pid);
 	const struct registry *r;
-	const struct comp *c = p ? find_comp(m, p, address, compartment, &r) : NULL;
+	const struct comp *c = p ? find_comp(p, address, compartment, &r) : NULL;
 
 	return c ? registry_name(&m->set, c->name) : NULL;
 }
@@ -35,9 +40,9 @@ const char *model_compartment(const struct model *m, u32 pid, u64 address, u32 c
 const char *model_label(const struct model *m, u32 pid, u64 address, u32 label)
 {
 	const struct proc *p = proc_of(m, pid);
-	u32 i;
+	u32 i, n;
 
-	for (; p; p = p->parent)
+	for (n = 0; p && n < PARENTS; n++, p = p->parent)
 		for (i = 0; i < p->registry_len; i++)
 			if (p->registries[i]->address == address)
 				return registry_label(&m->set, p->registries[i], label);
@@ -48,7 +53,7 @@ const char *model_group_of(const struct model *m, u32 pid, u64 address, u32 comp
 {
 	const struct proc *p = proc_of(m, pid);
 	const struct registry *r;
-	const struct comp *c = p ? find_comp(m, p, address, compartment, &r) : NULL;
+	const struct comp *c = p ? find_comp(p, address, compartment, &r) : NULL;
 	u32 i;
 
 	for (i = 0; c && i < c->group_count; i++) {

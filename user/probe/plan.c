@@ -232,7 +232,9 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 	return -ENOENT;
 }
 
-#define FLAG_KERNEL_THREAD 0x00200000u /* PF_KTHREAD of the kernel's */
+/* Of the kernel's. */
+#define FLAG_EXITING 0x00000004u /* PF_EXITING */
+#define FLAG_KERNEL_THREAD 0x00200000u /* PF_KTHREAD */
 
 /* Its state, and the kernel's flags of it; false: it is not there. */
 static bool read_state(u32 pid, char *state, unsigned int *flags)
@@ -260,7 +262,7 @@ static bool executes(u32 pid)
 	char state;
 
 	return read_state(pid, &state, &flags) && state != 'Z' && state != 'X' &&
-	       !(flags & FLAG_KERNEL_THREAD);
+	       !(flags & (FLAG_KERNEL_THREAD | FLAG_EXITING));
 }
 
 #define EXEC_TRIES 100
@@ -290,6 +292,8 @@ static int no_maps(u32 pid, struct err *err)
 			       "process %u has ended (it is a zombie: its parent has not waited "
 			       "for it)",
 			       pid);
+	if (flags & FLAG_EXITING)
+		return err_set(err, -ESRCH, "process %u is ending", pid);
 	if (!(flags & FLAG_KERNEL_THREAD))
 		return err_set(err, -EAGAIN,
 			       "process %u has no code in memory: it is about to execute another "

@@ -110,7 +110,7 @@ bool summary_cost(struct out *o, const struct snapshot *s)
 
 	if (!s->cost.cpu_ns)
 		return false;
-	out_printf(o, "being traced took about %s of CPU time: ", time_text(time, s->cost.cpu_ns));
+	out_printf(o, "marking took about %s of CPU time: ", time_text(time, s->cost.cpu_ns));
 	if (s->cost.marks)
 		out_printf(o, "%s mark%s%s", count_text(count, s->cost.marks),
 			   plural(s->cost.marks), s->cost.traps ? ", " : "");

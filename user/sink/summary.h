@@ -15,7 +15,7 @@ void summary_complete(struct out *o, const struct snapshot *s);
 bool summary_parts(struct out *o, const struct snapshot *s);
 /* "; 2 events had not ended: at most 5.01 s so far in addon:x"; nothing where all have. */
 void summary_unfinished(struct out *o, const struct snapshot *s);
-/* "marks took about 26.1 ms of the targets' CPU time: 1,234,567 of them". False: it is not known, and
+/* "marking took about 26.1 ms of CPU time: 1,234,567 marks, 312 traps". False: it is not known, and
  * nothing is said. */
 bool summary_cost(struct out *o, const struct snapshot *s);
 /* Why no more is known of one: "the process ended". */

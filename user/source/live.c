@@ -158,6 +158,8 @@ static int after_drain(struct live *l, int taken)
 		return l->failed;
 	if (taken)
 		vm_vary(l->t, clock_mono_ns());
+	if (l->vm_hz)
+		vm_look_again(l->t);
 	/* The last one says when the trace ended, not when all of it was taken in. */
 	if (taken && !l->detached && clock_mono_ns() - l->clock_ns >= LIVE_CLOCK_NS)
 		live_emit_clock(l);
@@ -268,7 +270,7 @@ static int unfinished(struct live *l)
 	int r = 0;
 
 	while (!r && map_next(&l->processes, &at, &key, &value))
-		r = live_unfinished(l, (const struct process *)(uintptr_t)value, UNFINISHED_TRACE,
+		r = live_unfinished(l, (struct process *)(uintptr_t)value, UNFINISHED_TRACE,
 				    l->last.mono_ns);
 	return r;
 }
@@ -471,16 +473,9 @@ static int look(struct live *l, const struct live_config *c, struct needs *n, st
 			       "tell of every stay");
 		return -EINVAL;
 	}
-	if (c->exact && n->direct) {
-		err_set_status(err, -EINVAL, EXIT_USAGE,
-			       "--exact does not go with marks by traps: when the thread had no CPU "
-			       "would not be told with them");
-		err_hint(err, "%s",
-			 c->method == METHOD_DIRECT
-				 ? "Leave one of --exact and --method direct out."
-				 : "Leave --exact out, or build the program with vmspan.h.");
-		return -EINVAL;
-	}
+	if (c->exact && n->direct)
+		return err_set_status(err, -EINVAL, EXIT_USAGE,
+				      "--exact does not go with marks by traps (--method direct)");
 	if (!c->exact || !n->vm)
 		return 0;
 	err_set_status(err, -EINVAL, EXIT_USAGE,

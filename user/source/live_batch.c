@@ -59,15 +59,18 @@ static int malformed(struct live *l, u32 records, u32 bytes)
 /* Threads that the kernel's side numbers mark by traps. */
 #define BY_TRAPS 0x80000000u
 
-/* A record comes of two marks. */
-static void made(struct live *l, const struct vmspan_batch *b)
+/* A record comes of two marks; version 1 looks at its clock at both ends of an event. */
+static void made(struct live *l, const struct wire_head *h, const struct batch_sum *sum)
 {
+	const struct vmspan_batch *b = (const void *)(h + 1);
+
 	if (b->thread >= BY_TRAPS) {
 		l->cost.traps += 2ull * b->records;
 		return;
 	}
 	l->cost.marks += 2ull * b->records;
-	l->cost.traps += 1;
+	l->cost.traps += h->kind == WIRE_BATCH;
+	l->cost_clocks += 2ull * sum->events;
 }
 
 static int batch(struct live *l, const struct wire_head *h, size_t size)
@@ -107,7 +110,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	if (r->seq.len >= SEQ_MAX)
 		map_free(&r->seq);
 	map_put(&r->seq, b->thread, b->seq + b->records);
-	made(l, b);
+	made(l, h, &sum);
 	it.batch = (struct item_batch){
 		.pid = h->pid,
 		.tid = h->tid,
@@ -170,7 +173,7 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	u32 i;
 
 	for (i = 0; p && i < p->registry_count; i++)
-		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid))
+		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns))
 			return l->failed;
 	/* One that never handed a batch over is nobody's concern. */
 	if (!p || !map_del(&p->threads, w->h.tid))

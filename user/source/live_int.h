@@ -216,7 +216,7 @@ struct live {
 	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	struct item_cost cost; /* see live_cost.c; of `cpu_ns` so much has been handed out: */
-	u64 cost_ns, mark_ps;
+	u64 cost_ns, mark_ps, cost_clocks;
 	bool cost_told;
 	bool started, more, finished, detached;
 	bool tails; /* as tracer_has_tails() has it */
@@ -466,12 +466,15 @@ u64 live_rings_next(const struct live *l);
 void live_rings_open(const struct process *p, const struct registry *r, u32 *most,
 		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx);
 /* The same of a thread that has ended, which is then forgotten. */
-int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid);
+int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
+			  u64 mono_ns);
 /* The process has lost its memory, and with it what its threads had not handed over. */
 int live_rings_process_end(struct live *l, struct process *p);
 /* What its threads are in, and will not be heard to leave, as of that time (CLOCK_MONOTONIC). 0, or
  * l->failed. */
-int live_unfinished(struct live *l, const struct process *p, enum unfinished_why why, u64 until_ns);
+int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns);
+/* Of what its threads are in, no more is known from here on. */
+void live_rings_doubt(struct process *p);
 void live_rings_free(struct registry *r);
 
 /* ---- live_command.c ---- */

@@ -321,7 +321,7 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 	return take_kept(l, p, r);
 }
 
-int mark_ring_unfinished(struct live *l, const struct process *p, const struct registry *r,
+int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns)
 {
 	const struct marks *m = &t->m;
@@ -331,8 +331,13 @@ int mark_ring_unfinished(struct live *l, const struct process *p, const struct r
 	struct item_unfinished *u = &it.unfinished;
 	u64 before;
 
-	if (!m->events && !depth)
+	/* Where marks are missing it may have ended. That they are, is told. */
+	if ((!m->events && !depth) || m->doubtful)
 		return 0;
+	/* Nothing else may have been heard of them. */
+	if (process_tell(l, p) || process_thread(l, p, t->tid) ||
+	    ((why == UNFINISHED_TRACE || why == UNFINISHED_THREAD) && registry_read(l, p, r)))
+		return l->failed;
 	*u = (struct item_unfinished){
 		.pid = p->pid,
 		.tid = t->tid,
@@ -356,24 +361,54 @@ int mark_ring_unfinished(struct live *l, const struct process *p, const struct r
 	return live_emit(l, &it);
 }
 
-int live_unfinished(struct live *l, const struct process *p, enum unfinished_why why, u64 until_ns)
+/* Has all that the thread has made come here? Of a process that is gone its end has told, where the
+ * kernel has a place for that; else its first thread mostly has handed over. */
+static bool is_whole(const struct live *l, const struct process *p, const struct ring_reader *t,
+		     u32 thread, enum unfinished_why why)
+{
+	struct vmspan_ring g;
+
+	if (why != UNFINISHED_TRACE)
+		return l->tails || t->tid == p->pid;
+	return !target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) && g.thread == thread &&
+	       t->seen >= g.head;
+}
+
+int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns)
 {
 	u64 thread, value;
 	size_t at;
 	u32 i;
 
 	for (i = 0; i < p->registry_count; i++) {
-		const struct registry *r = &p->registries[i];
+		struct registry *r = &p->registries[i];
 
 		at = 0;
-		while (!l->failed && map_next(&r->rings, &at, &thread, &value))
-			mark_ring_unfinished(l, p, r, (const struct ring_reader *)(uintptr_t)value,
-					     why, until_ns);
+		while (!l->failed && map_next(&r->rings, &at, &thread, &value)) {
+			const struct ring_reader *t = (const void *)(uintptr_t)value;
+
+			if (is_whole(l, p, t, (u32)thread, why))
+				mark_ring_unfinished(l, p, r, t, why, until_ns);
+		}
 	}
 	return l->failed;
 }
 
-int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid)
+void live_rings_doubt(struct process *p)
+{
+	u64 thread, value;
+	size_t at;
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++) {
+		at = 0;
+		while (map_next(&p->registries[i].rings, &at, &thread, &value))
+			marks_gap(&((struct ring_reader *)(uintptr_t)value)->m, 0);
+	}
+}
+
+int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
+			  u64 mono_ns)
 {
 	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
@@ -395,7 +430,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 		t->seen = g.head;
 	if (e || t->seen < g.head)
 		return e;
-	e = mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, clock_mono_ns());
+	e = mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, mono_ns);
 	mark_ring_reader_end(r, g.thread);
 	return e;
 }

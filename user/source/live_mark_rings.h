@@ -69,7 +69,7 @@ int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thr
 		  struct ring_reader *t);
 /* What its thread is in, as of `until_ns` (CLOCK_MONOTONIC), and will not be heard to leave. 0, or
  * l->failed. */
-int mark_ring_unfinished(struct live *l, const struct process *p, const struct registry *r,
+int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns);
 /* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
  * somebody waits for. */

@@ -189,7 +189,7 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 		   const struct vmspan_mark *marks, u32 bytes)
 {
 	const u64 *ended = ended_at(r, g->thread);
-	u64 end = from + bytes, at;
+	u64 end = from + bytes, at, clocks;
 	struct ring_reader *t;
 
 	/* The next on its ring hands over what was read at its end, as does the end of the process. */
@@ -212,11 +212,13 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
 	l->cost.marks += (end - at) / sizeof(*marks);
+	clocks = t->m.clocks;
 	if (by.no_sched)
 		return lose(l, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
 		       (u32)((end - at) / sizeof(*marks)), by.more_comes))
 		return l->failed = -ENOMEM;
+	l->cost_clocks += t->m.clocks - clocks;
 	return emit_records(l, p, r, g, t);
 }
 
@@ -259,7 +261,7 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 		return malformed(l, n);
 	if (!r->asked)
 		mark_rings_ask(l, p, r);
-	l->cost.traps += 1;
+	l->cost.traps += !w->foreign;
 	by.tid = w->foreign ? 0 : h->tid;
 	by.no_sched = w->foreign && l->s.info.exact;
 	by.more_comes = mark_ring_clock_comes(&w->ring, w->from + w->bytes);

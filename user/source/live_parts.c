@@ -150,6 +150,8 @@ static void drop(struct live *l, enum model_part part)
 static int drop_turns(struct live *l, struct err *err)
 {
 	struct live_part *p = &l->parts[TRACE_TURNS];
+	u64 key, value;
+	size_t at = 0;
 	int r;
 
 	p->on = p->told = false;
@@ -164,7 +166,11 @@ static int drop_turns(struct live *l, struct err *err)
 	tracer_rest(l->t);
 	if (!r)
 		r = live_drain(l, err);
-	return r ? r : live_tails(l);
+	if (!r)
+		r = live_tails(l);
+	while (map_next(&l->processes, &at, &key, &value))
+		live_rings_doubt((struct process *)(uintptr_t)value);
+	return r;
 }
 
 static int switch_off(struct live *l, struct err *err)

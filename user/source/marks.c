@@ -367,6 +367,7 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	bool begun = m->begun;
 
 	m->begun = false;
+	m->clocks += in->type == VMSPAN_MARK_SWITCH || in->type == VMSPAN_MARK_CLOCK;
 	switch (in->type) {
 	case VMSPAN_MARK_ENTER:
 		/* No compartment has such an id; the stack uses it otherwise. */

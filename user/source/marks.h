@@ -43,6 +43,7 @@ struct marks {
 	u64 seq;
 	/* Totals of the thread, as struct vmspan_batch has them. */
 	u32 too_deep, unmatched, repaired;
+	u64 clocks; /* times that it has looked at its clock */
 	/* The thread tells of each time that it had no CPU. To be set before its first mark. */
 	bool switches;
 	/* ---- The rest is marks.c's. ---- */
