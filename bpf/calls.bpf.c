@@ -301,17 +301,10 @@ static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const st
 	return w;
 }
 
-static __always_inline int calls_drop(struct watch *w, __u32 depth)
-{
-	w->depth = depth - 1;
-	return 0;
-}
-
-/* Outside of events a call ends that is not the newest: what lies above it has ended unseen. */
+/* Outside of events a call ends: what lies above it has ended unseen, and nothing is recorded. */
 __noinline int calls_left(struct watch *w, __u32 id)
 {
 	__u32 d;
-	int i;
 
 	if (!w)
 		return 0;
@@ -319,13 +312,10 @@ __noinline int calls_left(struct watch *w, __u32 id)
 		w->deep_open--;
 		return 0;
 	}
-	d = w->depth;
-	for (i = 0; i < WATCH_DEPTH; i++) {
-		if (!d || d > WATCH_DEPTH || w->open[d].id == id)
-			break;
-		d--;
-	}
-	return d && d <= WATCH_DEPTH ? calls_drop(w, d) : 0;
+	d = find_open(w, id, 0);
+	if (d)
+		w->depth = d - 1;
+	return 0;
 }
 
 /* The newest call is of the function whose names are there. */
@@ -386,8 +376,13 @@ int vm_call_end(struct pt_regs *ctx)
 		id = call_id(ids, &t->call);
 		top = is_top(w, id);
 	}
-	if (!t->open)
-		return top ? calls_drop(w, w->depth) : calls_left(w, id);
+	if (!t->open) {
+		if (top)
+			w->depth--;
+		else
+			calls_left(w, id);
+		return 0;
+	}
 	if (!top && !watch_rematch(w, id, end))
 		return 0;
 	watch_close(w, end, 0, 0);

@@ -145,7 +145,6 @@ __noinline int watch_unwind(struct watch *w, __u32 depth, __u64 end)
 __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 {
 	__u32 base, d;
-	int i;
 
 	if (!w)
 		return 0;
@@ -154,12 +153,7 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
 		return 0;
 	}
 	base = base_of(w);
-	d = w->depth;
-	for (i = 0; i < WATCH_DEPTH; i++) {
-		if (d <= base || d > WATCH_DEPTH || w->open[d].id == id)
-			break;
-		d--;
-	}
+	d = find_open(w, id, base);
 	if (d <= base) {
 		/* At the bottom it may be that of an enter from before. */
 		if (w->depth || w->turns)

@@ -87,6 +87,20 @@ static __always_inline __u32 too_deep_here(struct watch *w)
 	return w->deep_open - (i < WATCH_TURNS ? w->turn[i].too_deep_open : 0);
 }
 
+/* The newest stay of `id` above `base`; if there is none, `base` or less. */
+static __always_inline __u32 find_open(struct watch *w, __u32 id, __u32 base)
+{
+	__u32 d = w->depth;
+	int i;
+
+	for (i = 0; i < WATCH_DEPTH; i++) {
+		if (d <= base || d > WATCH_DEPTH || w->open[d].id == id)
+			break;
+		d--;
+	}
+	return d;
+}
+
 /* Is that the stay which has to be left first? What was open when the event began is none. */
 static __always_inline bool is_top(struct watch *w, __u32 id)
 {

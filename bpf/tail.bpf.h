@@ -26,9 +26,6 @@
 #define TAIL_HEAD offsetof(struct abi1_thread, reserved)
 #define TAIL_REGISTRY offsetof(struct abi1_registry, log_tail)
 
-/* No ring has more bytes. */
-#define TAIL_RING (256 * 1024)
-
 struct tail {
 	__u64 at; /* the state, or the ring, to look at */
 	__u64 session;
@@ -42,9 +39,8 @@ struct tail {
 };
 
 /*
- * On to the next. A list that leads back into itself is at its end, which is said by true: all
- * that is in it has been seen, most of it three times at most (R. P. Brent, "An improved Monte Carlo
- * factorization algorithm", BIT 20, 1980). What step it is, the verifier does not know, so that
+ * Of the steps of a walk, those that are powers of two are remembered (R. P. Brent, "An improved Monte
+ * Carlo factorization algorithm", BIT 20, 1980). What step it is, the verifier does not know, so that
  * it does not go through them one by one.
  */
 static __always_inline void tail_step(struct tail *w, __u32 i)
@@ -53,6 +49,7 @@ static __always_inline void tail_step(struct tail *w, __u32 i)
 		w->seen = w->at;
 }
 
+/* On to the next. True: the list leads back into itself, and all that is in it has been seen. */
 static __always_inline bool tail_next(struct tail *w, __u64 next)
 {
 	__u64 at = w->at;
@@ -174,7 +171,7 @@ static long one_ring(__u32 i, struct tail *w)
 	}
 	from = w->from > g.handed ? w->from : g.handed;
 	left = g.head - from;
-	if (g.magic != VMSPAN_MAGIC || g.mask >= TAIL_RING || (w->only && g.tid != w->only) ||
+	if (g.magic != VMSPAN_MAGIC || g.mask >= WIRE_RING_MAX || (w->only && g.tid != w->only) ||
 	    from >= g.head || left > g.mask + 1 || left % sizeof(struct vmspan_mark)) {
 		w->from = 0;
 		return tail_next(w, g.next);

@@ -139,6 +139,7 @@ enum vm_flag {
 	VM_LOOPS = 2, /* waits of an event loop end its events */
 	VM_BURSTS = 4, /* of a thread without a loop, stays on the CPU are events */
 	VM_CALLS = 8, /* its calls are measured one by one */
+	VM_LOOKED = 16, /* all of its threads have been looked at: whoever has no state is a loss */
 };
 
 /* How a VM's processes are walked: value of the map vm_procs, by tgid. */

@@ -121,6 +121,19 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 		walk_stack(p, t, &t->off, task, ids);
 }
 
+/* A worker of io_uring's runs no code of the VM's. */
+#define FLAG_IO_WORKER 0x10
+
+/* It has no state, and here none can be made. */
+static __always_inline void unmade(struct task_struct *task, const struct vm_proc *p)
+{
+	if (task->flags & FLAG_IO_WORKER)
+		return;
+	vm_unmade = 1;
+	if (p->flags & VM_LOOKED)
+		count(COUNT_VM_LOST, 1);
+}
+
 static __always_inline void comes(struct task_struct *task, __u64 now)
 {
 	struct vm_thread *t = bpf_task_storage_get(&vm_threads, task, NULL, 0);
@@ -131,7 +144,7 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 
 	if (!t) {
 		if (p)
-			vm_unmade = 1;
+			unmade(task, p);
 		return;
 	}
 	away = t->off_at ? now - t->off_at : 0;

@@ -95,6 +95,9 @@ enum {
 	WIRE_FULL = VMSPAN_BATCH_BYTES,
 };
 
+/* No ring of marks has more bytes. */
+#define WIRE_RING_MAX (256u << 10)
+
 /* The same of marks: bytes of them. */
 enum {
 	WIRE_MARKS_SMALL = 1024,

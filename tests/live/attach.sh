@@ -197,6 +197,8 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	eq "direct: tiny ring: received + lost = made, to the record" \
 		"$(counts a '[.spans > 0, .ring_full > 0, .spans + .ring_full]')" '[true,true,3000]'
 	dismiss probes
+	check_status "direct: not with the scheduler's record" 2 \
+		"$VMSPAN" record --exact --method direct -p "$vm_pid" -o "$T/no.vmspan"
 	check_status "direct: a target without such probes" 4 "$PROBE" -m direct -p "$vm_pid"
 else
 	skip "the direct method" "this kernel has no BPF task storage"

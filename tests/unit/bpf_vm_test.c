@@ -221,8 +221,16 @@ static void the_scheduler_and_the_timer_make_no_state(void **s)
 	assert_int_equal(walk_tick(NULL), 0);
 	assert_int_equal(walk_switch(out), 0);
 	assert_int_equal(host.made, 0);
-	/* User space is told to look. */
+	/* User space is told to look. Until it has for the first time, it is no loss. */
 	assert_int_equal(vm_unmade, 1);
+	proc.flags |= VM_LOOKED;
+	assert_int_equal(walk_switch(in), 0);
+	assert_int_equal(host.counted[COUNT_VM_LOST], 1);
+	host.counted[COUNT_VM_LOST] = vm_unmade = 0;
+	host.thread.flags = FLAG_IO_WORKER;
+	assert_int_equal(walk_switch(in), 0);
+	assert_int_equal(host.counted[COUNT_VM_LOST] + vm_unmade, 0);
+	host.thread.flags = 0;
 	assert_int_equal(host.counted[COUNT_VM_LOST], 0);
 	/* It is asked for twice: the first may have met another who asks. */
 	assert_int_equal(vm_fork(born), 0);

@@ -152,7 +152,16 @@ static void an_event_is_open_only_where_all_has_come(void **state)
 	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
 	hand_over(g);
 	assert_int_equal(told_of(g), 1);
+	/* What others have it do once the trace has ended is not of it. */
+	g->l.detached = true;
+	g->l.last.cycles = 1000 + g->ring->head.head - 1;
+	mark(g, VMSPAN_MARK_EVENT_END, 0);
+	assert_int_equal(told_of(g), 1);
+	g->l.last.cycles++;
+	assert_int_equal(told_of(g), 0);
+	g->ring->head.handed = g->ring->head.head;
 	live_rings_doubt(&g->p);
+	g->l.last.cycles--;
 	assert_int_equal(told_of(g), 0);
 	rig_close(g);
 }

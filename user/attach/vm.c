@@ -200,16 +200,21 @@ void vm_stop(struct tracer *t)
 
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)
 {
-	int r;
+	int fd = bpf_map__fd(t->skel->maps.vm_procs), r;
+	struct vm_proc looked = *p;
 
-	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid, p, BPF_ANY))
+	if (bpf_map_update_elem(fd, &pid, p, BPF_ANY))
 		return err_set(err, -errno, "process %u: %s", pid,
 			       errno == E2BIG ? "too many processes are traced already"
 					      : strerror(errno));
 	/* Those that are born from here on have their state from vm_fork. */
 	r = tracer_each_task(t->skel->progs.vm_present, pid);
-	if (!r)
+	looked.flags |= VM_LOOKED;
+	/* It may have ended, or executed another program. */
+	if (!r) {
+		bpf_map_update_elem(fd, &pid, &looked, BPF_EXIST);
 		return 0;
+	}
 	vm_untrace(t, pid);
 	return kernel_error(err, r, "looking at a process's threads");
 }

@@ -361,6 +361,18 @@ int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 	return live_emit(l, &it);
 }
 
+/* Is its next mark of a time when the trace had ended? Others may trace on. */
+static bool next_is_later(const struct live *l, const struct process *p,
+			  const struct ring_reader *t, const struct vmspan_ring *g)
+{
+	struct vmspan_mark m;
+
+	return l->detached && t->seen >= mark_ring_oldest(g) &&
+	       !target_read(p->pid, g->base + (t->seen & g->mask), &m, sizeof(m)) &&
+	       m.type != VMSPAN_MARK_FILL && m.type != VMSPAN_MARK_MORE &&
+	       m.cycles > l->last.cycles;
+}
+
 /* Has all that the thread has made come here? Of a process that is gone its end has told, where the
  * kernel has a place for that; else its first thread mostly has handed over. */
 static bool is_whole(const struct live *l, const struct process *p, const struct ring_reader *t,
@@ -370,8 +382,9 @@ static bool is_whole(const struct live *l, const struct process *p, const struct
 
 	if (why != UNFINISHED_TRACE)
 		return l->tails || t->tid == p->pid;
-	return !target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) && g.thread == thread &&
-	       t->seen >= g.head;
+	return !target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) &&
+	       mark_ring_is_one(&g) && g.thread == thread &&
+	       (t->seen >= g.head || next_is_later(l, p, t, &g));
 }
 
 int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns)

@@ -11,7 +11,6 @@
 /* And that have ended: how far theirs were read is remembered. */
 #define ENDED_MAX 131072
 /* Of one ring. */
-#define RING_BYTES_MAX (256u << 10)
 
 /* How often rings are read while a trace goes on, and for how long at one time; rarer where that
  * takes long. */

@@ -20,7 +20,7 @@ static u64 ns_of(void *ctx, u64 cycles)
 bool mark_ring_is_one(const struct vmspan_ring *g)
 {
 	return g->magic == VMSPAN_MAGIC && g->abi == VMSPAN_ABI && g->base && g->thread &&
-	       g->mask < RING_BYTES_MAX && !(g->mask & (g->mask + 1)) &&
+	       g->mask < WIRE_RING_MAX && !(g->mask & (g->mask + 1)) &&
 	       g->mask + 1 >= sizeof(struct vmspan_mark) &&
 	       !(g->head % sizeof(struct vmspan_mark)) &&
 	       !(g->start % sizeof(struct vmspan_mark)) && g->start <= g->head &&
