@@ -287,8 +287,9 @@ target liar "$T/hostile" wait wild honest threads wait
 attach a -p "$liar_pid"
 tell liar go
 check "hostile ids, registries and threads: no harm" detach a
-eq "hostile ids, registries and threads: nothing uncounted" "$(counts a '.records + .truncated')" \
-	20010
+# A reader that has no CPU meanwhile lets the ring buffer fill: that is counted too.
+eq "hostile ids, registries and threads: nothing uncounted" \
+	"$(counts a '.records + .truncated + .ring_full')" 20010
 dismiss liar
 
 # ---- How a program is linked and where it lives ----
