@@ -10,7 +10,6 @@
 #define RINGS_MAX 16384
 /* And that have ended: how far theirs were read is remembered. */
 #define ENDED_MAX 131072
-/* Of one ring. */
 
 /* How often rings are read while a trace goes on, and for how long at one time; rarer where that
  * takes long. */
