@@ -138,6 +138,7 @@ static int take(void *ctx, const struct item *it)
 		batch(c, &it->batch);
 		break;
 	case ITEM_UNFINISHED:
+	case ITEM_OPEN:
 		break;
 	case ITEM_COST:
 		c->cost = it->cost;

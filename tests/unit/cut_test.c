@@ -156,6 +156,8 @@ static int say(void *ctx, const struct item *it)
 	case ITEM_COST:
 		SAY("cost %u\n", (u32)it->cost.marks);
 		break;
+	case ITEM_OPEN:
+		break;
 	case ITEM_BATCH:
 		SAY("%s from %u:", b->registry == ITEM_SCHED_REGISTRY ? "sched" : "batch",
 		    (u32)b->seq);

@@ -114,6 +114,7 @@ static struct rig *rig_open(void)
 
 static void rig_close(struct rig *g)
 {
+	clock_free(&g->l.clocks);
 	live_registry_free(g->r);
 	free(g->p.registries);
 	map_free(&g->p.threads);

@@ -381,6 +381,156 @@ static void an_end_that_is_kept_is_taken_at_last(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, thread_begins, thread_ends)
 
+/* ---- What is open ---- */
+
+static struct marks_seen_at seen_at(u64 at, u64 ns)
+{
+	return (struct marks_seen_at){ .cycles = at, .known = true, .cpu_ns = ns };
+}
+
+/* Closes all that is open, as if the thread had done so and then looked at its clock. */
+static void all_that_is_open_ends(void **state)
+{
+	struct marks_seen_at now = seen_at(900 * US, 0);
+	const struct vmspan_event *outer, *inner;
+	const struct vmspan_span *s;
+
+	(void)state;
+	back(10 * US, 2, 0);
+	mark(100 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(150 * US, VMSPAN_MARK_ENTER, 5);
+	mark(200 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(300 * US, VMSPAN_MARK_ENTER, 6);
+	mark(400 * US, VMSPAN_MARK_ENTER, 6); /* once more: one stay */
+	assert_int_equal(marks_open_since(&marks), 100 * US);
+	marks_taken(&marks);
+	now.cpu_ns = cpu_ns + 500000;
+	assert_int_equal(marks_close(&marks, &now), 0);
+	s = nth(VMSPAN_SPAN, 0);
+	assert_int_equal(s->h.id, 6);
+	assert_int_equal(depth_of(&s->h), 1);
+	assert_int_equal(s->begin, 300 * US);
+	assert_int_equal(s->end, 900 * US);
+	/* Nothing was repaired: it has only not come yet. */
+	assert_int_equal(s->h.depth & VMSPAN_F_REPAIRED, 0);
+	assert_int_equal(marks.repaired, 0);
+	inner = nth(VMSPAN_EVENT, 0);
+	outer = nth(VMSPAN_EVENT, 1);
+	assert_int_equal(inner->parent, outer->h.id);
+	assert_int_equal(outer->end, 900 * US);
+	assert_int_equal(outer->cpu_ns_end - outer->cpu_ns_begin, 800000);
+	assert_true(outer->h.depth & VMSPAN_F_SWITCHES);
+	assert_null(nth(VMSPAN_AWAY, 0));
+	assert_null(nth(VMSPAN_SPAN, 2));
+	assert_int_equal(marks_open_since(&marks), 0);
+}
+
+/* It sleeps: that it has had no CPU since its last mark a mark will say as it comes back. */
+static void who_has_no_cpu_is_known_by_its_clock(void **state)
+{
+	struct marks_seen_at now = seen_at(1100 * US, 0);
+	const struct vmspan_event *e;
+	const struct vmspan_span *s;
+
+	(void)state;
+	back(10 * US, 2, 0);
+	mark(100 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(100 * US, VMSPAN_MARK_ENTER, 5);
+	now.cpu_ns = cpu_ns + 200000; /* of the 1,000 us since */
+	assert_int_equal(marks_close(&marks, &now), 0);
+	s = nth(VMSPAN_AWAY, 0);
+	assert_non_null(s);
+	assert_int_equal(s->end, 1100 * US);
+	assert_in_range(s->end - s->begin, 799 * US, 801 * US);
+	s = nth(VMSPAN_SPAN, 0);
+	/* Whether it changes CPU only its end can tell. */
+	assert_int_equal(s->cpu_begin, 2);
+	assert_int_equal(s->cpu_end, 2);
+	e = nth(VMSPAN_EVENT, 0);
+	assert_int_equal(e->cpu_ns_end - e->cpu_ns_begin, 200000);
+}
+
+/* The clock of a thread that runs is as old as the last tick: it has not slept since. */
+static void who_runs_has_its_cpu_since_the_tick(void **state)
+{
+	struct marks_seen_at now = seen_at(5100 * US, 0);
+	const struct vmspan_event *e;
+
+	(void)state;
+	back(10 * US, 2, 0);
+	mark(100 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	now.cpu_ns = cpu_ns + 2000000;
+	now.late_ns = 4000000;
+	assert_int_equal(marks_close(&marks, &now), 0);
+	assert_null(nth(VMSPAN_AWAY, 0));
+	e = nth(VMSPAN_EVENT, 0);
+	assert_int_equal(e->cpu_ns_end - e->cpu_ns_begin, 5000000);
+}
+
+/* Without a clock, or with one that goes back, it had its CPU as far as is known. */
+static void a_clock_that_makes_no_sense_says_nothing(void **state)
+{
+	struct marks_seen_at now = seen_at(600 * US, 1);
+	const struct vmspan_event *e;
+
+	(void)state;
+	back(10 * US, 2, 0);
+	mark(100 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_close(&marks, &now), 0);
+	e = nth(VMSPAN_EVENT, 0);
+	assert_int_equal(e->cpu_ns_end - e->cpu_ns_begin, 500000);
+	assert_int_equal(e->cpu_end, 2);
+	assert_null(nth(VMSPAN_AWAY, 0));
+}
+
+/* It has freed nothing yet. */
+static void an_open_collection_has_its_heap(void **state)
+{
+	const struct marks_seen_at now = seen_at(600 * US, 0);
+	struct vmspan_mark m[2] = { { .cycles = 100 * US, .type = VMSPAN_MARK_GC_BEGIN },
+				    { .cycles = 7000, .type = VMSPAN_MARK_MORE } };
+	const struct vmspan_gc *gc;
+
+	(void)state;
+	assert_int_equal(marks_take(&marks, m, 2, false), 0);
+	assert_int_equal(marks_close(&marks, &now), 0);
+	gc = nth(VMSPAN_GC, 0);
+	assert_int_equal(gc->bytes_before, 7000);
+	assert_int_equal(gc->bytes_after, 7000);
+}
+
+/* What is around an event has been open for longer; but a call or a collection there is no event. */
+static void the_oldest_says_since_when(void **state)
+{
+	(void)state;
+	mark(50 * US, VMSPAN_MARK_BLOCK_BEGIN, 0);
+	mark(60 * US, VMSPAN_MARK_BLOCK_END, 0); /* its value, of the mark before, comes now */
+	assert_int_equal(marks_open_since(&marks), 0);
+	mark(100 * US, VMSPAN_MARK_ENTER, 5);
+	mark(200 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_open_since(&marks), 100 * US);
+	mark(300 * US, VMSPAN_MARK_EVENT_END, 0);
+	mark(310 * US, VMSPAN_MARK_LEAVE, 5);
+	mark(400 * US, VMSPAN_MARK_GC_BEGIN, 0);
+	mark(500 * US, VMSPAN_MARK_MORE, 0);
+	assert_int_equal(marks_open_since(&marks), 0);
+	mark(600 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_open_since(&marks), 600 * US);
+}
+
+/* Where marks are missing it may have ended. */
+static void what_may_have_ended_is_not_open(void **state)
+{
+	(void)state;
+	mark(100 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(110 * US, VMSPAN_MARK_ENTER, 5);
+	marks_gap(&marks, 3);
+	assert_int_equal(marks_open_since(&marks), 0);
+	/* But for what has begun since, outside of events. */
+	mark(120 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	assert_int_equal(marks_open_since(&marks), 120 * US);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +545,13 @@ int main(void)
 		TEST(a_clock_that_goes_back_is_none),
 		TEST(a_switch_in_the_clocks_place_tells_as_much),
 		TEST(an_end_that_is_kept_is_taken_at_last),
+		TEST(all_that_is_open_ends),
+		TEST(who_has_no_cpu_is_known_by_its_clock),
+		TEST(who_runs_has_its_cpu_since_the_tick),
+		TEST(a_clock_that_makes_no_sense_says_nothing),
+		TEST(an_open_collection_has_its_heap),
+		TEST(the_oldest_says_since_when),
+		TEST(what_may_have_ended_is_not_open),
 	};
 
 	return cmocka_run_group_tests_name("off_cpu", tests, NULL, NULL);

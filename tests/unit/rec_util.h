@@ -94,6 +94,8 @@ static inline int log_item(void *ctx, const struct item *it)
 		v[2] = it->cost.traps;
 		v[3] = it->cost.cpu_ns;
 		break;
+	case ITEM_OPEN:
+		break;
 	}
 	buf_put(b, v, sizeof(v));
 	if (it->type == ITEM_PROCESS) {

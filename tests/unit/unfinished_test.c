@@ -145,6 +145,19 @@ static void a_sentence_says_it(void **state)
 				  "; 2 events had not ended: at most 5.01 s so far in addon:x"
 				  "; 2 events had not ended: at most 5.01 s so far");
 	free(text);
+	/* And of those that go on. */
+	s = (struct snapshot){ .open = u };
+	out_open_memory(&o);
+	summary_open(&o, &s);
+	s.open_count = s.open_kept = 1;
+	u[0].group = "addon:x";
+	summary_open(&o, &s);
+	s.open_count = 2;
+	summary_open(&o, &s);
+	text = fixture_text(&o);
+	assert_string_equal(text, "; 1 event goes on: 5.01 s so far in addon:x"
+				  "; 2 events go on: at most 5.01 s so far in addon:x");
+	free(text);
 }
 
 static void what_makes_no_sense_is_no_item(void **state)

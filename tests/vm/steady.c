@@ -20,6 +20,8 @@
  *   vhold        a child that shares this memory until it reads a line; prints "child" first
  *   open, close  begins an event and enters a compartment in it, and another; leaves and ends all
  *   enter        enters a compartment outside of events
+ *   burn MS      so much CPU time of its thread, in whatever it is in
+ *   clock        prints "clock NS": the CPU time of its thread so far
  *   leaver       a thread that does as open does, and ends
  *   _exit        ends without a word to anybody
  *   quit
@@ -229,6 +231,22 @@ static void many(const char *what, long n)
 	}
 }
 
+static unsigned long cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (unsigned long)t.tv_sec * 1000000000 + (unsigned long)t.tv_nsec;
+}
+
+static void burn(long ms)
+{
+	unsigned long end = cpu_ns() + (unsigned long)ms * 1000000;
+
+	while (cpu_ns() < end)
+		;
+}
+
 static void task(const char *line)
 {
 	char what[16] = "", name[64] = "", path[128] = "";
@@ -257,6 +275,10 @@ static void task(const char *line)
 		close_event();
 	} else if (!strcmp(what, "enter")) {
 		vmspan_enter(comps[0]);
+	} else if (!strcmp(what, "burn")) {
+		burn(a);
+	} else if (!strcmp(what, "clock")) {
+		printf("clock %lu\n", cpu_ns());
 	} else if (!strcmp(what, "leaver")) {
 		pthread_t t;
 

@@ -24,7 +24,8 @@ struct serve {
 static void write_page(void *ctx, struct out *o)
 {
 	struct serve *v = ctx;
-	struct snapshot *s = snapshot_take(v->session.model);
+	struct snapshot *s =
+		trace_tell_open(v->session.trace) ? NULL : snapshot_take(v->session.model);
 
 	if (!s) {
 		o->error = -ENOMEM;

@@ -26,9 +26,12 @@ static int show_own(struct live_view *v, struct live_frame *f, struct err *e)
 
 static int show_both(struct live_view *v, struct live_frame *f, struct err *e)
 {
-	struct libvmspan_snapshot *total = libvmspan_snapshot(v->session->trace), *delta = NULL;
-	int rc;
+	struct libvmspan_snapshot *total, *delta = NULL;
+	int rc = trace_tell_open(v->session->trace);
 
+	if (rc)
+		return rc;
+	total = libvmspan_snapshot(v->session->trace);
 	if (total)
 		delta = libvmspan_subtract(total, v->before);
 	if (!delta) {

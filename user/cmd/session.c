@@ -145,7 +145,14 @@ int session_drain(struct session *s, bool quiet, struct err *e)
 
 struct snapshot *session_snapshot(struct session *s, struct err *e)
 {
-	struct snapshot *snap = snapshot_take(s->model);
+	struct snapshot *snap;
+	int rc = trace_tell_open(s->trace);
+
+	if (rc) {
+		err_set(e, rc, "the trace has ended early: %s", strerror(-rc));
+		return NULL;
+	}
+	snap = snapshot_take(s->model);
 
 	/* A sweep may have come upon a VM whose stacks are looked at. */
 	s->head.method = s->source->info.sampled ? "sampled" : "exact";

@@ -27,7 +27,7 @@ int session_replay(struct session *s, const struct options *o, const char *path,
  * that is a terminal and quiet is not set; then head.note is set. -EINTR: a
  * signal ended it. An error that an observer returned leaves *e empty. */
 int session_drain(struct session *s, bool quiet, struct err *e);
-/* A snapshot; NULL with *e filled. */
+/* A snapshot, live with what goes on in it; NULL with *e filled. */
 struct snapshot *session_snapshot(struct session *s, struct err *e);
 void session_close(struct session *s);
 /* What ends a wait besides the targets: "^C", or "^C or 5.00 s have gone by". Returns to. */

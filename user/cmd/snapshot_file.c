@@ -106,7 +106,10 @@ static int get_histogram(const json_t *o, struct group_stats *t)
 		if (hist_add_many(&t->hist, (u64)low, (u32)n))
 			return -ENOMEM;
 	}
-	return t->hist.total == t->events ? 0 : -EBADMSG;
+	/* How long those take that had not ended was not known. */
+	return t->events >= t->open.events && t->hist.total == t->events - t->open.events
+		       ? 0
+		       : -EBADMSG;
 }
 
 static int get_name(struct snapshot *s, const json_t *o, const char *key, const char **to)
@@ -138,6 +141,8 @@ static int get_group(struct snapshot *s, const json_t *o, struct snapshot_group 
 	    !get(o, "blocked_ns", &t->blocked_ns) || !get(o, "gc_ns", &t->gc_ns) ||
 	    !get(o, "max_ns", &t->max_ns) || !get(o, "incomplete", &t->incomplete) ||
 	    !get_durations(o, t->durations))
+		return -EBADMSG;
+	if (json_object_get(o, "open") && !get(o, "open", &t->open.events))
 		return -EBADMSG;
 	return get_histogram(o, t);
 }

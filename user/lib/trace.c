@@ -183,6 +183,11 @@ int trace_poll(struct libvmspan *t, int timeout_ms, int stop_fd, struct err *err
 	return more ? more : trace_stop(t, err);
 }
 
+int trace_tell_open(struct libvmspan *t)
+{
+	return t->live && !t->ended ? live_tell_open(t->source, take, t) : 0;
+}
+
 int trace_advance(struct libvmspan *t)
 {
 	return t->live && !t->ended ? advance(t, mono_ns() - ALERT_LATENCY_NS) : 0;

@@ -43,6 +43,9 @@ void trace_tap(struct libvmspan *t, const struct trace_tap *tap);
  */
 int trace_poll(struct libvmspan *t, int timeout_ms, int stop_fd, struct err *err);
 int trace_stop(struct libvmspan *t, struct err *err);
+/* Live: the figures are to be shown, and what goes on is to be in them (model/open.c). 0, or a
+ * negative errno. */
+int trace_tell_open(struct libvmspan *t);
 /* Live: tells what is due now. */
 int trace_advance(struct libvmspan *t);
 /* When trace_advance() is wanted next, CLOCK_MONOTONIC; 0: not. */

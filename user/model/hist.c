@@ -109,14 +109,21 @@ int hist_merge(struct hist *to, const struct hist *from)
 
 void hist_subtract(struct hist *to, const struct hist *from)
 {
+	u64 gone = from->total;
 	unsigned int i, b;
 
 	for (i = 0; i < from->len; i++) {
 		b = from->first + i;
-		if (b >= to->first && b < (unsigned int)to->first + to->len)
-			to->counts[b - to->first] -= from->counts[i];
+		if (b >= to->first && b < (unsigned int)to->first + to->len) {
+			u32 *c = &to->counts[b - to->first];
+			u32 less = *c < from->counts[i] ? *c : from->counts[i];
+
+			/* Entries that never came after all are in none of the two. */
+			gone -= from->counts[i] - less;
+			*c -= less;
+		}
 	}
-	to->total -= from->total;
+	to->total -= min_u64(gone, to->total);
 }
 
 int hist_copy(struct hist *to, const struct hist *from)

@@ -17,7 +17,7 @@ struct hist {
 int hist_add(struct hist *h, u64 ns);
 int hist_add_many(struct hist *h, u64 ns, u32 n);
 int hist_merge(struct hist *to, const struct hist *from);
-/* to -= from, where from is an earlier state of the same histogram. */
+/* to -= from, where from is an earlier state of the same histogram; no bucket goes below 0. */
 void hist_subtract(struct hist *to, const struct hist *from);
 int hist_copy(struct hist *to, const struct hist *from);
 /* Smallest value v with at least permille/1000 of the entries <= v, taken as

@@ -21,6 +21,7 @@ enum item_type {
 	ITEM_LOSS = 6, /* something was lost on the way here */
 	ITEM_UNFINISHED = 7, /* an event that had not ended when no more was heard of it */
 	ITEM_COST = 8, /* what the targets have spent on being traced */
+	ITEM_OPEN = 9, /* an event that has not ended; live, and in no recording */
 };
 
 struct item_clock {
@@ -144,6 +145,16 @@ struct item_cost {
 	u64 cpu_ns; /* of both */
 };
 
+/*
+ * What a thread is in now, for long already: what it comes to if all of it ends at `what.until_ns`. The
+ * batch has the records that would say so, numbered on from those that have come. First comes
+ * one of pid 0: what was told before is void. In `what`, `why` is 0.
+ */
+struct item_open {
+	struct item_batch batch;
+	struct item_unfinished what;
+};
+
 struct item {
 	enum item_type type;
 	union {
@@ -155,6 +166,7 @@ struct item {
 		struct item_loss loss;
 		struct item_unfinished unfinished;
 		struct item_cost cost;
+		struct item_open open;
 	};
 };
 

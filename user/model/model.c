@@ -70,7 +70,7 @@ bool model_in_range(const struct model *m, u64 ns)
 
 /* ---------------------------------------------------------- Open events -- */
 
-static struct turn *turn_of(struct model *m, struct stream *st, u32 iteration)
+struct turn *model_turn_of(struct model *m, struct stream *st, u32 iteration)
 {
 	struct turn *t;
 	u32 i;
@@ -103,12 +103,12 @@ static struct turn *turn_enter(struct model *m, struct stream *st, u32 iteration
 {
 	if (turn_leave(m))
 		return NULL;
-	m->active = turn_of(m, st, iteration);
+	m->active = model_turn_of(m, st, iteration);
 	return m->active;
 }
 
 /* The event is over. */
-static void turn_done(struct model *m, struct stream *st, struct turn *t)
+void model_turn_done(struct model *m, struct stream *st, struct turn *t)
 {
 	u32 index = 0;
 
@@ -146,7 +146,7 @@ static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32
 		rc = t->closed ? model_settle(m, st, t, NULL, true) : 0;
 		if (rc)
 			return rc;
-		turn_done(m, st, t);
+		model_turn_done(m, st, t);
 	}
 	return 0;
 }
@@ -176,7 +176,7 @@ static void close_gap(struct stream *st, u64 end)
 
 static void count_gc(struct model *m, struct stream *st, const struct vmspan_gc *gc)
 {
-	struct gc_stats *g = &st->proc->gc;
+	struct gc_stats *g = m->sum ? &m->sum->gc : &st->proc->gc;
 	u64 begin = clock_ns(&m->clock, gc->begin), end = clock_ns(&m->clock, gc->end);
 	u64 ns = end > begin ? end - begin : 0;
 
@@ -209,7 +209,7 @@ static int settle_root(struct model *m, struct stream *st, struct turn *t,
 				  parts_lack(&m->parts, s->begin, s->end));
 	if (st->sched)
 		sched_forget(st->sched, s->end);
-	turn_done(m, st, t);
+	model_turn_done(m, st, t);
 	return rc ? rc : settle_orphans(m, st, 0, 0, true);
 }
 
@@ -277,6 +277,8 @@ static int take_away(struct model *m, struct stream *st, const struct vmspan_spa
 	if (s->begin < m->attach_cycles)
 		return 0;
 	close_gap(st, s->end);
+	if (m->config.exact && m->sum)
+		return open_away(m, st, s);
 	if (m->config.exact || s->end < s->begin || !s->iteration)
 		return 0;
 	t = m->active && m->active->iteration == s->iteration ? m->active
@@ -298,7 +300,7 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 
 	if (outermost(e))
 		return 0;
-	outer = turn_of(m, st, e->parent);
+	outer = model_turn_of(m, st, e->parent);
 	if (!outer)
 		return -ENOMEM;
 	return turn_nested(outer, depth, e->begin, e->end, e->mono_end - e->mono_begin,
@@ -341,7 +343,7 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		m->repairs.discarded_shares++;
 		return 0;
 	}
-	t = turn_of(m, st, e->h.id);
+	t = model_turn_of(m, st, e->h.id);
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
 	t->told = !m->config.exact && e->h.depth & VMSPAN_F_SWITCHES;
@@ -353,7 +355,7 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 		rc = model_settle(m, st, t, e, !whole);
 	if (rc)
 		return rc;
-	turn_done(m, st, t);
+	model_turn_done(m, st, t);
 	rc = settle_orphans(m, st, e->h.id, e->parent, outermost(e));
 	return rc ? rc : nest(m, st, e);
 }
@@ -428,37 +430,48 @@ static void take_counters(struct model *m, struct stream *st, const struct item_
 	st->in_mark = b->in_mark;
 }
 
-int model_batch(void *ctx, struct stream *st, const struct item_batch *b)
+int model_records(struct model *m, struct stream *st, const struct item_batch *b)
 {
 	const u8 *p = b->data, *end = p + b->bytes;
 	bool sched = b->registry == ITEM_SCHED_REGISTRY;
-	struct model *m = ctx;
 	u64 seq = b->seq;
 	int rc = 0;
 
-	if (!sched) {
-		take_counters(m, st, b);
-		m->records += b->records;
-	}
 	for (; !rc && p < end; seq++) {
 		const struct vmspan_head *h = (const void *)p;
 
 		p += (size_t)h->slots * VMSPAN_SLOT;
 		rc = sched ? take_sched(st, (const void *)h) : take_record(m, st, h, seq);
 	}
+	/* Streams come and go between batches, and their events with them. */
+	return turn_leave(m) ?: rc;
+}
+
+int model_batch(void *ctx, struct stream *st, const struct item_batch *b)
+{
+	bool sched = b->registry == ITEM_SCHED_REGISTRY;
+	struct model *m = ctx;
+	int rc;
+
+	/* What was told of it may be in these records. */
+	open_free(st);
+	if (!sched) {
+		take_counters(m, st, b);
+		m->records += b->records;
+	}
+	rc = model_records(m, st, b);
 	/* What is under way may have lost its spans before this batch. */
 	st->flaw = st->flaw && st->under_way ? FLAW_UNDER_WAY : FLAW_NONE;
 	if (sched && b->too_deep != st->too_deep) {
 		st->too_deep = b->too_deep;
 		sched_lost(st->sched);
 	}
-	/* Streams come and go between batches, and their events with them. */
-	return turn_leave(m) ?: rc;
+	return rc;
 }
 
 /* ---------------------------------------------------------------- Items -- */
 
-static struct stream *stream_of(struct model *m, const struct item_batch *b)
+struct stream *model_stream(struct model *m, const struct item_batch *b)
 {
 	struct proc *p = registry_proc(&m->set, b->pid);
 	struct registry *r = p ? registry_at(&m->set, p, b->registry) : NULL;
@@ -492,7 +505,7 @@ static struct stream *stream_of(struct model *m, const struct item_batch *b)
 
 /* The scheduler's record of the stream's thread; made for the stream that
  * brings it. */
-static int stream_sched(struct stream *st, const struct item_batch *b)
+int model_stream_sched(struct stream *st, const struct item_batch *b)
 {
 	u64 *at = map_get(&st->proc->scheds, b->tid);
 	struct sched *s;
@@ -514,7 +527,7 @@ static int stream_sched(struct stream *st, const struct item_batch *b)
 
 static int item_batch(struct model *m, const struct item_batch *b)
 {
-	struct stream *st = stream_of(m, b);
+	struct stream *st = model_stream(m, b);
 	bool sched = b->registry == ITEM_SCHED_REGISTRY;
 	u64 ignored = 0;
 	int rc;
@@ -525,7 +538,7 @@ static int item_batch(struct model *m, const struct item_batch *b)
 		m->losses.batches[LOSS_TRUNCATED]++;
 		return 0;
 	}
-	if (!st->sched && stream_sched(st, b))
+	if (!st->sched && model_stream_sched(st, b))
 		return -ENOMEM;
 	if (!sched)
 		return stream_order(st, b, model_batch, m, &m->missing);
@@ -612,6 +625,8 @@ int model_item(void *ctx, const struct item *it)
 	case ITEM_COST:
 		model_cost(m, &it->cost);
 		return 0;
+	case ITEM_OPEN:
+		return model_open(m, &it->open);
 	}
 	return 0;
 }
@@ -639,5 +654,6 @@ int model_finish(struct model *m)
 					return rc;
 			}
 		}
+	open_forget_all(m);
 	return 0;
 }

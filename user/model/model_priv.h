@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The model's inside, shared by model.c, thread.c, show.c, settle.c and snapshot.c only. */
+/* The model's inside: for the files of user/model/ alone. */
 #ifndef MODEL_PRIV_H
 #define MODEL_PRIV_H
 
@@ -39,6 +39,7 @@ struct model {
 	struct model_wait *event_waits; /* scratch for the observer */
 	u32 event_wait_cap;
 	struct unfinished_list unfinished;
+	struct open_sum *sum; /* where what is open is summed just now; NULL: nothing is */
 	/* The newest of the range, and the newest from before it, or the first. */
 	struct item_cost cost, cost_before;
 	bool cost_known;
@@ -61,6 +62,17 @@ struct model_wait wait_shown(const struct registry_set *set, const struct wait_r
 /* A batch whose turn it is: a batch_fn, with the model as context. */
 int model_batch(void *ctx, struct stream *st, const struct item_batch *b);
 
+/* Its records, one after the other. */
+int model_records(struct model *m, struct stream *st, const struct item_batch *b);
+/* The stream of a batch, made on first sight. NULL: no memory, or more registries than anybody has. */
+struct stream *model_stream(struct model *m, const struct item_batch *b);
+/* Finds its thread's scheduler's record, or makes it for the stream that brings it. 0 or -ENOMEM. */
+int model_stream_sched(struct stream *st, const struct item_batch *b);
+/* A stream's open event, begun on first sight. NULL without memory. */
+struct turn *model_turn_of(struct model *m, struct stream *st, u32 iteration);
+/* It is over. */
+void model_turn_done(struct model *m, struct stream *st, struct turn *t);
+
 /* ---- thread.c ---- */
 
 int model_thread_item(struct model *m, const struct item_thread *it);
@@ -71,7 +83,41 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid);
 
 /* Counts one, and keeps it if it is one of the longest. 0, or -ENOMEM. */
 int model_unfinished(struct model *m, const struct item_unfinished *it);
+/* One with its names, into an empty place. 0, or -ENOMEM and what there is is to be cleared. */
+int unfinished_fill(const struct model *m, const struct item_unfinished *it,
+		    struct model_unfinished *u);
+void unfinished_clear(struct model_unfinished *u);
 void unfinished_free(struct unfinished_list *l);
+
+/* ---- open.c ---- */
+
+/* Works out what a thread's open event comes to; of pid 0: none is known any more. 0, -ENOMEM. */
+int model_open(struct model *m, const struct item_open *it);
+void open_forget_all(const struct model *m);
+/* Where a row's part of it goes. NULL without memory. */
+struct group_stats *open_row(struct open_sum *sum, u32 row);
+/* Exact mode: a thread whose open event is summed says that it had no CPU. 0 or -ENOMEM. */
+int open_away(const struct model *m, struct stream *st, const struct vmspan_span *s);
+
+/* All that is open, by process and row. `stats` and sums are the streams'. */
+struct open_all {
+	struct open_in {
+		u32 process; /* its index */
+		const struct open_sum *sum;
+	} * sums; /* owned */
+	struct open_at {
+		u32 process, row;
+		const struct group_stats *stats;
+	} * rows; /* owned */
+	u32 sum_len, sum_cap, row_len, row_cap;
+};
+/* 0, or -ENOMEM; to be freed in any case. */
+int open_collect(const struct registry_set *set, struct open_all *to);
+void open_all_free(struct open_all *o);
+/* From *at, which goes on: how many are of this row. To be asked for processes and rows in order; those
+ * found lie before *at. */
+u32 open_rows_at(const struct open_all *o, u32 *at, u32 process, u32 row);
+void open_longest_first(struct open_all *o);
 
 /* ---- cost.c ---- */
 

@@ -94,6 +94,7 @@ struct proc {
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;
+	u32 opens; /* of its streams: with struct open_sum */
 };
 
 /* Own groups that are asked for, so often. */

@@ -25,6 +25,27 @@ void sched_free(void *sched)
 	free(s);
 }
 
+struct sched *sched_copy(const struct sched *s)
+{
+	struct sched *to = sched_new();
+
+	if (!to)
+		return NULL;
+	to->from = 0;
+	if (!s)
+		return to;
+	*to = *s;
+	to->offs = NULL;
+	to->cap = 0;
+	if (array_room(to->offs, to->cap, s->len)) {
+		free(to);
+		return NULL;
+	}
+	if (s->len)
+		memcpy(to->offs, s->offs, s->len * sizeof(*s->offs));
+	return to;
+}
+
 /* Forgets the first n intervals. */
 static void sched_drop(struct sched *s, u32 n)
 {

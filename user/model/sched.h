@@ -35,6 +35,8 @@ struct sched {
 
 struct sched *sched_new(void);
 void sched_free(void *sched);
+/* One more that knows the same; of NULL, one to which nothing has happened. NULL without memory. */
+struct sched *sched_copy(const struct sched *s);
 /* Takes a VMSPAN_OFF record. 0 or -ENOMEM. */
 int sched_add(struct sched *s, const struct vmspan_span *r);
 /* Takes the VMSPAN_WAKE record before it. */

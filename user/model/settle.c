@@ -17,9 +17,17 @@ static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
 		durations[i]++;
 }
 
-static int row_add(struct row *row, const struct share *sh, bool incomplete)
+/* How long it takes is not known, but that it is so long. */
+static void count_open(struct open_counts *open, u64 ns, bool incomplete)
 {
-	struct group_stats *st = &row->stats;
+	open->events++;
+	open->incomplete += incomplete;
+	open->max_ns = max_u64(open->max_ns, ns);
+	count_duration(open->longer, ns);
+}
+
+static int share_add(struct group_stats *st, const struct share *sh, bool incomplete, bool open)
+{
 	u32 i;
 
 	st->ticks += sh->ticks;
@@ -39,6 +47,10 @@ static int row_add(struct row *row, const struct share *sh, bool incomplete)
 	st->max_ns = max_u64(st->max_ns, sh->wall_ns);
 	st->incomplete += incomplete;
 	count_duration(st->durations, sh->wall_ns);
+	if (open) {
+		count_open(&st->open, sh->wall_ns, incomplete);
+		return 0;
+	}
 	return hist_add(&st->hist, sh->wall_ns);
 }
 
@@ -171,7 +183,8 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	u64 begin_ns = clock_ns(&m->clock, begin), end_ns = clock_ns(&m->clock, begin + cycles);
 	struct proc *p = st->proc;
 	struct settlement s;
-	struct event_stats *ev = &p->events;
+	struct event_stats *ev = m->sum ? &m->sum->events : &p->events;
+	bool open = m->sum && m->sum->end == begin + cycles;
 	struct model_event shown;
 	u32 i;
 	int rc;
@@ -191,7 +204,8 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		m->repairs.discarded_shares++;
 		incomplete = true;
 	}
-	if (s.stolen_ns) {
+	/* Of what goes on the thread's clock is an estimate. */
+	if (s.stolen_ns && !m->sum) {
 		m->repairs.stolen_ns += s.stolen_ns;
 		incomplete = true;
 	}
@@ -202,10 +216,20 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	ev->incomplete += incomplete;
 	ev->max_ns = max_u64(ev->max_ns, s.ledger.event_wall_ns);
 	count_duration(ev->durations, s.ledger.event_wall_ns);
-	ledger_add(&p->ledger, &s.ledger);
-	for (i = 0; i < t->share_len; i++)
-		if (row_add(&p->rows[t->shares[i].row], &t->shares[i], incomplete))
+	if (open) {
+		count_open(&ev->open, s.ledger.event_wall_ns, incomplete);
+		ev->open.implicit += !t->iteration;
+	}
+	ledger_add(m->sum ? &m->sum->ledger : &p->ledger, &s.ledger);
+	for (i = 0; i < t->share_len; i++) {
+		u32 row = t->shares[i].row;
+		struct group_stats *to = m->sum ? open_row(m->sum, row) : &p->rows[row].stats;
+
+		if (!to || share_add(to, &t->shares[i], incomplete, open))
 			return -ENOMEM;
+	}
+	if (m->sum)
+		return 0;
 	shown = (struct model_event){
 		.thread = &st->pub,
 		.label = e ? registry_label(&m->set, st->registry, e->label) : "",

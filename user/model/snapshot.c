@@ -21,6 +21,7 @@ void snapshot_free(struct snapshot *s)
 	free(s->notes);
 	free(s->waits);
 	free(s->unfinished);
+	free(s->open);
 	intern_free(s->names);
 	free(s);
 }
@@ -33,9 +34,10 @@ static const char *keep(struct snapshot *s, const char *text)
 	return id < 0 ? NULL : intern_get(s->names, (u32)id, NULL);
 }
 
-static int take_processes(struct snapshot *s, const struct registry_set *set)
+static int take_processes(struct snapshot *s, const struct registry_set *set,
+			  const struct open_all *open)
 {
-	u32 i;
+	u32 i, at = 0;
 
 	s->processes = calloc(set->proc_len + 1, sizeof(*s->processes));
 	if (!s->processes)
@@ -57,9 +59,14 @@ static int take_processes(struct snapshot *s, const struct registry_set *set)
 		};
 		if (!sp->name || !sp->vm)
 			return -1;
-		event_stats_add(&s->events, &p->events);
-		gc_stats_add(&s->gc, &p->gc);
-		ledger_add(&s->ledger, &p->ledger);
+		for (; at < open->sum_len && open->sums[at].process == i; at++) {
+			event_stats_add(&sp->events, &open->sums[at].sum->events);
+			gc_stats_add(&sp->gc, &open->sums[at].sum->gc);
+			ledger_add(&sp->ledger, &open->sums[at].sum->ledger);
+		}
+		event_stats_add(&s->events, &sp->events);
+		gc_stats_add(&s->gc, &sp->gc);
+		ledger_add(&s->ledger, &sp->ledger);
 	}
 	s->process_count = set->proc_len;
 	return 0;
@@ -96,9 +103,10 @@ static int take_notes(struct snapshot *s, const struct registry_set *set)
  * Rows of one name are one group, and those of one process one child. First
  * the groups and how many children each can have, then the children in place.
  */
-static int take_groups(struct snapshot *s, const struct registry_set *set, struct map *group_of)
+static int take_groups(struct snapshot *s, const struct registry_set *set,
+		       const struct open_all *open, struct map *group_of)
 {
-	u32 i, k, rows = 0, at = 0;
+	u32 i, k, rows = 0, at = 0, opened = 0;
 
 	for (i = 0; i < set->proc_len; i++)
 		rows += set->procs[i]->row_len;
@@ -112,7 +120,7 @@ static int take_groups(struct snapshot *s, const struct registry_set *set, struc
 			struct snapshot_group *g;
 			u64 *index;
 
-			if (!row->stats.events)
+			if (!open_rows_at(open, &opened, i, k) && !row->stats.events)
 				continue;
 			index = map_get(group_of, row->name);
 			if (index) {
@@ -146,33 +154,46 @@ static bool only_row(const struct snapshot *s, const struct snapshot_group *g)
 	return next - g->first_child == 1;
 }
 
-static int take_children(struct snapshot *s, const struct registry_set *set,
-			 const struct map *group_of)
+/* Adds figures of a row to its child and its group; `only`: that child is the group once more. */
+static int add_stats(struct snapshot_group *g, struct snapshot_child *c,
+		     const struct group_stats *stats, bool only)
 {
-	u32 i, k;
+	struct group_stats part = *stats;
+
+	if (only)
+		part.hist = (struct hist){ 0 };
+	return group_stats_add(&c->stats, &part) ?: group_stats_add(&g->stats, stats);
+}
+
+static int take_children(struct snapshot *s, const struct registry_set *set,
+			 const struct open_all *open, const struct map *group_of)
+{
+	u32 i, k, n, at = 0;
 
 	for (i = 0; i < set->proc_len; i++)
 		for (k = 0; k < set->procs[i]->row_len; k++) {
 			const struct row *row = &set->procs[i]->rows[k];
-			struct group_stats part = row->stats;
 			struct snapshot_group *g;
 			struct snapshot_child *c;
+			bool only;
 
-			if (!row->stats.events)
+			n = open_rows_at(open, &at, i, k);
+			if (!n && !row->stats.events)
 				continue;
 			g = &s->groups[*map_get(group_of, row->name)];
 			c = &s->children[g->first_child + g->children];
-			if (only_row(s, g))
-				part.hist = (struct hist){ 0 };
+			only = only_row(s, g);
 			if (g->children && c[-1].process == i) {
 				c--;
 			} else {
 				c->process = i;
 				g->children++;
 			}
-			if (group_stats_add(&c->stats, &part) ||
-			    group_stats_add(&g->stats, &row->stats))
+			if (add_stats(g, c, &row->stats, only))
 				return -1;
+			for (; n; n--)
+				if (add_stats(g, c, open->rows[at - n].stats, only))
+					return -1;
 		}
 	return 0;
 }
@@ -209,29 +230,50 @@ static int longer_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
+static int keep_unfinished(struct snapshot *s, const struct model_unfinished *from,
+			   struct model_unfinished *to)
+{
+	u32 i;
+
+	*to = *from;
+	to->label = keep(s, from->label);
+	to->group = keep(s, from->group);
+	if (!to->label || !to->group)
+		return -1;
+	for (i = 0; i < to->stay_count; i++) {
+		to->stay[i].name = keep(s, from->stay[i].name);
+		if (!to->stay[i].name)
+			return -1;
+	}
+	return 0;
+}
+
 static int take_unfinished(struct snapshot *s, const struct model_unfinished *from, u32 n)
 {
-	u32 i, k;
-
 	s->unfinished = calloc(n + 1, sizeof(*s->unfinished));
 	if (!s->unfinished)
 		return -1;
-	for (i = 0; i < n; i++) {
-		struct model_unfinished *u = &s->unfinished[s->unfinished_kept];
-
-		*u = from[i];
-		u->label = keep(s, u->label);
-		u->group = keep(s, u->group);
-		if (!u->label || !u->group)
+	for (; s->unfinished_kept < n; s->unfinished_kept++)
+		if (keep_unfinished(s, &from[s->unfinished_kept],
+				    &s->unfinished[s->unfinished_kept]))
 			return -1;
-		for (k = 0; k < u->stay_count; k++) {
-			u->stay[k].name = keep(s, u->stay[k].name);
-			if (!u->stay[k].name)
-				return -1;
-		}
-		s->unfinished_kept++;
-	}
-	qsort(s->unfinished, s->unfinished_kept, sizeof(*s->unfinished), longer_first);
+	qsort(s->unfinished, n, sizeof(*s->unfinished), longer_first);
+	return 0;
+}
+
+/* The longest ones; `open` is sorted by that. */
+static int take_open(struct snapshot *s, struct open_all *open)
+{
+	u32 n = (u32)min_u64(open->sum_len, UNFINISHED_KEPT);
+
+	open_longest_first(open);
+	s->open = calloc(n + 1, sizeof(*s->open));
+	if (!s->open)
+		return -1;
+	for (; s->open_kept < n; s->open_kept++)
+		if (keep_unfinished(s, &open->sums[s->open_kept].sum->what, &s->open[s->open_kept]))
+			return -1;
+	s->open_count = open->sum_len;
 	return 0;
 }
 
@@ -239,6 +281,7 @@ struct snapshot *snapshot_take(const struct model *m)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
 	struct map group_of = { 0 };
+	struct open_all open = { 0 };
 	u64 known, *gap;
 	u32 i;
 
@@ -262,12 +305,14 @@ struct snapshot *snapshot_take(const struct model *m)
 	s->records = m->records;
 	s->inputs = m->inputs;
 	s->frames = m->frames;
-	if (!s->names || take_processes(s, &m->set) || take_notes(s, &m->set) ||
-	    take_groups(s, &m->set, &group_of) || take_children(s, &m->set, &group_of) ||
-	    take_waits(s, m) || take_unfinished(s, m->unfinished.at, m->unfinished.len)) {
+	if (!s->names || open_collect(&m->set, &open) || take_processes(s, &m->set, &open) ||
+	    take_notes(s, &m->set) || take_groups(s, &m->set, &open, &group_of) ||
+	    take_children(s, &m->set, &open, &group_of) || take_waits(s, m) ||
+	    take_unfinished(s, m->unfinished.at, m->unfinished.len) || take_open(s, &open)) {
 		snapshot_free(s);
 		s = NULL;
 	}
+	open_all_free(&open);
 	map_free(&group_of);
 	return s;
 }
@@ -366,15 +411,17 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		return NULL;
 	*d = *s;
 	d->group_count = d->child_count = d->process_count = 0;
-	d->note_count = d->wait_count = d->unfinished_kept = 0;
+	d->note_count = d->wait_count = d->unfinished_kept = d->open_kept = 0;
 	d->unfinished = NULL;
 	d->waits = calloc(s->wait_count + 1, sizeof(*d->waits));
+	d->open = calloc(s->open_kept + 1, sizeof(*d->open));
 	d->names = intern_new();
 	d->notes = calloc(s->note_count + 1, sizeof(*d->notes));
 	d->processes = calloc(s->process_count + 1, sizeof(*d->processes));
 	d->groups = calloc(s->group_count + 1, sizeof(*d->groups));
 	d->children = calloc(s->child_count + 1, sizeof(*d->children));
-	if (!d->names || !d->notes || !d->processes || !d->groups || !d->children || !d->waits)
+	if (!d->names || !d->notes || !d->processes || !d->groups || !d->children || !d->waits ||
+	    !d->open)
 		goto fail;
 	for (i = 0; i < s->process_count; i++) {
 		d->processes[i] = s->processes[i];
@@ -415,6 +462,9 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 	}
 	if (take_unfinished(d, s->unfinished, s->unfinished_kept))
 		goto fail;
+	for (; d->open_kept < s->open_kept; d->open_kept++)
+		if (keep_unfinished(d, &s->open[d->open_kept], &d->open[d->open_kept]))
+			goto fail;
 	return d;
 fail:
 	snapshot_free(d);

@@ -42,11 +42,11 @@ struct snapshot_note {
 	const char *text, *advice;
 };
 
-/* An event that had not ended when no more was heard of it, or stays outside of any. */
+/* An event that had not ended when no more was heard of it, or has not yet, or stays outside of any. */
 struct model_unfinished {
-	u64 number; /* in order of arrival, from 1 */
+	u64 number; /* in order of arrival, from 1; of what is open 0 */
 	u32 pid, tid;
-	enum unfinished_why why;
+	enum unfinished_why why; /* 0: it goes on */
 	bool event; /* else stays alone */
 	const char *label; /* of the event; "" */
 	const char *group; /* "kind:name" of the innermost stay; "": in none */
@@ -73,6 +73,12 @@ struct snapshot {
 	struct model_unfinished *unfinished; /* the longest ones, longest first */
 	u32 unfinished_kept;
 	u64 unfinished_count; /* all; in no other figure */
+	/* Live: what had not ended just now, and is in all other figures as if it had: the longest ones,
+	 * longest first. So figures may go back a little: what changes CPU before its end is charged to
+	 * nobody. */
+	struct model_unfinished *open;
+	u32 open_kept;
+	u64 open_count; /* all */
 	struct item_cost cost; /* of being traced, as far as it is known */
 	struct event_stats events;
 	struct gc_stats gc;
@@ -89,8 +95,8 @@ struct model;
 
 /* A snapshot of the model now; NULL without memory. Freed by the caller. */
 struct snapshot *snapshot_take(const struct model *m);
-/* now - then, row by row (by group and process id): what happened between.
- * `then` may be NULL. max_ns is that of `now`. NULL without memory. */
+/* now - then, row by row (by group and process id): what happened between, and at least nothing.
+ * `then` may be NULL. max_ns is that of `now`, and so is what is open. NULL without memory. */
 struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapshot *then);
 void snapshot_free(struct snapshot *s);
 /* The group of that name, or NULL. Looks at all of them. */

@@ -3,56 +3,53 @@
 
 /*
  * Each struct's summable fields once; every operation walks the list.
- * X(op, field): `to->field op from->field`.
+ * X(field): `to->field op from->field`. Counts of events are apart.
  */
-#define GROUP_FIELDS(X, op)                       \
-	X(op, ticks)                              \
-	X(op, events)                             \
-	X(op, spans)                              \
-	X(op, wall_ns)                            \
-	X(op, self_ns)                            \
-	X(op, cpu_ns)                             \
-	X(op, blocked_ns)                         \
-	X(op, gc_ns)                              \
-	X(op, preempted_ns)                       \
-	X(op, off_ns[VMSPAN_OFF_PREEMPTED])       \
-	X(op, off_ns[VMSPAN_OFF_SLEEPING])        \
-	X(op, off_ns[VMSPAN_OFF_IO])              \
-	X(op, off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
-	X(op, off_ns[VMSPAN_OFF_LOCK])            \
-	X(op, stayed)                             \
-	X(op, moved)                              \
-	X(op, stale)                              \
-	X(op, incomplete)                         \
-	X(op, samples)                            \
-	X(op, self_samples)
-#define EVENT_FIELDS(X, op) \
-	X(op, count)        \
-	X(op, implicit)     \
-	X(op, wall_ns)      \
-	X(op, cpu_ns)       \
-	X(op, incomplete)   \
-	X(op, samples)
-#define GC_FIELDS(X, op) \
-	X(op, count)     \
-	X(op, total_ns)  \
-	X(op, freed_bytes)
-#define LEDGER_FIELDS(X, op)                             \
-	X(op, self_ns)                                   \
-	X(op, gc_ns)                                     \
-	X(op, blocked_ns)                                \
-	X(op, native_ns)                                 \
-	X(op, moved_ns)                                  \
-	X(op, stale_ns)                                  \
-	X(op, lost_ns)                                   \
-	X(op, preempted_ns)                              \
-	X(op, native_off_ns[VMSPAN_OFF_PREEMPTED])       \
-	X(op, native_off_ns[VMSPAN_OFF_SLEEPING])        \
-	X(op, native_off_ns[VMSPAN_OFF_IO])              \
-	X(op, native_off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
-	X(op, native_off_ns[VMSPAN_OFF_LOCK])            \
-	X(op, event_wall_ns)
-#define APPLY(op, field) to->field op from->field;
+#define GROUP_FIELDS(X)                       \
+	X(ticks)                              \
+	X(spans)                              \
+	X(wall_ns)                            \
+	X(self_ns)                            \
+	X(cpu_ns)                             \
+	X(blocked_ns)                         \
+	X(gc_ns)                              \
+	X(preempted_ns)                       \
+	X(off_ns[VMSPAN_OFF_PREEMPTED])       \
+	X(off_ns[VMSPAN_OFF_SLEEPING])        \
+	X(off_ns[VMSPAN_OFF_IO])              \
+	X(off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
+	X(off_ns[VMSPAN_OFF_LOCK])            \
+	X(stayed)                             \
+	X(moved)                              \
+	X(stale)                              \
+	X(samples)                            \
+	X(self_samples)
+#define EVENT_FIELDS(X) \
+	X(wall_ns)      \
+	X(cpu_ns)       \
+	X(samples)
+#define GC_FIELDS(X) \
+	X(count)     \
+	X(total_ns)  \
+	X(freed_bytes)
+#define LEDGER_FIELDS(X)                             \
+	X(self_ns)                                   \
+	X(gc_ns)                                     \
+	X(blocked_ns)                                \
+	X(native_ns)                                 \
+	X(moved_ns)                                  \
+	X(stale_ns)                                  \
+	X(lost_ns)                                   \
+	X(preempted_ns)                              \
+	X(native_off_ns[VMSPAN_OFF_PREEMPTED])       \
+	X(native_off_ns[VMSPAN_OFF_SLEEPING])        \
+	X(native_off_ns[VMSPAN_OFF_IO])              \
+	X(native_off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
+	X(native_off_ns[VMSPAN_OFF_LOCK])            \
+	X(event_wall_ns)
+#define ADD(field) to->field += from->field;
+/* What is open is in the figures as if it had ended now; what becomes of it may be less. */
+#define SUBTRACT(field) to->field -= min_u64(from->field, to->field);
 
 static void durations_add(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS])
 {
@@ -62,17 +59,36 @@ static void durations_add(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS])
 		to[i] += from[i];
 }
 
-static void durations_subtract(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS])
+static void open_add(struct open_counts *to, const struct open_counts *from)
+{
+	to->events += from->events;
+	to->implicit += from->implicit;
+	to->incomplete += from->incomplete;
+	to->max_ns = max_u64(to->max_ns, from->max_ns);
+	durations_add(to->longer, from->longer);
+}
+
+/* Those that had ended. */
+static void count_subtract(u64 *to, u64 from, u64 open)
+{
+	*to -= min_u64(from - open, *to);
+}
+
+static void durations_subtract(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS],
+			       const u64 open[JANK_BUCKETS])
 {
 	unsigned int i;
 
 	for (i = 0; i < JANK_BUCKETS; i++)
-		to[i] -= from[i];
+		count_subtract(&to[i], from[i], open[i]);
 }
 
 int group_stats_add(struct group_stats *to, const struct group_stats *from)
 {
-	GROUP_FIELDS(APPLY, +=)
+	GROUP_FIELDS(ADD)
+	to->events += from->events;
+	to->incomplete += from->incomplete;
+	open_add(&to->open, &from->open);
 	to->max_ns = max_u64(to->max_ns, from->max_ns);
 	durations_add(to->durations, from->durations);
 	return hist_merge(&to->hist, &from->hist);
@@ -80,8 +96,10 @@ int group_stats_add(struct group_stats *to, const struct group_stats *from)
 
 void group_stats_subtract(struct group_stats *to, const struct group_stats *from)
 {
-	GROUP_FIELDS(APPLY, -=)
-	durations_subtract(to->durations, from->durations);
+	GROUP_FIELDS(SUBTRACT)
+	count_subtract(&to->events, from->events, from->open.events);
+	count_subtract(&to->incomplete, from->incomplete, from->open.incomplete);
+	durations_subtract(to->durations, from->durations, from->open.longer);
 	hist_subtract(&to->hist, &from->hist);
 }
 
@@ -93,34 +111,58 @@ int group_stats_copy(struct group_stats *to, const struct group_stats *from)
 
 void event_stats_add(struct event_stats *to, const struct event_stats *from)
 {
-	EVENT_FIELDS(APPLY, +=)
+	EVENT_FIELDS(ADD)
+	to->count += from->count;
+	to->implicit += from->implicit;
+	to->incomplete += from->incomplete;
+	open_add(&to->open, &from->open);
 	to->max_ns = max_u64(to->max_ns, from->max_ns);
 	durations_add(to->durations, from->durations);
 }
 
 void event_stats_subtract(struct event_stats *to, const struct event_stats *from)
 {
-	EVENT_FIELDS(APPLY, -=)
-	durations_subtract(to->durations, from->durations);
+	EVENT_FIELDS(SUBTRACT)
+	count_subtract(&to->count, from->count, from->open.events);
+	count_subtract(&to->implicit, from->implicit, from->open.implicit);
+	count_subtract(&to->incomplete, from->incomplete, from->open.incomplete);
+	durations_subtract(to->durations, from->durations, from->open.longer);
 }
 
 void gc_stats_add(struct gc_stats *to, const struct gc_stats *from)
 {
-	GC_FIELDS(APPLY, +=)
+	GC_FIELDS(ADD)
 	to->max_ns = max_u64(to->max_ns, from->max_ns);
 }
 
 void gc_stats_subtract(struct gc_stats *to, const struct gc_stats *from)
 {
-	GC_FIELDS(APPLY, -=)
+	GC_FIELDS(SUBTRACT)
 }
 
 void ledger_add(struct ledger *to, const struct ledger *from)
 {
-	LEDGER_FIELDS(APPLY, +=)
+	LEDGER_FIELDS(ADD)
 }
 
-void ledger_subtract(struct ledger *to, const struct ledger *from){ LEDGER_FIELDS(APPLY, -=) }
+void ledger_subtract(struct ledger *to, const struct ledger *from)
+{
+	u64 *const terms[] = { &to->moved_ns,   &to->stale_ns, &to->lost_ns, &to->native_ns,
+			       &to->blocked_ns, &to->gc_ns,    &to->self_ns };
+	u64 over;
+	u32 i;
+
+	LEDGER_FIELDS(SUBTRACT)
+	/* What was one term's while it was open and became another's was in the time before. */
+	over = ledger_sum(to) - min_u64(ledger_sum(to), to->event_wall_ns);
+	for (i = 0; i < ARRAY_SIZE(terms); i++) {
+		u64 less = min_u64(over, *terms[i]);
+
+		*terms[i] -= less;
+		over -= less;
+	}
+	to->preempted_ns = min_u64(to->preempted_ns, to->native_ns);
+}
 
 u64 ledger_sum(const struct ledger *l)
 {

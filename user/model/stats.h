@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The figures of a group, of a process, of the whole. All are totals that
- * never decrease; the difference of two states is a state.
+ * never decrease, but for what is open; the difference of two states is a state.
  */
 #ifndef MODEL_STATS_H
 #define MODEL_STATS_H
@@ -10,6 +10,14 @@
 #include "model/item.h"
 
 #define JANK_BUCKETS 10 /* events strictly longer than 1, 2, 4 ... 512 ms */
+
+/* Of the events that are counted, those that have not ended: each is one of any time in which it goes
+ * on. They are in the sums and in the longest, not in the histogram. */
+struct open_counts {
+	u64 events, implicit, incomplete;
+	u64 longer[JANK_BUCKETS]; /* of `durations` */
+	u64 max_ns; /* so far */
+};
 
 struct group_stats {
 	u64 ticks; /* stopwatches: outermost entries */
@@ -28,6 +36,7 @@ struct group_stats {
 	u64 durations[JANK_BUCKETS]; /* of wall by event, cumulative */
 	u64 stayed, moved, stale; /* spans: kept, changed CPU, nested loop */
 	u64 incomplete; /* of events: those that lack data */
+	struct open_counts open;
 	u64 samples, self_samples; /* on the stack, innermost; sampled events */
 	struct hist hist; /* of wall by event */
 };
@@ -50,6 +59,7 @@ struct event_stats {
 	u64 implicit; /* spans outside any event: each root is one */
 	u64 wall_ns, cpu_ns;
 	u64 incomplete;
+	struct open_counts open;
 	u64 samples; /* of sampled events */
 	u64 max_ns;
 	u64 durations[JANK_BUCKETS];
@@ -83,8 +93,8 @@ struct model_wait {
 	u64 begin_ns; /* of one event's: when the first began */
 };
 
-/* to += from, to -= from (an earlier state; max stays that of `to`). The
- * group forms handle the histogram too: 0 or -ENOMEM. */
+/* to += from, to -= from (an earlier state; max and open stay those of `to`, whose events are those that
+ * ended since, and the open ones). The group forms handle the histogram too: 0 or -ENOMEM. */
 int group_stats_add(struct group_stats *to, const struct group_stats *from);
 void group_stats_subtract(struct group_stats *to, const struct group_stats *from);
 int group_stats_copy(struct group_stats *to, const struct group_stats *from);

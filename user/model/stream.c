@@ -93,6 +93,7 @@ void stream_free(void *stream)
 		free(st->turns[i]);
 	}
 	sampler_free(st->sampler);
+	open_free(st);
 	free((char *)st->pub.name);
 	free(st);
 }

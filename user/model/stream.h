@@ -7,6 +7,7 @@
 #define MODEL_STREAM_H
 
 #include "model/sample.h"
+#include "model/snapshot.h"
 #include "model/turn.h"
 
 /* A batch that came early waits until this many more have come. */
@@ -17,6 +18,21 @@
 struct held {
 	struct item_batch batch;
 	void *data; /* owned copy */
+};
+
+/* What a thread's open event comes to so far. */
+struct open_sum {
+	struct model_unfinished what;
+	u64 end; /* cycles: of what is open */
+	struct event_stats events;
+	struct gc_stats gc;
+	struct ledger ledger;
+	struct open_row {
+		u32 row; /* of the process */
+		struct group_stats stats;
+	} * rows; /* owned */
+	u32 row_len, row_cap;
+	struct map row_of; /* row -> index in rows */
 };
 
 /* Spans were left out; no number shows which. */
@@ -46,6 +62,7 @@ struct stream {
 	struct turn *turns[STREAM_TURNS]; /* open, in order of opening */
 	u32 turn_len;
 	struct sampler *sampler; /* owned; NULL: no samples came */
+	struct open_sum *open; /* owned; NULL: nothing has been open for long */
 };
 
 typedef int (*batch_fn)(void *ctx, struct stream *st, const struct item_batch *b);
@@ -60,5 +77,7 @@ int stream_order(struct stream *st, const struct item_batch *b, batch_fn fn, voi
 /* Nothing more will come: hands out what waits. */
 int stream_drain(struct stream *st, batch_fn fn, void *ctx, u64 *missing);
 void stream_free(void *stream);
+/* open.c: what was told of its open event is not so any more. */
+void open_free(struct stream *st);
 
 #endif

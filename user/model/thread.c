@@ -18,6 +18,19 @@ static int stream_end(struct model *m, struct registry *r, u64 key, struct strea
 	return rc;
 }
 
+/* A stream may have had another number. */
+static void forget_sched(const struct proc *p, const struct sched *s)
+{
+	u64 key, value;
+	size_t at;
+	u32 i;
+
+	for (i = 0; i < p->registry_len; i++)
+		for (at = 0; map_next(&p->registries[i]->threads, &at, &key, &value);)
+			if (((struct stream *)(uintptr_t)value)->sched == s)
+				((struct stream *)(uintptr_t)value)->sched = NULL;
+}
+
 int model_threads_end(struct model *m, struct proc *p, u32 tid)
 {
 	u64 key, value;
@@ -37,10 +50,10 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid)
 			at = 0; /* the map has changed */
 		}
 	}
-	/* Now no stream points to them. */
 	for (at = 0; map_next(&p->scheds, &at, &key, &value);) {
 		if (tid && key != tid)
 			continue;
+		forget_sched(p, (void *)(uintptr_t)value);
 		sched_free((void *)(uintptr_t)value);
 		map_del(&p->scheds, key);
 		at = 0;

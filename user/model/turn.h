@@ -126,6 +126,8 @@ struct settlement {
 
 void turn_reset(struct turn *t, u32 iteration, u64 uid, u64 hole_cycles);
 void turn_free(struct turn *t);
+/* A copy of a parked one, into one that was reset. 0 or -ENOMEM. */
+int turn_copy(struct turn *to, const struct turn *from);
 
 /* What became of a stay, in cycles. */
 struct stay {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void clear(struct model_unfinished *u)
+void unfinished_clear(struct model_unfinished *u)
 {
 	u32 i;
 
@@ -20,7 +20,7 @@ static void clear(struct model_unfinished *u)
 void unfinished_free(struct unfinished_list *l)
 {
 	while (l->len)
-		clear(&l->at[--l->len]);
+		unfinished_clear(&l->at[--l->len]);
 }
 
 /* Where it is kept: a free place, or that of the shortest, if that is shorter. */
@@ -36,7 +36,7 @@ static struct model_unfinished *place(struct unfinished_list *l, u64 ns)
 			shortest = &l->at[i];
 	if (shortest->for_ns >= ns)
 		return NULL;
-	clear(shortest);
+	unfinished_clear(shortest);
 	return shortest;
 }
 
@@ -69,20 +69,13 @@ static const char *group_of(const struct model *m, const struct item_unfinished 
 	return NULL;
 }
 
-int model_unfinished(struct model *m, const struct item_unfinished *it)
+int unfinished_fill(const struct model *m, const struct item_unfinished *it,
+		    struct model_unfinished *u)
 {
-	struct model_unfinished *u;
 	bool failed = false;
 	u32 i;
 
-	if (!model_in_range(m, it->begin_ns))
-		return 0;
-	m->unfinished.count++;
-	u = place(&m->unfinished, it->until_ns - it->begin_ns);
-	if (!u)
-		return 0;
 	*u = (struct model_unfinished){
-		.number = m->unfinished.count,
 		.pid = it->pid,
 		.tid = it->tid,
 		.why = it->why,
@@ -99,4 +92,22 @@ int model_unfinished(struct model *m, const struct item_unfinished *it)
 	}
 	u->group = copy(group_of(m, it), &failed);
 	return failed ? -ENOMEM : 0;
+}
+
+int model_unfinished(struct model *m, const struct item_unfinished *it)
+{
+	struct model_unfinished *u;
+	int rc;
+
+	/* It is in no other figure. */
+	open_forget_all(m);
+	if (!model_in_range(m, it->begin_ns))
+		return 0;
+	m->unfinished.count++;
+	u = place(&m->unfinished, it->until_ns - it->begin_ns);
+	if (!u)
+		return 0;
+	rc = unfinished_fill(m, it, u);
+	u->number = m->unfinished.count;
+	return rc;
 }

@@ -304,6 +304,8 @@ int codec_put(struct codec *c, struct buf *out, const struct item *it)
 		if (batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum))
 			return -EINVAL;
 		return codec_put_batch(c, out, &it->batch, sum.turn);
+	case ITEM_OPEN: /* no recording has it */
+		break;
 	}
 	return -EINVAL;
 }

@@ -383,6 +383,7 @@ int state_note(struct state *s, const struct item *it)
 		return 0;
 	case ITEM_LOSS:
 	case ITEM_UNFINISHED:
+	case ITEM_OPEN:
 		return 0;
 	}
 	return 0;

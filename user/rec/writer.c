@@ -395,7 +395,8 @@ int rec_item(void *ctx, const struct item *it)
 	u64 bound = codec_bound(it);
 	int rc;
 
-	if (w->error)
+	/* What is open now is of the views; of what never ends ITEM_UNFINISHED tells. */
+	if (w->error || it->type == ITEM_OPEN)
 		return w->error;
 	if ((it->type == ITEM_BATCH &&
 	     batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum)) ||

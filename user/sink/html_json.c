@@ -69,6 +69,7 @@ static void put_words(struct writer *w, const struct snapshot *s)
 	buf_clear(&text.buf);
 	summary_complete(&text, s);
 	summary_unfinished(&text, s);
+	summary_open(&text, s);
 	key_words(j, "complete_text", &text);
 	buf_clear(&text.buf);
 	summary_losses(&text, &s->losses);

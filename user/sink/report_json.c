@@ -114,6 +114,8 @@ static void put_events(struct json *j, const struct event_stats *e)
 	put_durations(j, e->durations);
 	if (e->samples)
 		json_key_u64(j, "samples", e->samples);
+	if (e->open.events)
+		json_key_u64(j, "open", e->open.events);
 	json_end_object(j);
 }
 
@@ -216,6 +218,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 	off_json(j, t->preempted_ns, t->off_ns);
 	if (histogram)
 		put_histogram(j, &t->hist);
+	if (t->open.events)
+		json_key_u64(j, "open", t->open.events);
 	json_end_object(j);
 }
 
@@ -252,8 +256,30 @@ static void put_received(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
+/* What a thread was in. */
+static void put_stays(struct json *j, const struct model_unfinished *u)
+{
+	u32 i;
+
+	json_key_bool(j, "event", u->event);
+	json_key_string(j, "label", u->label);
+	json_key_string(j, "group", u->group);
+	json_key_u64(j, "begin_ns", u->begin_ns);
+	json_key_u64(j, "so_far_ns", u->for_ns);
+	json_key_u64(j, "depth", u->depth);
+	json_key_array(j, "inside");
+	for (i = 0; i < u->stay_count; i++) {
+		json_object(j);
+		json_key_string(j, "name", u->stay[i].name);
+		json_key_u64(j, "so_far_ns", u->stay[i].for_ns);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 /* Only where there is one. */
-static void put_unfinished(struct json *j, const struct snapshot *s)
+static void put_not_ended(struct json *j, const char *key, u64 count,
+			  const struct model_unfinished *list, u32 kept)
 {
 	static const char *const why[] = {
 		[UNFINISHED_TRACE] = "trace",
@@ -261,34 +287,20 @@ static void put_unfinished(struct json *j, const struct snapshot *s)
 		[UNFINISHED_PROCESS] = "process",
 		[UNFINISHED_EXEC] = "exec",
 	};
-	u32 i, k;
+	u32 i;
 
-	if (!s->unfinished_count)
+	if (!count)
 		return;
-	json_key_object(j, "unfinished");
-	json_key_u64(j, "count", s->unfinished_count);
+	json_key_object(j, key);
+	json_key_u64(j, "count", count);
 	json_key_array(j, "longest");
-	for (i = 0; i < s->unfinished_kept; i++) {
-		const struct model_unfinished *u = &s->unfinished[i];
-
+	for (i = 0; i < kept; i++) {
 		json_object(j);
-		json_key_u64(j, "pid", u->pid);
-		json_key_u64(j, "tid", u->tid);
-		json_key_string(j, "ended", why[u->why]);
-		json_key_bool(j, "event", u->event);
-		json_key_string(j, "label", u->label);
-		json_key_string(j, "group", u->group);
-		json_key_u64(j, "begin_ns", u->begin_ns);
-		json_key_u64(j, "so_far_ns", u->for_ns);
-		json_key_u64(j, "depth", u->depth);
-		json_key_array(j, "inside");
-		for (k = 0; k < u->stay_count; k++) {
-			json_object(j);
-			json_key_string(j, "name", u->stay[k].name);
-			json_key_u64(j, "so_far_ns", u->stay[k].for_ns);
-			json_end_object(j);
-		}
-		json_end_array(j);
+		json_key_u64(j, "pid", list[i].pid);
+		json_key_u64(j, "tid", list[i].tid);
+		if (list[i].why)
+			json_key_string(j, "ended", why[list[i].why]);
+		put_stays(j, &list[i]);
 		json_end_object(j);
 	}
 	json_end_array(j);
@@ -337,7 +349,8 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	if (src->interval_ns)
 		json_key_u64(j, "interval_ns", src->interval_ns);
 	put_parts(j, s);
-	put_unfinished(j, s);
+	put_not_ended(j, "unfinished", s->unfinished_count, s->unfinished, s->unfinished_kept);
+	put_not_ended(j, "open", s->open_count, s->open, s->open_kept);
 	put_cost(j, s);
 	json_end_object(j);
 	free(rows);

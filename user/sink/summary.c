@@ -85,23 +85,34 @@ const char *unfinished_why_text(enum unfinished_why why)
 	return text[why];
 }
 
-void summary_unfinished(struct out *o, const struct snapshot *s)
+static void not_ended(struct out *o, u64 count, const struct model_unfinished *longest,
+		      const char *one, const char *more)
 {
-	const struct model_unfinished *u = s->unfinished;
-	char count[COUNT_MAX], time[TEXT_NS_MAX], name[512];
+	char text[COUNT_MAX], time[TEXT_NS_MAX], name[512];
 
-	if (!s->unfinished_count)
+	if (!count)
 		return;
-	out_printf(o, "; %s event%s had not ended", count_text(count, s->unfinished_count),
-		   plural(s->unfinished_count));
-	if (!s->unfinished_kept)
+	out_printf(o, "; %s event%s %s", count_text(text, count), plural(count),
+		   count == 1 ? one : more);
+	if (!longest)
 		return;
-	out_printf(o, ": %s%s so far", s->unfinished_count > 1 ? "at most " : "",
-		   time_text(time, u->for_ns));
-	if (u->group[0]) {
-		name_text(name, sizeof(name), u->group);
+	out_printf(o, ": %s%s so far", count > 1 ? "at most " : "",
+		   time_text(time, longest->for_ns));
+	if (longest->group[0]) {
+		name_text(name, sizeof(name), longest->group);
 		out_printf(o, " in %s", name);
 	}
+}
+
+void summary_unfinished(struct out *o, const struct snapshot *s)
+{
+	not_ended(o, s->unfinished_count, s->unfinished_kept ? s->unfinished : NULL,
+		  "had not ended", "had not ended");
+}
+
+void summary_open(struct out *o, const struct snapshot *s)
+{
+	not_ended(o, s->open_count, s->open_kept ? s->open : NULL, "goes on", "go on");
 }
 
 bool summary_cost(struct out *o, const struct snapshot *s)

@@ -15,6 +15,8 @@ void summary_complete(struct out *o, const struct snapshot *s);
 bool summary_parts(struct out *o, const struct snapshot *s);
 /* "; 2 events had not ended: at most 5.01 s so far in addon:x"; nothing where all have. */
 void summary_unfinished(struct out *o, const struct snapshot *s);
+/* "; 1 event goes on: 3.09 s so far in plugin:hog"; nothing where none does. */
+void summary_open(struct out *o, const struct snapshot *s);
 /* "marking took about 26.1 ms of CPU time: 1,234,567 marks, 312 traps". False: it is not known, and
  * nothing is said. */
 bool summary_cost(struct out *o, const struct snapshot *s);

@@ -41,7 +41,9 @@ struct table_column {
 
 u64 row_max_ns(const struct group_stats *s, bool interval)
 {
-	return interval && s->hist.len ? group_quantile(s, 1000) : s->max_ns;
+	if (!interval || !s->hist.len)
+		return s->max_ns;
+	return max_u64(s->hist.total ? group_quantile(s, 1000) : 0, s->open.max_ns);
 }
 
 bool row_turns_unknown(const struct group_stats *s, bool interval)
@@ -460,7 +462,7 @@ static bool is_empty(const struct table *t, const struct table_item *item,
 		return !c->adds && !v;
 	if (item->turns_only && !v)
 		return c->value == cell_self || c->value == cell_share || c->value == cell_ticks;
-	if (!item->stats->hist.len && (c->value == cell_p50 || c->value == cell_p99))
+	if (!item->stats->hist.total && (c->value == cell_p50 || c->value == cell_p99))
 		return true;
 	return of_a_turn(c) && row_turns_unknown(item->stats, t->interval);
 }

@@ -96,6 +96,12 @@ u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_
  * a tick. */
 u64 live_vm_used_ns(const struct source *s);
 
+/*
+ * Tells fn of what threads of programs with the SDK have been in for 0.1 s or more (ITEM_OPEN), as of now:
+ * before figures are shown. Other items may come with it. 0, or what fn returned.
+ */
+int live_tell_open(struct source *s, item_fn fn, void *ctx);
+
 /* A stay that has not ended. Its group: model_group_of(). */
 struct live_stay {
 	u32 pid, tid; /* tid as the process itself sees it */

@@ -223,6 +223,7 @@ struct live {
 	bool switches; /* as kernel_rseq_tells_all() has it */
 	u64 rings_ns; /* the rings are read again */
 	u32 rings_seen; /* of them, in this round */
+	u32 open_seen; /* threads of which has been told, where one time was too short for all */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
 	/* For the duration of a poll or stop. */

@@ -321,35 +321,17 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 	return take_kept(l, p, r);
 }
 
-int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
-			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns)
+/* What is open above some stays, as of `until_ns`; whose it is is not filled in. */
+static void fill_stays(struct item_unfinished *u, const struct marks *m, u32 base, u64 until_ns)
 {
-	const struct marks *m = &t->m;
-	u32 base = m->events ? m->event[0].base : 0, depth = m->depth - base, i;
+	u32 depth = m->depth - base, i;
 	u32 from = m->depth - (u32)min_u64(depth, UNFINISHED_STAYS);
-	struct item it = { .type = ITEM_UNFINISHED };
-	struct item_unfinished *u = &it.unfinished;
 	u64 before;
 
-	/* Where marks are missing it may have ended. That they are, is told. */
-	if ((!m->events && !depth) || m->doubtful)
-		return 0;
-	/* Nothing else may have been heard of them. */
-	if (process_tell(l, p) || process_thread(l, p, t->tid) ||
-	    ((why == UNFINISHED_TRACE || why == UNFINISHED_THREAD) && registry_read(l, p, r)))
-		return l->failed;
-	*u = (struct item_unfinished){
-		.pid = p->pid,
-		.tid = t->tid,
-		.registry = r->address,
-		.why = why,
-		.event = m->events,
-		.label = m->events ? m->event[0].label : 0,
-		.until_ns = until_ns,
-		.depth = depth,
-		.stay_count = m->depth - from,
-	};
-	u->begin_ns = m->events ? m->event[0].mono : m->ns(m->ns_ctx, m->open[base].begin);
+	u->until_ns = until_ns;
+	u->depth = depth;
+	u->stay_count = m->depth - from;
+	u->begin_ns = u->event ? m->event[0].mono : m->ns(m->ns_ctx, m->open[base].begin);
 	u->begin_ns = before = min_u64(u->begin_ns, until_ns);
 	for (i = 0; i < u->stay_count; i++) {
 		const struct marks_open *o = &m->open[from + i];
@@ -358,6 +340,39 @@ int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 		u->stay_ns[i] = min_u64(max_u64(m->ns(m->ns_ctx, o->begin), before), until_ns);
 		before = u->stay_ns[i];
 	}
+}
+
+void mark_ring_is_in(struct item_unfinished *u, const struct marks *m, u64 until_ns)
+{
+	/* What is around an event has been open for longer. */
+	u->event = m->events && (!m->event[0].base || m->open[0].id >= VMSPAN_ID_MARKS);
+	u->label = u->event ? m->event[0].label : 0;
+	fill_stays(u, m, u->event ? m->event[0].base : 0, until_ns);
+}
+
+int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
+			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns)
+{
+	const struct marks *m = &t->m;
+	u32 base = m->events ? m->event[0].base : 0;
+	struct item it = { .type = ITEM_UNFINISHED };
+
+	/* Where marks are missing it may have ended. That they are, is told. */
+	if ((!m->events && m->depth == base) || m->doubtful)
+		return 0;
+	/* Nothing else may have been heard of them. */
+	if (process_tell(l, p) || process_thread(l, p, t->tid) ||
+	    ((why == UNFINISHED_TRACE || why == UNFINISHED_THREAD) && registry_read(l, p, r)))
+		return l->failed;
+	it.unfinished = (struct item_unfinished){
+		.pid = p->pid,
+		.tid = t->tid,
+		.registry = r->address,
+		.why = why,
+		.event = m->events,
+		.label = m->events ? m->event[0].label : 0,
+	};
+	fill_stays(&it.unfinished, m, base, until_ns);
 	return live_emit(l, &it);
 }
 
@@ -488,9 +503,8 @@ static bool all_has_come(struct live *l, struct ring_reader *t, const struct vms
 	return false;
 }
 
-/* The ring of a thread that is known, as it is now. */
-static bool ring_now(const struct process *p, u64 thread, const struct ring_reader *t,
-		     struct vmspan_ring *g)
+bool mark_ring_head(const struct process *p, u64 thread, const struct ring_reader *t,
+		    struct vmspan_ring *g)
 {
 	return !target_read(p->pid, t->at + VMSPAN_RING_AT, g, sizeof(*g)) && mark_ring_is_one(g) &&
 	       g->thread == thread;
@@ -518,7 +532,7 @@ static int look_at(struct live *l, struct process *p, struct registry *r, struct
 		if (k->seen++ < k->skip)
 			continue;
 		k->over = clock_mono_ns() >= k->end_ns;
-		if (ring_now(p, thread, t, &g) && all_has_come(l, t, &g))
+		if (mark_ring_head(p, thread, t, &g) && all_has_come(l, t, &g))
 			e = ring_read(&d, t->at, &g);
 	}
 	return e || r->abi1 ? e : tell_lost_threads(l, p, r);
@@ -556,9 +570,8 @@ u64 live_rings_next(const struct live *l)
 
 /* ---- What is open ---- */
 
-/* As of the head: the thread's marks that have not been taken are taken by a copy. */
-static bool marks_now(const struct process *p, const struct ring_reader *t,
-		      const struct vmspan_ring *g, struct marks *m)
+bool mark_ring_now(const struct process *p, const struct ring_reader *t,
+		   const struct vmspan_ring *g, struct marks *m)
 {
 	u64 from = max_u64(t->seen, mark_ring_oldest(g)), oldest, at;
 	struct vmspan_mark *marks;
@@ -567,6 +580,9 @@ static bool marks_now(const struct process *p, const struct ring_reader *t,
 
 	if (e)
 		return false;
+	/* As mark_ring_take() has it. */
+	if (g->flags & VMSPAN_RING_PLAIN)
+		marks_untold(m);
 	if (from >= g->head) {
 		e = marks_take(m, NULL, 0, false);
 		if (e)
@@ -603,8 +619,8 @@ void live_rings_open(const struct process *p, const struct registry *r, u32 *mos
 		const struct ring_reader *t = (const struct ring_reader *)(uintptr_t)value;
 
 		--*most;
-		if (!ring_now(p, thread, t, &g) || (g.head <= t->seen && !t->m.depth) ||
-		    !marks_now(p, t, &g, &m))
+		if (!mark_ring_head(p, thread, t, &g) || (g.head <= t->seen && !t->m.depth) ||
+		    !mark_ring_now(p, t, &g, &m))
 			continue;
 		more = fn(ctx, g.tid, &m);
 		marks_free(&m);

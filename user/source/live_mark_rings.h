@@ -69,6 +69,15 @@ int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thr
  * l->failed. */
 int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns);
+/* The ring of a thread that is known, as it is now. False: it is that no more, or cannot be read. */
+bool mark_ring_head(const struct process *p, u64 thread, const struct ring_reader *t,
+		    struct vmspan_ring *g);
+/* A copy of a thread's marks as of the head, with those that have not been taken: the caller's. False:
+ * they cannot be read. */
+bool mark_ring_now(const struct process *p, const struct ring_reader *t,
+		   const struct vmspan_ring *g, struct marks *m);
+/* The outermost that is open, as of `until_ns`; whose it is is not filled in. There is something. */
+void mark_ring_is_in(struct item_unfinished *u, const struct marks *m, u64 until_ns);
 /* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
  * somebody waits for. */
 void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r);

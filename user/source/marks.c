@@ -479,6 +479,60 @@ int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n, bool more_c
 	return e || more_comes || (n && m->held.type) ? e : end(m, NULL, 0);
 }
 
+/* What the thread's clock says now: had it lost its CPU, a mark would say so as it came back. */
+static int seen(struct marks *m, const struct marks_seen_at *now)
+{
+	u64 mono = m->ns(m->ns_ctx, m->last), on, since;
+
+	/* Without its clock of before this one says nothing. */
+	if (!now->known || !m->cpu_known || now->cpu_ns < m->switch_cpu_ns)
+		return 0;
+	on = now->cpu_ns - m->switch_cpu_ns;
+	since = mono - min_u64(mono, m->switch_mono);
+	on += min_u64(now->late_ns, since - min_u64(since, on));
+	return switched(m, m->cpu, m->switch_cpu_ns + on, false);
+}
+
+/* A collection has freed nothing yet. */
+static int closed(struct marks *m, u32 depth)
+{
+	int e = 0;
+
+	while (!e && m->depth > depth)
+		e = pop(m, m->open[m->depth - 1].value, 0);
+	return e;
+}
+
+int marks_close(struct marks *m, const struct marks_seen_at *now)
+{
+	int e = end(m, NULL, 0);
+
+	m->held.type = 0;
+	m->begun = false;
+	m->events_over = m->too_deep_open = 0;
+	go_on(m, now->cycles);
+	if (!e)
+		e = seen(m, now);
+	while (!e && m->events) {
+		e = closed(m, event_now(m)->base);
+		if (!e)
+			e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
+	}
+	return e ? e : closed(m, 0);
+}
+
+u64 marks_open_since(const struct marks *m)
+{
+	u32 outside = m->events ? m->event[0].base : m->depth;
+
+	if (m->doubtful)
+		return 0;
+	/* Collections and calls outside of everything are no event. */
+	if (outside && m->open[0].id < VMSPAN_ID_MARKS)
+		return m->open[0].begin;
+	return m->events ? m->event[0].begin : 0;
+}
+
 void marks_untold(struct marks *m)
 {
 	m->switches = false;

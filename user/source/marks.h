@@ -76,6 +76,21 @@ int marks_fork(struct marks *to, const struct marks *from);
  * Time never goes back: a mark that is older than the one before it counts as of that time.
  */
 int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n, bool more_comes);
+/* A thread as others see it. */
+struct marks_seen_at {
+	u64 cycles; /* when */
+	bool known; /* the rest is */
+	u64 cpu_ns; /* its clock */
+	u64 late_ns; /* at most so much later it may be */
+};
+/*
+ * All that is open ends, as if the thread itself had said so just now, on the CPU where it was last
+ * seen. Of a copy (marks_fork()), which then tells what it comes to so far. 0, or -ENOMEM.
+ */
+int marks_close(struct marks *m, const struct marks_seen_at *now);
+/* Since when, cycles, the thread is in an event, or in a compartment outside of any; 0: in none, or that
+ * may have ended. */
+u64 marks_open_since(const struct marks *m);
 /*
  * Before the next one `n` marks are missing; what was made of those before has been taken. So many
  * numbers are left out. Stays that were open are forgotten: when they ended nobody knows. An event

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The sums of an event once more, to go on with apart. */
+#include "base/array.h"
+#include "model/turn.h"
+
+#include <string.h>
+
+static int copy_map(struct map *to, const struct map *from)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(from, &at, &key, &value))
+		if (map_put(to, key, value))
+			return -ENOMEM;
+	return 0;
+}
+
+/* Places without a share have room of their own, or none. */
+static int share_room(struct turn *t, u32 len)
+{
+	u32 cap = t->share_cap;
+
+	if (array_room(t->shares, t->share_cap, len))
+		return -ENOMEM;
+	if (t->share_cap > cap)
+		memset(t->shares + cap, 0, (t->share_cap - cap) * sizeof(*t->shares));
+	return 0;
+}
+
+static int copy_share(struct share *to, const struct share *from)
+{
+	struct outer *outer = to->outer;
+	u32 cap = to->outer_cap;
+	int rc = array_room(outer, cap, from->outer_len);
+
+	*to = *from;
+	to->outer = outer;
+	to->outer_cap = cap;
+	to->outer_len = rc ? 0 : from->outer_len;
+	if (to->outer_len)
+		memcpy(outer, from->outer, to->outer_len * sizeof(*outer));
+	return rc;
+}
+
+/* What has memory of its own. */
+static int copy_lists(struct turn *to, const struct turn *from)
+{
+	if (share_room(to, from->share_len) || array_room(to->pend, to->pend_cap, from->pend_len) ||
+	    array_room(to->comps, to->comp_cap, from->comp_len) ||
+	    copy_map(&to->share_of, &from->share_of) || copy_map(&to->comp_of, &from->comp_of))
+		return -ENOMEM;
+	for (; to->share_len < from->share_len; to->share_len++)
+		if (copy_share(&to->shares[to->share_len], &from->shares[to->share_len]))
+			return -ENOMEM;
+	if (from->pend_len)
+		memcpy(to->pend, from->pend, from->pend_len * sizeof(*to->pend));
+	if (from->comp_len)
+		memcpy(to->comps, from->comps, from->comp_len * sizeof(*to->comps));
+	to->pend_len = from->pend_len;
+	to->comp_len = from->comp_len;
+	return 0;
+}
+
+int turn_copy(struct turn *to, const struct turn *from)
+{
+	struct turn own = *to;
+
+	*to = *from;
+	to->uid = own.uid;
+	to->pend = own.pend;
+	to->pend_cap = own.pend_cap;
+	to->shares = own.shares;
+	to->share_cap = own.share_cap;
+	to->comps = own.comps;
+	to->comp_cap = own.comp_cap;
+	to->share_of = own.share_of;
+	to->comp_of = own.comp_of;
+	to->scratch = own.scratch;
+	to->scratch_cap = own.scratch_cap;
+	to->waits = own.waits;
+	to->pend_len = to->share_len = to->comp_len = 0;
+	return copy_lists(to, from);
+}
