@@ -214,12 +214,7 @@ static void at_random_times_unhanded(unsigned int seed)
 			b->seq = done;
 			b->records = unhanded(s, sched, done, next, known, at, c, space, &b->bytes);
 			b->data = space;
-			it.open.what = (struct item_unfinished){ .pid = SIM_PID,
-								 .tid = 1,
-								 .registry = SIM_REGISTRY,
-								 .event = true,
-								 .begin_ns = since,
-								 .until_ns = at };
+			it.open.what = event_of(1, since, at);
 			assert_int_equal(model_item(m, &it), 0);
 			cut_tree(t, sched, &cut, at, known);
 			slow_answer(&cut, config.nested, &a);

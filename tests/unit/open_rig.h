@@ -32,6 +32,17 @@ static inline struct sim *closing(const struct sim *s, u64 t)
 	return c;
 }
 
+/* An event of a thread's, in no stay that has a name. */
+static inline struct item_unfinished event_of(u32 tid, u64 begin, u64 until)
+{
+	return (struct item_unfinished){ .pid = SIM_PID,
+					 .tid = tid,
+					 .registry = SIM_REGISTRY,
+					 .event = true,
+					 .begin_ns = begin,
+					 .until_ns = until };
+}
+
 /* Tells of what `s` has open at `t`; since `begin`. */
 static inline void tell_open(const struct sim *s, struct model *m, u64 begin, u64 t)
 {

@@ -325,12 +325,7 @@ static void what_has_ended_is_not_open(void **state)
 	sim_event_end(s, 9000);
 	c = s;
 	it.open.batch = sim_item(c, SIM_PID, 0, c->records).batch;
-	it.open.what = (struct item_unfinished){ .pid = SIM_PID,
-						 .tid = 7,
-						 .registry = SIM_REGISTRY,
-						 .event = true,
-						 .begin_ns = 3000,
-						 .until_ns = 9000 };
+	it.open.what = event_of(7, 3000, 9000);
 	assert_int_equal(model_item(m, &it), 0);
 	snap = snapshot_take(m);
 	assert_int_equal(snap->events.count, 2);
@@ -415,12 +410,7 @@ static void exact_by_its_clock(u64 slept, u64 known)
 	c = closing(s, 5000);
 	((struct vmspan_span *)c->data[0])->cpu_begin = 3;
 	((struct vmspan_span *)c->data[0])->cpu_end = 1;
-	it.open.what = (struct item_unfinished){ .pid = SIM_PID,
-						 .tid = 1,
-						 .registry = SIM_REGISTRY,
-						 .event = true,
-						 .begin_ns = 1000,
-						 .until_ns = 5000 };
+	it.open.what = event_of(1, 1000, 5000);
 	memmove(c->data[1], c->data[0], c->slots * VMSPAN_SLOT);
 	*(struct vmspan_span *)c->data[0] = (struct vmspan_span){
 		.h = { VMSPAN_AWAY, 1, 1, 0 }, .begin = 5000 - slept, .end = 5000, .iteration = 1
@@ -475,12 +465,7 @@ static void what_never_comes_leaves_no_negative_counts(void **state)
 	sim_event(s, 3000);
 	sim_event_end(s, 9000);
 	it.open.batch = sim_item(s, SIM_PID, 0, s->records).batch;
-	it.open.what = (struct item_unfinished){ .pid = SIM_PID,
-						 .tid = 7,
-						 .registry = SIM_REGISTRY,
-						 .event = true,
-						 .begin_ns = 3000,
-						 .until_ns = 9000 };
+	it.open.what = event_of(7, 3000, 9000);
 	assert_int_equal(model_item(m, &it), 0);
 	before = snapshot_take(m);
 	assert_int_equal(stats_of(before, "addon:a")->hist.total, 1);

@@ -30,18 +30,37 @@ void open_free(struct stream *st)
 	st->proc->opens--;
 }
 
-void open_forget_all(const struct model *m)
+/* Calls fn with each stream that has something open. 0, or what fn returned. */
+static int each_open(const struct registry_set *set,
+		     int (*fn)(void *ctx, u32 process, struct stream *st), void *ctx)
 {
-	const struct registry_set *set = &m->set;
 	u64 key, value;
+	int rc = 0;
 	size_t at;
 	u32 i, k;
 
 	for (i = 0; i < set->proc_len; i++)
 		for (k = 0; set->procs[i]->opens && k < set->procs[i]->registry_len; k++)
-			for (at = 0;
-			     map_next(&set->procs[i]->registries[k]->threads, &at, &key, &value);)
-				open_free((struct stream *)(uintptr_t)value);
+			for (at = 0; !rc && map_next(&set->procs[i]->registries[k]->threads, &at,
+						     &key, &value);) {
+				struct stream *st = (struct stream *)(uintptr_t)value;
+
+				rc = st->open ? fn(ctx, i, st) : 0;
+			}
+	return rc;
+}
+
+static int forget(void *ctx, u32 process, struct stream *st)
+{
+	(void)ctx;
+	(void)process;
+	open_free(st);
+	return 0;
+}
+
+void open_forget_all(const struct model *m)
+{
+	each_open(&m->set, forget, NULL);
 }
 
 struct group_stats *open_row(struct open_sum *sum, u32 row)
@@ -263,8 +282,10 @@ int model_open(struct model *m, const struct item_open *it)
 
 /* ---- All of them ---- */
 
-static int add_sum(struct open_all *to, u32 process, const struct open_sum *sum)
+static int add_sum(void *ctx, u32 process, struct stream *st)
 {
+	const struct open_sum *sum = st->open;
+	struct open_all *to = ctx;
 	u32 i;
 
 	if (array_room(to->sums, to->sum_cap, to->sum_len + 1) ||
@@ -288,22 +309,11 @@ static int by_place(const void *a, const void *b)
 
 int open_collect(const struct registry_set *set, struct open_all *to)
 {
-	u64 key, value;
-	size_t at;
-	u32 i, k;
+	int rc = each_open(set, add_sum, to);
 
-	for (i = 0; i < set->proc_len; i++)
-		for (k = 0; set->procs[i]->opens && k < set->procs[i]->registry_len; k++)
-			for (at = 0;
-			     map_next(&set->procs[i]->registries[k]->threads, &at, &key, &value);) {
-				const struct stream *st = (const void *)(uintptr_t)value;
-
-				if (st->open && add_sum(to, i, st->open))
-					return -ENOMEM;
-			}
 	if (to->row_len)
 		qsort(to->rows, to->row_len, sizeof(*to->rows), by_place);
-	return 0;
+	return rc;
 }
 
 void open_all_free(struct open_all *o)

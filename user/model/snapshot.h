@@ -73,7 +73,7 @@ struct snapshot {
 	struct model_unfinished *unfinished; /* the longest ones, longest first */
 	u32 unfinished_kept;
 	u64 unfinished_count; /* all; in no other figure */
-	/* Live: what had not ended just now, and is in all other figures as if it had: the longest ones,
+	/* Live: what had not ended just now, and is in all sums as if it had: the longest ones,
 	 * longest first. So figures may go back a little: what changes CPU before its end is charged to
 	 * nobody. */
 	struct model_unfinished *open;

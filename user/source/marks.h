@@ -76,6 +76,7 @@ int marks_fork(struct marks *to, const struct marks *from);
  * Time never goes back: a mark that is older than the one before it counts as of that time.
  */
 int marks_take(struct marks *m, const struct vmspan_mark *in, u32 n, bool more_comes);
+
 /* A thread as others see it. */
 struct marks_seen_at {
 	u64 cycles; /* when */
@@ -91,6 +92,7 @@ int marks_close(struct marks *m, const struct marks_seen_at *now);
 /* Since when, cycles, the thread is in an event, or in a compartment outside of any; 0: in none, or that
  * may have ended. */
 u64 marks_open_since(const struct marks *m);
+
 /*
  * Before the next one `n` marks are missing; what was made of those before has been taken. So many
  * numbers are left out. Stays that were open are forgotten: when they ended nobody knows. An event
