@@ -238,7 +238,6 @@ static int tell(void *ctx, const struct alert *a)
 
 	if (!json)
 		return -ENOMEM;
-	t->telling++;
 	rc = l->fn(l->ctx, &(struct libvmspan_alert){
 				   .group = a->group,
 				   .process = a->process,
@@ -258,7 +257,8 @@ static int tell(void *ctx, const struct alert *a)
 				   .sentence = alert_sentence(sentence, sizeof(sentence), a),
 				   .json = json,
 			   });
-	t->telling--;
+	/* Here `l` may be gone: a listener may take itself back. */
+
 	/* To the end: what comes behind it in a batch would be lost, and nobody would know. */
 	if (rc && !t->told)
 		t->told = rc;
@@ -296,13 +296,10 @@ int libvmspan_unlisten(struct libvmspan *t, int64_t listener)
 			continue;
 		}
 		*at = l->next;
-		l->next = t->left;
-		t->left = l;
+		free(l);
 		break;
 	}
 	if (!rc && t->live)
 		live_part_put(t->source, TRACE_TURNS);
-	if (!t->telling)
-		listening_free(&t->left);
 	return rc;
 }

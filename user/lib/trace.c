@@ -78,7 +78,7 @@ struct libvmspan *trace_open(const struct trace_config *c, struct err *err)
 	return NULL;
 }
 
-void listening_free(struct listening **list)
+static void listening_free(struct listening **list)
 {
 	struct listening *l;
 
@@ -96,7 +96,6 @@ void libvmspan_free(struct libvmspan *t)
 	model_free(t->model);
 	source_free(t->source);
 	listening_free(&t->listening);
-	listening_free(&t->left);
 	free(t->json);
 	free(t);
 }

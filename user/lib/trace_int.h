@@ -19,10 +19,8 @@ struct libvmspan {
 	struct alerts *alerts; /* or NULL */
 	struct trace_tap tap;
 	struct listening *listening; /* owned */
-	struct listening *left; /* owned: gone, and perhaps being told just now */
 	int told; /* the first that a listener has returned but 0, since the call began */
 	u32 owner; /* the process that may take in: descriptors and memory are its own */
-	u32 telling; /* listeners that are being told, one inside the other */
 	u64 json_of; /* the alert that `json` is of; 0: none */
 	char *json; /* owned; one text for all listeners */
 	struct report_source head;
@@ -30,9 +28,6 @@ struct libvmspan {
 	bool live, ended;
 	s64 real_offset;
 };
-
-/* Frees all of a list. */
-void listening_free(struct listening **list);
 
 struct libvmspan_snapshot {
 	struct snapshot *s;
