@@ -30,7 +30,7 @@ struct heard {
 	const char *who;
 	struct rig *rig;
 	u32 alerts, batches;
-	u64 last_total, last_id, last_blocked;
+	u64 last_total, last_id, last_blocked, uncharged, charged;
 	u32 occurrences;
 	unsigned int reasons;
 	enum alert_cause cause;
@@ -57,6 +57,8 @@ static inline int hear(void *ctx, const struct alert *a)
 
 	h->alerts++;
 	h->last_total = a->total_ns;
+	h->uncharged = a->uncharged_ns;
+	h->charged = a->group_wall_ns;
 	h->last_id = a->id;
 	h->last_blocked = a->highest_blocked_ns;
 	h->occurrences = a->occurrences;

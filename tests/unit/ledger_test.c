@@ -115,10 +115,19 @@ static void example_check(const struct example *x, const char *what, const char 
 		const char *key;
 		u64 value;
 	} fields[] = {
-		{ "wall", st->wall_ns },       { "self", st->self_ns },  { "gc", st->gc_ns },
-		{ "blocked", st->blocked_ns }, { "ticks", st->ticks },   { "events", st->events },
-		{ "spans", st->spans },        { "stayed", st->stayed }, { "moved", st->moved },
-		{ "stale", st->stale },        { "max", st->max_ns },    { "cpu", st->cpu_ns },
+		{ "wall", st->wall_ns },
+		{ "self", st->self_ns },
+		{ "gc", st->gc_ns },
+		{ "blocked", st->blocked_ns },
+		{ "ticks", st->ticks },
+		{ "events", st->events },
+		{ "spans", st->spans },
+		{ "stayed", st->stayed },
+		{ "moved", st->moved },
+		{ "stale", st->stale },
+		{ "max", st->max_ns },
+		{ "cpu", st->cpu_ns },
+		{ "uncharged", st->uncharged_ns },
 	};
 
 	for (i = 0; i < ARRAY_SIZE(table); i++)

@@ -35,11 +35,19 @@ static int check_event(void *ctx, const struct model_event *e)
 	assert_int_equal(ledger_sum(&e->ledger), e->ledger.event_wall_ns);
 	for (i = 0; i < e->share_count; i++) {
 		const struct model_share *sh = &e->shares[i];
+		const struct model_uncharged *u = &sh->uncharged;
 
 		assert_true(sh->wall_ns >= sh->self_ns + sh->gc_ns + sh->blocked_ns);
 		assert_true(sh->wall_ns <= e->ledger.event_wall_ns);
 		assert_true(sh->cpu_ns <= e->cpu_ns);
 		assert_true(sh->cpu_ns <= sh->wall_ns + sh->preempted_ns);
+		assert_true(sh->wall_ns + u->wall_ns >= sh->self_ns + u->self_ns + sh->gc_ns +
+								u->gc_ns + sh->blocked_ns +
+								u->blocked_ns);
+		assert_true(sh->wall_ns + u->wall_ns <= e->ledger.event_wall_ns);
+		assert_true(u->cpu_ns <= u->wall_ns);
+		assert_true(sh->cpu_ns + u->cpu_ns <= e->cpu_ns);
+		assert_true(e->ledger.moved_ns || (!u->wall_ns && !u->self_ns));
 	}
 	return 0;
 }
@@ -77,6 +85,71 @@ static void random_streams(void **state)
 		free(t);
 		free(s);
 	}
+}
+
+#define SHARES 16384
+
+/* The shares of all events, in their order. */
+struct seen_shares {
+	struct model_share list[SHARES];
+	u32 count;
+};
+
+static int see_shares(void *ctx, const struct model_event *e)
+{
+	struct seen_shares *to = ctx;
+
+	assert_true(to->count + e->share_count <= SHARES);
+	memcpy(&to->list[to->count], e->shares, e->share_count * sizeof(*e->shares));
+	to->count += e->share_count;
+	return check_event(NULL, e);
+}
+
+static const struct model_observer share_ops = { .event = see_shares };
+
+static void shares_of(const struct model_config *config, const struct sim *s, unsigned int seed,
+		      struct seen_shares *to)
+{
+	struct model *m = model_make(config);
+
+	to->count = 0;
+	model_observe(m, &share_ops, to);
+	sim_feed(s, m, 1 + seed % 40);
+	model_free(m);
+}
+
+/* What is not charged for a change of CPU is what --keep-moved charges besides. */
+static void uncharged_is_what_keeping_adds(void **state)
+{
+	static struct seen_shares dropped, kept;
+	u64 uncharged = 0;
+	unsigned int seed;
+	u32 i;
+
+	(void)state;
+	for (seed = 1; seed <= 400; seed += SEED_STEP) {
+		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND };
+		struct sim *s = sim_of(1, RECORDS);
+		struct tree *t = random_stream(s, seed);
+
+		shares_of(&config, s, seed, &dropped);
+		config.keep_moved = true;
+		shares_of(&config, s, seed, &kept);
+		SAME("shares", dropped.count, kept.count);
+		for (i = 0; i < kept.count; i++) {
+			const struct model_share *d = &dropped.list[i], *k = &kept.list[i];
+
+			SAME("wall", d->wall_ns + d->uncharged.wall_ns, k->wall_ns);
+			SAME("self", d->self_ns + d->uncharged.self_ns, k->self_ns);
+			SAME("blocked", d->blocked_ns + d->uncharged.blocked_ns, k->blocked_ns);
+			SAME("gc", d->gc_ns + d->uncharged.gc_ns, k->gc_ns);
+			SAME("nothing", k->uncharged.wall_ns, 0);
+			uncharged += d->uncharged.wall_ns;
+		}
+		free(t);
+		free(s);
+	}
+	assert_true(uncharged);
 }
 
 /* Exact mode: nothing is discarded for having moved, nobody pays for the time
@@ -600,6 +673,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_streams),
+		cmocka_unit_test(uncharged_is_what_keeping_adds),
 		cmocka_unit_test(random_switches),
 		cmocka_unit_test(lost_switches),
 		cmocka_unit_test(no_switches_at_all),

@@ -30,7 +30,10 @@ static inline u64 digest_event(const struct model_event *e)
 	for (i = 0; i < e->share_count; i++) {
 		const struct model_share *s = &e->shares[i];
 		u64 own = s->wall_ns * 3 + s->self_ns * 5 + s->cpu_ns * 7 + s->blocked_ns * 11 +
-			  s->gc_ns * 13 + s->preempted_ns * 17 + s->ticks * 19 + s->spans * 23;
+			  s->gc_ns * 13 + s->preempted_ns * 17 + s->ticks * 19 + s->spans * 23 +
+			  s->uncharged.wall_ns * 29 + s->uncharged.self_ns * 31 +
+			  s->uncharged.cpu_ns * 37 + s->uncharged.blocked_ns * 41 +
+			  s->uncharged.gc_ns * 43;
 		const char *c;
 
 		for (c = s->group; *c; c++)

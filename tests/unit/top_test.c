@@ -371,6 +371,7 @@ static void tell_apart(struct group_stats *s)
 	s->ticks = 101;
 	s->spans = 102;
 	s->moved = 103;
+	s->uncharged_ns = 70 * MS;
 	s->stale = 104;
 	s->incomplete = 7;
 	for (i = 0; i < JANK_BUCKETS; i++)
@@ -393,6 +394,7 @@ static void each_column_has_its_own_figure(void **state)
 		{ "ticks", "TICKS", "101" },
 		{ "spans", "SPANS", "102" },
 		{ "moved", "MOVED", "103" },
+		{ "uncharged", "UNCHARGED", "70.0 ms" },
 		{ "stale", "STALE", "104" },
 		{ "p50", "P50", "10.5 ms" },
 		{ "p99", "P99", "302 ms" },
@@ -443,7 +445,7 @@ static void each_key_is_its_own_figure(void **state)
 		{ "self", 240 * MS }, { "wall", 610 * MS },   { "cpu", 500 * MS },
 		{ "gc", 30 * MS },    { "blocked", 20 * MS }, { "max", 400 * MS },
 		{ "ticks", 101 },     { "events", 100 },      { "spans", 102 },
-		{ "moved", 103 },     { "stale", 104 },
+		{ "moved", 103 },     { "stale", 104 },       { "uncharged", 70 * MS },
 	};
 	struct group_stats s = { 0 };
 	size_t i;

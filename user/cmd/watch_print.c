@@ -122,6 +122,9 @@ static void put_left_out(struct out *o, const struct watch_totals *t)
 
 static void put_counts(struct out *o, const struct watch_totals *t)
 {
+	const struct ledger *l = t->snapshot ? &t->snapshot->ledger : NULL;
+	char moved[TEXT_NS_MAX], all[TEXT_NS_MAX];
+
 	out_printf(o,
 		   "%" PRIu64 " alert%s shown, %" PRIu64 " raised in %" PRIu64 " batch%s, %" PRIu64
 		   " events",
@@ -138,6 +141,11 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 			   plural(t->runs.runs));
 	out_puts(o, "\n");
 	put_left_out(o, t);
+	if (l && l->moved_ns)
+		out_printf(o,
+			   "charged to nobody: %s of %s in turns, in spans that changed CPU "
+			   "(--exact or\n  --keep-moved charges it)\n",
+			   text_ns(moved, l->moved_ns), text_ns(all, l->event_wall_ns));
 }
 
 static void put_failures(struct out *o, const struct watch_totals *t)

@@ -97,6 +97,7 @@ struct model_share {
 	const char *group; /* "kind:name" */
 	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS]; /* of its own, by reason; exact mode */
+	struct model_uncharged uncharged; /* in none of the others */
 };
 
 struct model_event {

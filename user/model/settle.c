@@ -41,6 +41,7 @@ static int share_add(struct group_stats *st, const struct share *sh, bool incomp
 	st->cpu_ns += sh->cpu_ns;
 	st->blocked_ns += sh->blocked_ns;
 	st->gc_ns += sh->gc_ns;
+	st->uncharged_ns += sh->uncharged.wall_ns;
 	st->preempted_ns += sh->preempted_ns;
 	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 		st->off_ns[i] += sh->off_ns[i];
@@ -157,6 +158,7 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
 			.preempted_ns = sh->preempted_ns,
+			.uncharged = sh->uncharged,
 		};
 		memcpy(m->shares[i].off_ns, sh->off_ns, sizeof(sh->off_ns));
 	}

@@ -13,6 +13,7 @@
 	X(cpu_ns)                             \
 	X(blocked_ns)                         \
 	X(gc_ns)                              \
+	X(uncharged_ns)                       \
 	X(preempted_ns)                       \
 	X(off_ns[VMSPAN_OFF_PREEMPTED])       \
 	X(off_ns[VMSPAN_OFF_SLEEPING])        \

@@ -19,6 +19,14 @@ struct open_counts {
 	u64 max_ns; /* so far */
 };
 
+/*
+ * What a group would have been charged besides, if its spans that changed CPU counted as all others
+ * do: ns. self_ns may be in the wall_ns that it was charged: of a span inside another of the group.
+ */
+struct model_uncharged {
+	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+};
+
 struct group_stats {
 	u64 ticks; /* stopwatches: outermost entries */
 	u64 events; /* events in which it had a stopwatch */
@@ -28,6 +36,7 @@ struct group_stats {
 	u64 cpu_ns; /* its share of the events' thread CPU time */
 	u64 blocked_ns; /* of wall: inside announced blocking calls */
 	u64 gc_ns; /* of wall: inside collections */
+	u64 uncharged_ns; /* not in wall: struct model_uncharged's */
 	/* Exact mode: others had the CPU (not in wall), and own waiting by
 	 * reason while one of its compartments was the innermost. */
 	u64 preempted_ns;

@@ -28,6 +28,7 @@
 struct inside {
 	u64 cycles, nested, blocked, gc;
 	u64 off, preempted; /* off the CPU for any reason; by others */
+	u64 moved; /* in stays that changed CPU, but for what lies inside of those */
 	struct hole_room room; /* where the scheduler's record does not tell */
 };
 
@@ -38,10 +39,17 @@ struct pend {
 	struct inside in;
 };
 
+/* What a group would be charged besides, in cycles, if its stays that changed CPU counted. */
+struct uncharged {
+	u64 wall, blocked, gc, cpu;
+	u64 moved; /* of wall: as in struct inside */
+};
+
 /* An outermost stay of a group, or several merged. */
 struct outer {
 	u64 begin, seq;
 	u64 charged, blocked, gc, cpu, preempted, ticks;
+	struct uncharged more;
 	struct hole_room room;
 	u16 depth;
 };
@@ -53,15 +61,18 @@ struct share {
 	u32 outer_len, outer_cap;
 	/* settled: their sum, the sums of outer[] in cycles, and ns */
 	u64 spans, ticks, charged, blocked, gc, cpu, preempted;
+	struct uncharged more;
 	struct hole_room room;
 	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
+	struct model_uncharged uncharged;
 };
 
 struct turn_comp {
 	u32 id;
 	u64 self; /* cycles */
 	u64 unsure; /* the same, of spans that may lack something inside */
+	u64 moved; /* the same, of spans that changed CPU */
 	u64 self_ns; /* settled */
 	struct off_sum off; /* of its own */
 	u8 share_count;
@@ -126,6 +137,7 @@ struct settlement {
 
 void turn_reset(struct turn *t, u32 iteration, u64 uid, u64 hole_cycles);
 void turn_free(struct turn *t);
+void uncharged_add(struct uncharged *to, const struct uncharged *more);
 /* A copy of a parked one, into one that was reset. 0 or -ENOMEM. */
 int turn_copy(struct turn *to, const struct turn *from);
 

@@ -115,6 +115,8 @@ static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
 			struct share *sh = &t->shares[tc->shares[k]];
 
 			sh->self_ns += tc->self_ns;
+			if (tc->moved && own)
+				sh->uncharged.self_ns += scale(min_u64(tc->moved, own), wall, own);
 			if (off)
 				share_off(sh, tc, own, wall);
 		}
@@ -127,6 +129,7 @@ static void share_sum(struct share *sh)
 
 	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
 	sh->room = (struct hole_room){ 0 };
+	sh->more = (struct uncharged){ 0 };
 	for (i = 0; i < sh->outer_len; i++) {
 		const struct outer *o = &sh->outer[i];
 
@@ -136,6 +139,7 @@ static void share_sum(struct share *sh)
 		sh->cpu += o->cpu;
 		sh->preempted += o->preempted;
 		hole_add(&sh->room, &o->room);
+		uncharged_add(&sh->more, &o->more);
 		sh->ticks += o->ticks;
 	}
 	sh->spans = sh->stayed + sh->moved + sh->stale;
@@ -158,6 +162,28 @@ static void share_times(struct share *sh, u64 own, u64 wall)
 	sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
 	/* Rounding may give a part a ns more than the whole has. */
 	sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
+}
+
+/* The same of what would be charged besides, with uncharged.self_ns known. */
+static void share_uncharged(struct share *sh, u64 own, u64 wall)
+{
+	struct model_uncharged *u = &sh->uncharged;
+	u64 all, room;
+
+	if (!own) {
+		*u = (struct model_uncharged){ 0 };
+		return;
+	}
+	if (!u->self_ns && !sh->more.wall)
+		return;
+	all = max_u64(scale(min_u64(sh->charged + sh->more.wall, own), wall, own), sh->wall_ns);
+	room = all - sh->self_ns - sh->gc_ns - sh->blocked_ns;
+	u->wall_ns = all - sh->wall_ns;
+	u->self_ns = min_u64(u->self_ns, room);
+	room -= u->self_ns;
+	u->gc_ns = min_u64(scale(min_u64(sh->more.gc, own), wall, own), room);
+	room -= u->gc_ns;
+	u->blocked_ns = min_u64(scale(min_u64(sh->more.blocked, own), wall, own), room);
 }
 
 /* Less than this the two clocks may differ by: their reads, interrupts. */
@@ -199,14 +225,40 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 						t->hole_cycles) };
 }
 
-/* A group's part of the event's CPU time, `on` cycles of the thread's. */
-static u64 share_cpu(const struct share *sh, u64 hole, u64 on, u64 cpu)
+/* The event's CPU time: what its stays are shared it by. */
+struct cpu_rule {
+	u64 cpu; /* ns */
+	u64 on; /* cycles that it took */
+	bool told; /* each stay knows which of its cycles those are */
+	struct away away;
+	u64 moved; /* cycles of all stays that changed CPU */
+};
+
+/* A group's part of it. */
+static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
 {
 	u64 busy = sh->charged - min_u64(sh->charged, sh->blocked);
 
-	if (sh->room.count)
-		busy -= min_u64(busy, hole);
-	return on ? scale(min_u64(busy, on), cpu, on) : 0;
+	if (r->told)
+		busy = sh->cpu;
+	else if (sh->room.count)
+		busy -= min_u64(busy, r->away.hole);
+	return r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
+}
+
+/* Its part of what others than those that were charged had. */
+static u64 uncharged_cpu(const struct share *sh, const struct cpu_rule *r)
+{
+	const struct uncharged *more = &sh->more;
+	u64 busy = more->wall - min_u64(more->wall, more->blocked);
+
+	if (r->told)
+		busy = more->cpu;
+	else if (r->moved)
+		busy -= min_u64(busy,
+				scale(min_u64(more->moved, r->moved), r->away.moved, r->moved));
+	busy = r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
+	return min_u64(busy, r->cpu - min_u64(r->cpu, sh->cpu_ns));
 }
 
 /*
@@ -232,8 +284,8 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
 	u64 cpu = own_cpu(t, cpu_ns, wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
-	u64 on = own - min_u64(own, t->off), active;
-	struct away away = { 0 };
+	u64 on = own - min_u64(own, t->off), believed;
+	struct cpu_rule rule = { .cpu = cpu, .on = on, .moved = t->moved };
 	u32 i;
 	int rc;
 
@@ -241,30 +293,34 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	rc = turn_apportion(t, own, wall, incomplete, &out->ledger, &out->discarded);
 	if (rc)
 		return rc;
-	if (!out->discarded)
-		away = away_in(t, own, wall, cpu);
-	active = own - min_u64(own, t->blocked) - away.hole - away.moved;
+	believed = out->discarded ? 0 : own;
+	rule.told = (t->exact || t->told) && on;
+	if (!out->discarded && !rule.told) {
+		rule.away = away_in(t, own, wall, cpu);
+		rule.on = own - min_u64(own, t->blocked) - rule.away.hole - rule.away.moved;
+	}
 	out->cpu_ns = cpu;
 	out->own = own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		share_sum(&t->shares[i]);
 		t->shares[i].self_ns = 0;
+		t->shares[i].uncharged = (struct model_uncharged){ 0 };
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
 	}
-	shares_self(t, own, wall, t->off && own && !out->discarded);
+	shares_self(t, own, wall, t->off && believed);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
 
-		share_times(sh, out->discarded ? 0 : own, wall);
-		if (out->discarded || !own)
+		share_times(sh, believed, wall);
+		share_uncharged(sh, believed, wall);
+		if (!believed)
 			continue;
-		if ((t->exact || t->told) && on)
-			sh->cpu_ns = scale(min_u64(sh->cpu, on), cpu, on);
-		else
-			sh->cpu_ns = share_cpu(sh, away.hole, active, cpu);
 		/* A call that is announced as blocking may have used the CPU. */
-		sh->cpu_ns = min_u64(sh->cpu_ns, sh->wall_ns + sh->preempted_ns);
+		sh->cpu_ns = min_u64(share_cpu(sh, &rule), sh->wall_ns + sh->preempted_ns);
+		if (sh->uncharged.wall_ns)
+			sh->uncharged.cpu_ns =
+				min_u64(uncharged_cpu(sh, &rule), sh->uncharged.wall_ns);
 	}
 	return 0;
 }

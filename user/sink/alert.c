@@ -37,8 +37,9 @@ struct alerts {
 	u32 queue_len, queue_cap;
 	u64 open_ns; /* when the buffer was opened; valid while queue_len */
 	struct suspect *suspects; /* of the event that is looked at, one a share */
+	struct model_share *shares; /* the same: with what is not charged */
 	struct watched **watched; /* the same; NULL: one too many */
-	u32 suspect_cap, watched_cap;
+	u32 suspect_cap, share_cap, watched_cap;
 	bool ended; /* some group's process has ended */
 	bool delivering, exact;
 	struct alert_counts counts;
@@ -95,6 +96,7 @@ void alerts_free(struct alerts *a)
 	map_free(&a->groups);
 	free(a->queue);
 	free(a->suspects);
+	free(a->shares);
 	free(a->watched);
 	trees_free(a->trees);
 	marks_seen_free(a->marks);
@@ -260,6 +262,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 	snprintf(x->thread, sizeof(x->thread), "%s", e->thread->name);
 	x->process = e->thread->process;
 	x->total_ns = s->wall_ns;
+	x->uncharged_ns = s->uncharged.wall_ns;
 	x->self_ns = s->self_ns;
 	x->gc_ns = s->gc_ns;
 	x->blocked_ns = s->blocked_ns;
@@ -330,7 +333,20 @@ static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all
 	return 0;
 }
 
-/* Counts the event for the group. NULL: one too many. */
+/* Where a span changed CPU, its group has held the loop for no less. */
+static struct model_share held(const struct model_share *s)
+{
+	struct model_share all = *s;
+
+	all.wall_ns += s->uncharged.wall_ns;
+	all.self_ns += s->uncharged.self_ns;
+	all.cpu_ns += s->uncharged.cpu_ns;
+	all.blocked_ns += s->uncharged.blocked_ns;
+	all.gc_ns += s->uncharged.gc_ns;
+	return all;
+}
+
+/* Counts the event for the group, held as it says. NULL: one too many. */
 static struct watched *take_share(struct alerts *a, const struct model_event *e,
 				  const struct model_share *s)
 {
@@ -341,7 +357,7 @@ static struct watched *take_share(struct alerts *a, const struct model_event *e,
 		return NULL;
 	}
 	w->events++;
-	w->wall_ns += s->wall_ns;
+	w->wall_ns += s->wall_ns - s->uncharged.wall_ns;
 	w->highest_blocked_ns = max_u64(w->highest_blocked_ns, s->blocked_ns);
 	past_add(w, e->end_ns, s->wall_ns);
 	return w;
@@ -353,13 +369,16 @@ static int take_shares(struct alerts *a, const struct model_event *e)
 	u32 i;
 
 	if (array_room(a->suspects, a->suspect_cap, e->share_count) ||
+	    array_room(a->shares, a->share_cap, e->share_count) ||
 	    array_room(a->watched, a->watched_cap, e->share_count))
 		return -ENOMEM;
 	for (i = 0; i < e->share_count; i++) {
-		struct watched *w = a->watched[i] = take_share(a, e, &e->shares[i]);
+		struct watched *w;
 
+		a->shares[i] = held(&e->shares[i]);
+		w = a->watched[i] = take_share(a, e, &a->shares[i]);
 		a->suspects[i] = (struct suspect){
-			.share = &e->shares[i],
+			.share = &a->shares[i],
 			.threshold_ns = w ? w->threshold_ns : a->config.threshold_ns,
 			.ignored = !w || w->ignored,
 		};
@@ -388,7 +407,7 @@ static bool any_slow(const struct alerts *a, const struct model_event *e)
 	u32 i;
 
 	for (i = 0; i < e->share_count; i++)
-		if (e->shares[i].wall_ns >= lowest)
+		if (e->shares[i].wall_ns + e->shares[i].uncharged.wall_ns >= lowest)
 			return true;
 	return false;
 }

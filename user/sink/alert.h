@@ -54,8 +54,9 @@ struct alert {
 	const char *inner; /* CAUSE_INNER: the group; else NULL */
 	bool stands_in; /* of `inner` no alert tells that it was its doing; this is to say so */
 	/* The longest of its events since the last alert, and what of it is
-	 * the group's. */
+	 * the group's. Spans that changed CPU count as all others do. */
 	u64 total_ns, threshold_ns;
+	u64 uncharged_ns; /* of total_ns: charged to nobody, for spans changed CPU */
 	u64 self_ns, gc_ns, blocked_ns, cpu_ns;
 	/* Exact mode: others had the CPU, not in total_ns; and of self_ns: off
 	 * the CPU, by enum vmspan_off. */

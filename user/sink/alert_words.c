@@ -105,12 +105,25 @@ static void put_cpu(char *dst, size_t cap, const struct alert *a)
 			 text_ns(time, a->cpu_ns));
 }
 
+/* What of it no figure of the group has. */
+static void put_uncharged(char *dst, size_t cap, const struct alert *a)
+{
+	char time[TEXT_NS_MAX];
+
+	*dst = 0;
+	if (a->uncharged_ns == a->total_ns)
+		snprintf(dst, cap, "; not charged: it changed CPU");
+	else if (a->uncharged_ns * 10 >= a->total_ns)
+		snprintf(dst, cap, "; %s of it not charged: it changed CPU",
+			 text_ns(time, a->uncharged_ns));
+}
+
 char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 {
 	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX];
 	char share[WAITS_PEER_MAX + 64];
 	const char *outer = outermost(a);
-	char cause[NAME_CUT + 48] = "", cpu[TEXT_NS_MAX + 64];
+	char cause[NAME_CUT + 48] = "", cpu[TEXT_NS_MAX + 64], uncharged[TEXT_NS_MAX + 48];
 
 	name_text(group, sizeof(group), a->group);
 	/* The process as a whole is held by nobody's loop but its own. */
@@ -124,8 +137,9 @@ char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 		snprintf(cause, sizeof(cause), "; the cause is %s",
 			 name_text(name, sizeof(name), a->inner));
 	put_cpu(cpu, sizeof(cpu), a);
-	snprintf(dst, cap, "%s held %s loop for %s%s%s%s", group, place, text_ns(time, a->total_ns),
-		 share, cpu, cause);
+	put_uncharged(uncharged, sizeof(uncharged), a);
+	snprintf(dst, cap, "%s held %s loop for %s%s%s%s%s", group, place,
+		 text_ns(time, a->total_ns), share, cpu, uncharged, cause);
 	return dst;
 }
 
@@ -303,6 +317,7 @@ static void figures_json(struct json *j, const struct alert *a)
 {
 	json_key_u64(j, "total_ns", a->total_ns);
 	json_key_u64(j, "threshold_ns", a->threshold_ns);
+	json_key_u64(j, "uncharged_ns", a->uncharged_ns);
 	json_key_u64(j, "self_ns", a->self_ns);
 	json_key_u64(j, "gc_ns", a->gc_ns);
 	json_key_u64(j, "blocked_ns", a->blocked_ns);

@@ -94,6 +94,8 @@ static void put_share(struct json *j, const struct model_share *sh)
 	json_key_u64(j, "blocked_ns", sh->blocked_ns);
 	json_key_u64(j, "gc_ns", sh->gc_ns);
 	json_key_u64(j, "preempted_ns", sh->preempted_ns);
+	if (sh->uncharged.wall_ns)
+		json_key_u64(j, "uncharged_ns", sh->uncharged.wall_ns);
 	json_end_object(j);
 }
 

@@ -220,6 +220,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 		put_histogram(j, &t->hist);
 	if (t->open.events)
 		json_key_u64(j, "open", t->open.events);
+	if (t->uncharged_ns)
+		json_key_u64(j, "uncharged_ns", t->uncharged_ns);
 	json_end_object(j);
 }
 

@@ -39,6 +39,7 @@ static u64 jank_key(const struct group_stats *s)
 	X(events, s->events)           \
 	X(spans, s->spans)             \
 	X(moved, s->moved)             \
+	X(uncharged, s->uncharged_ns)  \
 	X(stale, s->stale)             \
 	X(name, 0 * s->ticks)
 

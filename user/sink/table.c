@@ -84,6 +84,8 @@ bool row_turns_unknown(const struct group_stats *s, bool interval)
 	  "stays in one of its compartments")                                                   \
 	X(moved, "moved", "MOVED", "moved", 8, 13, 15, CELL_COUNT, true, s->moved,              \
 	  "spans that changed CPU, so that their time is not known")                            \
+	X(uncharged, "uncharged", "UNCHARGED", "uncharged", 10, NEVER, NEVER, CELL_TIME, false,        \
+	  s->uncharged_ns, "not in wall: time of its spans that changed CPU")                   \
 	X(stale, "stale", "STALE", "stale", 8, NEVER, 18, CELL_COUNT, true, s->stale,           \
 	  "spans in which a nested event loop ran")                                             \
 	X(p50, "p50", "P50", "p50", 9, 14, 16, CELL_TIME, false, group_quantile(s, 500),        \
