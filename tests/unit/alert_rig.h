@@ -85,7 +85,7 @@ static inline int hear_batch(void *ctx, const struct alert_batch *b)
 	return 0;
 }
 
-static const struct alert_observer observer = { hear, hear_batch };
+static const struct alert_observer observer = { .alert = hear, .batch = hear_batch };
 
 static inline u64 listen(struct rig *r, struct heard *h, const char *who, const char *glob)
 {

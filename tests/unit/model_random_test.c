@@ -100,7 +100,8 @@ static int see_shares(void *ctx, const struct model_event *e)
 	struct seen_shares *to = ctx;
 
 	assert_true(to->count + e->share_count <= SHARES);
-	memcpy(&to->list[to->count], e->shares, e->share_count * sizeof(*e->shares));
+	if (e->share_count)
+		memcpy(&to->list[to->count], e->shares, e->share_count * sizeof(*e->shares));
 	to->count += e->share_count;
 	return check_event(NULL, e);
 }

@@ -21,6 +21,7 @@
  *   open, close  begins an event and enters a compartment in it, and another; leaves and ends all
  *   enter        enters a compartment outside of events
  *   burn MS      so much CPU time of its thread, in whatever it is in
+ *   cpu N        runs on the Nth of its CPUs alone from now on, from 0; prints "none" if there is none
  *   clock        prints "clock NS": the CPU time of its thread so far
  *   leaver       a thread that does as open does, and ends
  *   _exit        ends without a word to anybody
@@ -39,6 +40,7 @@
 #endif
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +51,7 @@
 static vmspan_u32 comps[2], label;
 static char **self;
 static pid_t parent;
+static cpu_set_t first_cpus;
 
 static void define(const char *name)
 {
@@ -247,6 +250,21 @@ static void burn(long ms)
 		;
 }
 
+static void run_on(long n)
+{
+	cpu_set_t all = first_cpus, one;
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && !n--)
+			break;
+	CPU_ZERO(&one);
+	if (cpu < CPU_SETSIZE)
+		CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		printf("none\n");
+}
+
 static void task(const char *line)
 {
 	char what[16] = "", name[64] = "", path[128] = "";
@@ -277,6 +295,8 @@ static void task(const char *line)
 		vmspan_enter(comps[0]);
 	} else if (!strcmp(what, "burn")) {
 		burn(a);
+	} else if (!strcmp(what, "cpu")) {
+		run_on(a);
 	} else if (!strcmp(what, "clock")) {
 		printf("clock %lu\n", cpu_ns());
 	} else if (!strcmp(what, "leaver")) {
@@ -314,6 +334,7 @@ int main(int argc, char **argv)
 
 	self = argv;
 	parent = getppid();
+	sched_getaffinity(0, sizeof(first_cpus), &first_cpus);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	define("first");
 	label = vmspan_label("turn");

@@ -21,8 +21,12 @@
 
 enum {
 	TIMER_DUE,
-	TIMER_END
+	TIMER_END,
+	TIMER_OPEN
 };
+
+/* Whoever hangs wakes nobody: so often it is looked whether somebody does. */
+#define OPEN_LOOK_NS NSEC_PER_SEC
 
 struct watch {
 	struct session session;
@@ -56,16 +60,26 @@ static u64 input_ns(void *ctx, u32 pid, u64 ns)
 	return alerts_input(((struct watch *)ctx)->alerts, pid, ns);
 }
 
+static bool is_of_group(const struct watch *w, const struct alert *a)
+{
+	return group_matches(a->group, w->options->view.glob);
+}
+
+static bool is_shown(const struct watch *w, const struct alert *a)
+{
+	return is_of_group(w, a) &&
+	       (a->cause == CAUSE_OWN || a->stands_in || w->options->watch.all_causes);
+}
+
 /* What is left out is counted. */
 static bool is_wanted(struct watch *w, const struct alert *a)
 {
-	if (!group_matches(a->group, w->options->view.glob)) {
-		w->others++;
-		return false;
-	}
-	if (a->cause == CAUSE_OWN || a->stands_in || w->options->watch.all_causes)
+	if (is_shown(w, a))
 		return true;
-	w->left[a->cause]++;
+	if (is_of_group(w, a))
+		w->left[a->cause]++;
+	else
+		w->others++;
 	return false;
 }
 
@@ -76,7 +90,8 @@ static void show(struct watch *w, const struct alert *a, const struct verdict *v
 	struct out json;
 	struct json j;
 
-	if (w->dump)
+	/* One dump holds the whole of an event: at its end. */
+	if (w->dump && !a->open)
 		x.dump = dump_alert(w->dump, a->group, a->event.begin_ns, a->event.end_ns,
 				    x.real_ns);
 	out_open_memory(&json);
@@ -90,7 +105,6 @@ static void show(struct watch *w, const struct alert *a, const struct verdict *v
 	if (w->exec && !w->live && exec_wait(w->exec, &w->session.wake))
 		w->interrupted = w->done = true;
 	out_close(&json);
-	w->shown++;
 }
 
 static int on_batch(void *ctx, const struct alert_batch *b)
@@ -111,6 +125,7 @@ static int on_batch(void *ctx, const struct alert_batch *b)
 		if (!is_wanted(w, b->alerts[i]))
 			continue;
 		show(w, b->alerts[i], v ? &v[i] : NULL);
+		w->shown++;
 		w->done = count && w->shown >= count;
 	}
 	/* An output that is gone ends the watch; finish_output() has the words. */
@@ -119,7 +134,20 @@ static int on_batch(void *ctx, const struct alert_batch *b)
 	return rc;
 }
 
-static const struct alert_observer observer = { .batch = on_batch };
+/* An event that goes on. When it has ended there is an alert, which is counted. */
+static int on_open(void *ctx, const struct alert *a)
+{
+	struct watch *w = ctx;
+
+	if (w->done || !is_shown(w, a))
+		return 0;
+	show(w, a, NULL);
+	if (watch_print_flush(&w->print))
+		w->done = true;
+	return 0;
+}
+
+static const struct alert_observer observer = { .batch = on_batch, .open = on_open };
 
 /* -------------------------------------------------------------- Items -- */
 
@@ -178,13 +206,19 @@ static int arm(struct watch *w, struct err *e)
 
 static int tick(struct watch *w, unsigned int bits)
 {
+	int rc = 0;
+
 	if (w->exec && bits & (WAKE_FD | WAKE_TIMER << TIMER_DUE)) {
 		exec_poll(w->exec);
 		/* A closed descriptor has left the set, a new one may have its
 		 * number. */
 		w->exec_fd = -1;
 	}
-	return bits & WAKE_TIMER << TIMER_DUE ? trace_advance(w->session.trace) : 0;
+	if (bits & WAKE_TIMER << TIMER_OPEN)
+		rc = trace_tell_open(w->session.trace);
+	if (!rc && bits & WAKE_TIMER << TIMER_DUE)
+		rc = trace_advance(w->session.trace);
+	return rc;
 }
 
 static int run_live(struct watch *w, struct err *e)
@@ -194,6 +228,7 @@ static int run_live(struct watch *w, struct err *e)
 
 	if (w->options->pace.duration_ns)
 		wake_arm(&s->wake, TIMER_END, w->options->pace.duration_ns, 0);
+	wake_arm(&s->wake, TIMER_OPEN, OPEN_LOOK_NS, OPEN_LOOK_NS);
 	while (rc > 0 && !w->done) {
 		unsigned int bits;
 

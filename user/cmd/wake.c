@@ -63,7 +63,9 @@ int wake_open(struct wake *w, bool hard, struct err *e)
 {
 	int fds[2], i, rc;
 
-	*w = (struct wake){ .signals = -1, .timers = { -1, -1 } };
+	*w = (struct wake){ .signals = -1 };
+	for (i = 0; i < WAKE_TIMERS; i++)
+		w->timers[i] = -1;
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll < 0 || pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 		goto fail;
@@ -113,6 +115,11 @@ void wake_arm(struct wake *w, unsigned int timer, u64 first_ns, u64 every_ns)
 	timerfd_settime(w->timers[timer], 0, &t, NULL);
 }
 
+static int timer_of(const struct wake *w, unsigned int bit)
+{
+	return w->timers[__builtin_ctz(bit / WAKE_TIMER)];
+}
+
 unsigned int wake_take(struct wake *w)
 {
 	struct epoll_event events[4];
@@ -131,8 +138,7 @@ unsigned int wake_take(struct wake *w)
 					bits |= bytes[k] == 'w' ? WAKE_RESIZE : WAKE_STOP;
 			continue;
 		}
-		if (bit >= WAKE_TIMER &&
-		    read(w->timers[bit == WAKE_TIMER ? 0 : 1], &expired, sizeof(expired)) < 0)
+		if (bit >= WAKE_TIMER && read(timer_of(w, bit), &expired, sizeof(expired)) < 0)
 			continue;
 		/* A terminal that has gone away types no "q". */
 		bits |= bit == WAKE_KEY && events[i].events & (EPOLLHUP | EPOLLERR) ? WAKE_STOP

@@ -17,7 +17,7 @@ enum wake_bit {
 	WAKE_TIMER = 1 << 4, /* + the timer's number */
 };
 
-#define WAKE_TIMERS 2
+#define WAKE_TIMERS 3
 
 struct wake {
 	int epoll;

@@ -139,6 +139,8 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 	if (t->runs.runs)
 		out_printf(o, "; %" PRIu64 " run%s of the command", t->runs.runs,
 			   plural(t->runs.runs));
+	if (t->snapshot)
+		summary_unfinished(o, t->snapshot);
 	out_puts(o, "\n");
 	put_left_out(o, t);
 	if (l && l->moved_ns)

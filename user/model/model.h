@@ -105,6 +105,7 @@ struct model_event {
 	const char *label; /* or "" */
 	u32 iteration, parent;
 	bool implicit, incomplete;
+	bool open; /* it goes on: these are its figures so far. Exact mode: without waits. */
 	u64 begin_ns, end_ns; /* elapsed; wall is less by nested events */
 	u64 cpu_ns;
 	u16 cpu_begin, cpu_end;
@@ -148,6 +149,9 @@ struct model_observer {
 	int (*sample)(void *ctx, const struct model_sample *s);
 	/* A thread that has been shown has another name now. */
 	int (*thread)(void *ctx, const struct model_thread *t);
+	/* Events that go on (model/open.c), with the same context: at each look as if they ended
+	 * now, their spans that have not been shown before them. NULL: they are not shown. */
+	const struct model_observer *open;
 };
 void model_observe(struct model *m, const struct model_observer *ops, void *ctx);
 /* What observes it now, or NULL. */

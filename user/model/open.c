@@ -217,7 +217,7 @@ static int sum_up(struct model *m, const struct stream *st, const struct item_ba
 
 	follow(&to, b);
 	m->sum = sum;
-	m->observer = NULL;
+	m->observer = observer ? observer->open : NULL;
 	if (!rc)
 		rc = take_records(m, &to, b);
 	while (to.turn_len)

@@ -230,8 +230,6 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		if (!to || share_add(to, &t->shares[i], incomplete, open))
 			return -ENOMEM;
 	}
-	if (m->sum)
-		return 0;
 	shown = (struct model_event){
 		.thread = &st->pub,
 		.label = e ? registry_label(&m->set, st->registry, e->label) : "",
@@ -239,6 +237,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		.parent = e ? e->parent : 0,
 		.implicit = !t->iteration,
 		.incomplete = incomplete,
+		.open = open,
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.cpu_ns = s.cpu_ns,
@@ -246,7 +245,8 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		.cpu_end = e ? e->cpu_end : 0,
 		.ledger = s.ledger,
 	};
-	rc = settle_waits(m, p, t, &s, &shown);
+	/* Whom what goes on waits for, nobody knows yet. */
+	rc = m->sum ? 0 : settle_waits(m, p, t, &s, &shown);
 	if (rc || !m->observer || !m->observer->event)
 		return rc;
 	return show_event(m, st, t, &shown);

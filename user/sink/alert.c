@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "sink/alert_cause.h"
+#include "sink/alert_open.h"
 #include "sink/alert_proc.h"
 #include "sink/sink.h"
 
@@ -29,6 +30,7 @@ struct alerts {
 	struct alert_config config;
 	struct listeners *listeners;
 	struct trees *trees;
+	struct opens *opens;
 	struct marks_seen *marks;
 	struct map groups; /* hash of (pid, name) -> struct watched * */
 	u32 group_count;
@@ -58,8 +60,9 @@ struct alerts *alerts_new(const struct alert_config *config)
 		a->config.buffer_ns = ALERT_BUFFER_NS;
 	a->listeners = listeners_new();
 	a->trees = trees_new();
+	a->opens = opens_new();
 	a->marks = marks_seen_new();
-	if (a->listeners && a->trees && a->marks)
+	if (a->listeners && a->trees && a->opens && a->marks)
 		return a;
 	alerts_free(a);
 	return NULL;
@@ -99,6 +102,7 @@ void alerts_free(struct alerts *a)
 	free(a->shares);
 	free(a->watched);
 	trees_free(a->trees);
+	opens_free(a->opens);
 	marks_seen_free(a->marks);
 	listeners_free(a->listeners);
 	free(a);
@@ -279,6 +283,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 	x->event.cpu_ns = e->cpu_ns;
 	x->event.incomplete = e->incomplete;
 	x->event.implicit = e->implicit;
+	x->open = e->open;
 	x->event.cpu_begin = e->cpu_begin;
 	x->event.cpu_end = e->cpu_end;
 	x->event.ledger = e->ledger;
@@ -346,25 +351,48 @@ static struct model_share held(const struct model_share *s)
 	return all;
 }
 
-/* Counts the event for the group, held as it says. NULL: one too many. */
-static struct watched *take_share(struct alerts *a, const struct model_event *e,
-				  const struct model_share *s)
+/* What is known of the group by `end_ns`, and what only that time tells. */
+static void describe(const struct alerts *a, const struct watched *w, struct alert *x, u64 end_ns)
 {
-	struct watched *w = group_of(a, e->thread->pid, s->group);
+	u32 i, n = (u32)min_u64(w->past_at, ALERT_HISTORY);
 
-	if (!w) {
-		a->counts.unwatched++;
-		return NULL;
-	}
-	w->events++;
-	w->wall_ns += s->wall_ns - s->uncharged.wall_ns;
-	w->highest_blocked_ns = max_u64(w->highest_blocked_ns, s->blocked_ns);
-	past_add(w, e->end_ns, s->wall_ns);
-	return w;
+	x->reasons |=
+		marks_seen_reasons(a->marks, x->pid, x->event.begin_ns, x->event.end_ns, end_ns);
+	x->highest_blocked_ns = w->highest_blocked_ns;
+	x->group_events = w->events;
+	x->group_wall_ns = w->wall_ns;
+	x->group_alerts = w->alerts;
+	for (i = 0; i < n; i++)
+		x->past[i] = w->past[(w->past_at - n + i) % ALERT_HISTORY];
+	x->past_count = n;
 }
 
-/* Of all groups of the event, to a->suspects and a->watched. 0 or -ENOMEM. */
-static int take_shares(struct alerts *a, const struct model_event *e)
+/* Of an event that goes on: the first time at once, and no more. But who was not to blame then may
+ * be later. */
+static int tell_open(struct alerts *a, const struct watched *w, struct suspects *all, u32 i,
+		     struct tree *tree)
+{
+	struct alert x = { .group = w->name,
+			   .pid = w->pid,
+			   .reasons = ALERT_SLOWDOWN,
+			   .threshold_ns = all->list[i].threshold_ns,
+			   .occurrences = 1,
+			   .raised_ns = all->event->end_ns };
+	int rc = 0;
+
+	fill(&x, all, i, tree);
+	if (opens_tell(a->opens, all->event, w->name, x.cause == CAUSE_OWN || x.stands_in)) {
+		a->counts.open++;
+		describe(a, w, &x, x.raised_ns);
+		rc = listen_open(a->listeners, &x);
+	}
+	tree_unref(x.tree);
+	return rc;
+}
+
+/* Of all groups of the event, to a->suspects and a->watched; thresholds are at least least_ns.
+ * 0 or -ENOMEM. */
+static int look_at_shares(struct alerts *a, const struct model_event *e, u64 least_ns)
 {
 	u32 i;
 
@@ -373,17 +401,37 @@ static int take_shares(struct alerts *a, const struct model_event *e)
 	    array_room(a->watched, a->watched_cap, e->share_count))
 		return -ENOMEM;
 	for (i = 0; i < e->share_count; i++) {
-		struct watched *w;
+		struct watched *w = group_of(a, e->thread->pid, e->shares[i].group);
 
+		a->watched[i] = w;
 		a->shares[i] = held(&e->shares[i]);
-		w = a->watched[i] = take_share(a, e, &a->shares[i]);
 		a->suspects[i] = (struct suspect){
 			.share = &a->shares[i],
-			.threshold_ns = w ? w->threshold_ns : a->config.threshold_ns,
+			.threshold_ns =
+				max_u64(w ? w->threshold_ns : a->config.threshold_ns, least_ns),
 			.ignored = !w || w->ignored,
 		};
 	}
 	return 0;
+}
+
+/* Counts the event, which has been looked at, for its groups. */
+static void count_shares(struct alerts *a, const struct model_event *e)
+{
+	u32 i;
+
+	for (i = 0; i < e->share_count; i++) {
+		struct watched *w = a->watched[i];
+
+		if (!w) {
+			a->counts.unwatched++;
+			continue;
+		}
+		w->events++;
+		w->wall_ns += e->shares[i].wall_ns;
+		w->highest_blocked_ns = max_u64(w->highest_blocked_ns, a->shares[i].blocked_ns);
+		past_add(w, e->end_ns, a->shares[i].wall_ns);
+	}
 }
 
 static int raise_slow(struct alerts *a, const struct model_event *e, struct tree *tree)
@@ -396,14 +444,15 @@ static int raise_slow(struct alerts *a, const struct model_event *e, struct tree
 
 	for (i = 0; !rc && i < all.count; i++)
 		if (all.list[i].told)
-			rc = raise_alert(a, a->watched[i], &all, i, tree);
+			rc = e->open ? tell_open(a, a->watched[i], &all, i, tree)
+				     : raise_alert(a, a->watched[i], &all, i, tree);
 	suspects_close(&all);
 	return rc;
 }
 
-static bool any_slow(const struct alerts *a, const struct model_event *e)
+static bool any_slow(const struct alerts *a, const struct model_event *e, u64 least_ns)
 {
-	u64 lowest = alerts_lowest(a);
+	u64 lowest = max_u64(alerts_lowest(a), least_ns);
 	u32 i;
 
 	for (i = 0; i < e->share_count; i++)
@@ -415,16 +464,19 @@ static bool any_slow(const struct alerts *a, const struct model_event *e)
 static int on_event(void *ctx, const struct model_event *e)
 {
 	struct alerts *a = ctx;
-	bool slow = any_slow(a, e);
+	bool slow = any_slow(a, e, 0);
 	struct tree *tree = trees_event(a->trees, e, slow);
 	int rc = 0;
 
+	opens_end(a->opens, e);
 	a->counts.events++;
 	/* The buffer has run out before this event ended. */
 	if (a->queue_len && e->end_ns >= a->open_ns + a->config.buffer_ns)
 		rc = alerts_flush(a);
 	if (!rc)
-		rc = take_shares(a, e);
+		rc = look_at_shares(a, e, 0);
+	if (!rc)
+		count_shares(a, e);
 	if (!rc && slow)
 		rc = raise_slow(a, e, tree);
 	tree_unref(tree);
@@ -455,6 +507,7 @@ static int on_process(void *ctx, const struct item_process *p)
 	if (p->change != PROCESS_EXIT && p->change != PROCESS_EXEC)
 		return 0;
 	trees_process(a->trees, p->pid);
+	opens_process(a->opens, p->pid);
 	marks_seen_end(a->marks, p->pid);
 	while (map_next(&a->groups, &at, &key, &value)) {
 		struct watched *w = (struct watched *)(uintptr_t)value;
@@ -466,32 +519,42 @@ static int on_process(void *ctx, const struct item_process *p)
 	return 0;
 }
 
+/* An event goes on. */
+static int on_open_event(void *ctx, const struct model_event *e)
+{
+	struct alerts *a = ctx;
+	bool slow = e->open && any_slow(a, e, ALERT_OPEN_NS);
+	struct tree *tree = opens_event(a->opens, a->trees, e, slow);
+	int rc = slow ? look_at_shares(a, e, ALERT_OPEN_NS) : 0;
+
+	if (!rc && slow)
+		rc = raise_slow(a, e, tree);
+	tree_unref(tree);
+	return rc;
+}
+
+static int on_open_span(void *ctx, const struct model_span *s)
+{
+	struct alerts *a = ctx;
+
+	return opens_span(a->opens, a->trees, s);
+}
+
+static const struct model_observer open_observer = {
+	.span = on_open_span,
+	.event = on_open_event,
+};
+
 const struct model_observer alerts_observer = {
 	.span = on_span,
 	.event = on_event,
 	.mark = on_mark,
 	.sample = on_sample,
 	.process = on_process,
+	.open = &open_observer,
 };
 
 /* ------------------------------------------------------------ Delivery -- */
-
-/* What only the end of the buffer tells. */
-static void complete(struct alerts *a, struct watched *w, u64 end_ns)
-{
-	struct alert *x = w->pending;
-	u32 i, n = (u32)min_u64(w->past_at, ALERT_HISTORY);
-
-	x->reasons |=
-		marks_seen_reasons(a->marks, x->pid, x->event.begin_ns, x->event.end_ns, end_ns);
-	x->highest_blocked_ns = w->highest_blocked_ns;
-	x->group_events = w->events;
-	x->group_wall_ns = w->wall_ns;
-	x->group_alerts = w->alerts;
-	for (i = 0; i < n; i++)
-		x->past[i] = w->past[(w->past_at - n + i) % ALERT_HISTORY];
-	x->past_count = n;
-}
 
 int alerts_flush(struct alerts *a)
 {
@@ -507,7 +570,7 @@ int alerts_flush(struct alerts *a)
 		return -ENOMEM;
 	b.end_ns = b.begin_ns + a->config.buffer_ns;
 	for (i = 0; i < b.count; i++) {
-		complete(a, a->queue[i], b.end_ns);
+		describe(a, a->queue[i], a->queue[i]->pending, b.end_ns);
 		list[i] = a->queue[i]->pending;
 		/* Cleared even when nobody listens. */
 		a->queue[i]->pending = NULL;

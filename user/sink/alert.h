@@ -19,6 +19,9 @@
 #define ALERT_LATENCY_NS (60 * NSEC_PER_MSEC)
 #define ALERT_INPUT_NS (150 * NSEC_PER_MSEC)
 #define ALERT_FRAME_NS (256 * NSEC_PER_MSEC)
+/* What goes on is told of when it has held its loop for so long, if its threshold is not longer: most
+ * of what is shorter has ended before anybody could look. */
+#define ALERT_OPEN_NS NSEC_PER_SEC
 #define ALERT_HISTORY 16
 /* Groups by process; what is beyond is counted and not watched. */
 #define ALERT_GROUPS (1u << 16)
@@ -44,7 +47,8 @@ struct alert_past {
 
 /* All ns; strings borrowed from the model unless said otherwise. */
 struct alert {
-	u64 id; /* from 1, in order of raising */
+	u64 id; /* from 1, in order of raising; 0: of an event that goes on */
+	bool open; /* the event goes on: its figures so far */
 	const char *group; /* "kind:name", bytes as the target wrote them */
 	const char *process;
 	u32 pid, tid;
@@ -106,6 +110,7 @@ struct alert_counts {
 	u64 batches;
 	u64 repeated; /* events at or over the threshold while one was pending */
 	u64 unwatched; /* shares of groups beyond ALERT_GROUPS */
+	u64 open; /* times an event that goes on was told of */
 };
 
 struct alerts;

@@ -261,12 +261,79 @@ static void note_cpu(struct tree *t, u16 cpu)
 		t->cpus[t->cpu_count++] = cpu;
 }
 
+/* A node and its siblings, and what is in them. NULL without memory, with *rc set. */
+static struct tree_node *copy_nodes(struct tree *to, const struct tree_node *from, int *rc)
+{
+	struct tree_node *first = NULL, **last = &first;
+
+	for (; from && !*rc; from = from->next) {
+		struct tree_node *n = malloc(sizeof(*n));
+
+		if (!n) {
+			*rc = -ENOMEM;
+			break;
+		}
+		*n = *from;
+		to->nodes++;
+		n->next = NULL;
+		*last = n;
+		last = &n->next;
+		n->child = copy_nodes(to, from->child, rc);
+	}
+	return first;
+}
+
 static int wait_push(struct forest *f, u16 depth, struct tree_node *n)
 {
 	if (array_room(f->wait, f->cap, f->len + 1))
 		return -ENOMEM;
 	f->wait[f->len++] = (struct waiting){ depth, n };
 	return 0;
+}
+
+/* What waits is in no list of siblings. */
+static struct tree_node *copy_node(struct tree *to, const struct tree_node *from, int *rc)
+{
+	struct tree_node one = *from;
+
+	one.next = NULL;
+	return copy_nodes(to, &one, rc);
+}
+
+static int copy_forest(struct forest *to, const struct forest *from)
+{
+	struct tree *t = to->tree;
+	int rc = 0;
+	u32 i;
+
+	t->omitted = from->tree->omitted;
+	memcpy(t->cpus, from->tree->cpus, sizeof(t->cpus));
+	t->cpu_count = from->tree->cpu_count;
+	t->more_cpus = from->tree->more_cpus;
+	for (i = 0; !rc && i < from->len; i++) {
+		struct tree_node *n = copy_node(t, from->wait[i].node, &rc);
+
+		if (n && wait_push(to, from->wait[i].depth, n)) {
+			free_nodes(t, n);
+			rc = -ENOMEM;
+		}
+	}
+	return rc;
+}
+
+int trees_copy(struct trees *to, const struct trees *from, const struct model_thread *thread,
+	       u32 iteration)
+{
+	const struct forest *f = find(from, thread->id, iteration);
+	struct forest *copy;
+
+	if (!f || find(to, thread->id, iteration))
+		return 0;
+	copy = forest_of(to, thread, iteration);
+	if (!copy)
+		return -ENOMEM;
+	copy->used = ++to->clock;
+	return copy_forest(copy, f);
 }
 
 /* The closed stay of this depth that n is to be added to, or NULL. */

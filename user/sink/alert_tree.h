@@ -51,6 +51,12 @@ void trees_free(struct trees *t);
 int trees_span(struct trees *t, const struct model_span *s);
 /* A stack was looked at in an event. 0 or -ENOMEM. */
 int trees_sample(struct trees *t, const struct model_sample *s);
+/*
+ * What one event has closed so far, once more, from other trees; nothing where it is here already,
+ * or has closed nothing. Without the stacks that were looked at. 0 or -ENOMEM.
+ */
+int trees_copy(struct trees *to, const struct trees *from, const struct model_thread *thread,
+	       u32 iteration);
 /* An event has ended: with `keep` its tree (refs 1), else NULL, as without
  * memory. */
 struct tree *trees_event(struct trees *t, const struct model_event *e, bool keep);

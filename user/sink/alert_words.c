@@ -138,8 +138,9 @@ char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 			 name_text(name, sizeof(name), a->inner));
 	put_cpu(cpu, sizeof(cpu), a);
 	put_uncharged(uncharged, sizeof(uncharged), a);
-	snprintf(dst, cap, "%s held %s loop for %s%s%s%s%s", group, place,
-		 text_ns(time, a->total_ns), share, cpu, uncharged, cause);
+	snprintf(dst, cap, "%s %s %s loop for %s%s%s%s%s%s", group, a->open ? "has held" : "held",
+		 place, text_ns(time, a->total_ns), a->open ? " so far" : "", share, cpu, uncharged,
+		 cause);
 	return dst;
 }
 
@@ -338,7 +339,7 @@ void alert_json(struct json *j, const struct alert *a, const struct alert_extra 
 
 	json_object(j);
 	json_key_u64(j, "schema", 1);
-	json_key_string(j, "type", "alert");
+	json_key_string(j, "type", a->open ? "open" : "alert");
 	json_key_u64(j, "id", a->id);
 	json_key_u64(j, "time_ns", a->raised_ns);
 	json_key(j, "real_ns");

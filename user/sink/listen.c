@@ -145,6 +145,8 @@ static int tell(struct listeners *l, u32 i, const struct alert *a)
 {
 	const struct alert_observer *o = l->list[i].ops;
 
+	if (a->open)
+		return o->open ? o->open(l->list[i].ctx, a) : 0;
 	l->list[i].heard = true;
 	return o->alert ? o->alert(l->list[i].ctx, a) : 0;
 }
@@ -190,4 +192,15 @@ int listen_deliver(struct listeners *l, const struct alert_batch *b)
 	l->delivering--;
 	compact(l);
 	return first;
+}
+
+int listen_open(struct listeners *l, const struct alert *a)
+{
+	int rc;
+
+	l->delivering++;
+	rc = tell_all(l, l->len, a);
+	l->delivering--;
+	compact(l);
+	return rc;
 }

@@ -15,8 +15,12 @@ struct listeners;
 struct alert_observer {
 	/* One alert; borrowed for the call. */
 	int (*alert)(void *ctx, const struct alert *a);
+	/* An event that goes on has held its loop for long; borrowed for the call. Of each such event
+	 * and group once, and once more where it is to blame only later; it is none of the alerts,
+	 * of which there is one when it ends. */
+	int (*open)(void *ctx, const struct alert *a);
 	/* After all alerts of a batch of which this observer got one, and for
-	 * an observer of everything after every batch. Either may be NULL. */
+	 * an observer of everything after every batch. Any may be NULL. */
 	int (*batch)(void *ctx, const struct alert_batch *b);
 };
 
@@ -41,6 +45,9 @@ u32 listen_count(const struct listeners *l);
  * from hearing; the first failure is returned.
  */
 int listen_deliver(struct listeners *l, const struct alert_batch *b);
+
+/* The same of an event that goes on: to observers that have `open`. */
+int listen_open(struct listeners *l, const struct alert *a);
 
 /* Is it a glob that can match anything? 0, or -EINVAL for an empty one, an
  * open bracket, a lone backslash at the end. */

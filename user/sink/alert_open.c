@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/alert_open.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+
+/* An event that something was told of. */
+struct told {
+	u64 thread;
+	u32 pid, iteration;
+	u32 count;
+	struct {
+		const char *name; /* the model's own: the same text is the same pointer */
+		bool to_blame;
+	} groups[OPEN_GROUPS];
+	struct told *next; /* other iterations of the thread */
+};
+
+struct opens {
+	struct trees *trees;
+	struct map told; /* thread id -> struct told * */
+	u32 count;
+};
+
+struct opens *opens_new(void)
+{
+	struct opens *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->trees = trees_new();
+	if (o->trees)
+		return o;
+	free(o);
+	return NULL;
+}
+
+/* Frees those of the list that are meant: of all processes with pid 0, of all iterations with
+ * NULL. Returns what is left. */
+static struct told *drop(struct opens *o, struct told *list, u32 pid, const u32 *iteration)
+{
+	struct told **p = &list, *x;
+
+	while ((x = *p)) {
+		if ((pid && x->pid != pid) || (iteration && x->iteration != *iteration)) {
+			p = &x->next;
+			continue;
+		}
+		*p = x->next;
+		free(x);
+		o->count--;
+	}
+	return list;
+}
+
+void opens_free(struct opens *o)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	if (!o)
+		return;
+	while (map_next(&o->told, &at, &key, &value))
+		drop(o, (struct told *)(uintptr_t)value, 0, NULL);
+	map_free(&o->told);
+	trees_free(o->trees);
+	free(o);
+}
+
+int opens_span(struct opens *o, const struct trees *trees, const struct model_span *s)
+{
+	int rc = trees_copy(o->trees, trees, s->thread, s->iteration);
+
+	return rc ? rc : trees_span(o->trees, s);
+}
+
+struct tree *opens_event(struct opens *o, const struct trees *trees, const struct model_event *e,
+			 bool keep)
+{
+	/* All its stays may have ended. Without memory there is no tree. */
+	if (keep && trees_copy(o->trees, trees, e->thread, e->iteration))
+		keep = false;
+	return trees_event(o->trees, e, keep);
+}
+
+static struct told *told_of(struct opens *o, const struct model_event *e)
+{
+	u64 *at = map_get(&o->told, e->thread->id);
+	struct told *head = at ? (struct told *)(uintptr_t)*at : NULL, *x;
+
+	for (x = head; x; x = x->next)
+		if (x->iteration == e->iteration)
+			return x;
+	x = o->count < OPEN_EVENTS ? calloc(1, sizeof(*x)) : NULL;
+	if (!x)
+		return NULL;
+	*x = (struct told){ .thread = e->thread->id,
+			    .pid = e->thread->pid,
+			    .iteration = e->iteration,
+			    .next = head };
+	if (map_put(&o->told, x->thread, (u64)(uintptr_t)x)) {
+		free(x);
+		return NULL;
+	}
+	o->count++;
+	return x;
+}
+
+bool opens_tell(struct opens *o, const struct model_event *e, const char *group, bool to_blame)
+{
+	struct told *x = told_of(o, e);
+	bool first;
+	u32 i;
+
+	for (i = 0; x && i < x->count && x->groups[i].name != group;)
+		i++;
+	if (!x || i == OPEN_GROUPS)
+		return false;
+	first = i == x->count || (to_blame && !x->groups[i].to_blame);
+	x->count += i == x->count;
+	x->groups[i].name = group;
+	x->groups[i].to_blame |= to_blame;
+	return first;
+}
+
+void opens_end(struct opens *o, const struct model_event *e)
+{
+	u64 *at = o->count ? map_get(&o->told, e->thread->id) : NULL;
+	struct told *left;
+
+	if (!at)
+		return;
+	left = drop(o, (struct told *)(uintptr_t)*at, 0, &e->iteration);
+	if (left)
+		*at = (u64)(uintptr_t)left;
+	else
+		map_del(&o->told, e->thread->id);
+}
+
+void opens_process(struct opens *o, u32 pid)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	trees_process(o->trees, pid);
+	while (map_next(&o->told, &at, &key, &value)) {
+		struct told *list = (struct told *)(uintptr_t)value;
+
+		/* A thread is of one process. */
+		if (list->pid != pid)
+			continue;
+		drop(o, list, pid, NULL);
+		map_del(&o->told, key);
+		at = 0; /* the map has changed */
+	}
+}
