@@ -33,7 +33,7 @@ cat >>"$1"
 END
 chmod +x "$T/hook"
 target vm "$T/vm"
-watch --json --exec "$T/hook $T/hook.json"
+watch --json --exec "$T/hook $T/hook.json" --dump "$T/dumps"
 tell vm "event 3" "open" "burn 1100"
 # Where others have the CPU it is told of once more: when it has had a second of it.
 check "it is told of while it hangs" until_true is_told 'any(.type == "open" and .cause == "own")'
@@ -52,6 +52,7 @@ eq "once each" "$(told 'map(.type) | tojson')" '"[\"open\",\"alert\"]"'
 eq "the end is an alert of the same turn, and longer" \
 	"$(told '.[1].id > 0 and .[0].event.iteration == .[1].event.iteration and .[0].event.begin_ns == .[1].event.begin_ns
 	and .[1].total_ns >= .[0].total_ns + 1100000000')" true
+eq "the recording around it is of the whole turn" "$(told 'map(.dump | type) | tojson')" '"[\"null\",\"string\"]"'
 
 # The next one is another one. It goes on when the watch ends.
 tell vm "open" "burn 1100"

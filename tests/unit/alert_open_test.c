@@ -7,7 +7,7 @@
 /* What is told of events that go on, and of those that have ended. */
 struct seen {
 	u32 open, ended, nodes;
-	u64 total, self, threshold, id;
+	u64 total, self, threshold, id, inner_ns;
 	enum alert_cause cause;
 	char text[512], who[256];
 };
@@ -34,6 +34,7 @@ static int see_open(void *ctx, const struct alert *a)
 	s->cause = a->cause;
 	s->id = a->id;
 	s->nodes = a->tree ? count_nodes(a->tree->roots) : 0;
+	s->inner_ns = a->tree && a->tree->roots->child ? a->tree->roots->child->total_ns : 0;
 	alert_sentence(s->text, sizeof(s->text), a);
 	snprintf(s->who + len, sizeof(s->who) - len, "%s ", a->group);
 	return 0;
@@ -102,6 +103,7 @@ static void what_hangs_is_told_after_a_second_and_once(void **state)
 			    "100 % of it in its own code");
 	/* Both stays of tracker are one node in shop's. */
 	assert_int_equal(tracker.nodes, 2);
+	assert_int_equal(tracker.inner_ns, 1000 * MS);
 	tell_open(r.s, r.m, 1000 * MS, 9000 * MS);
 	assert_int_equal(tracker.open, 1);
 	/* Nothing of it is an alert: that comes with the end. */

@@ -504,7 +504,8 @@ static void who_changed_cpu_inside_is_the_cause(void **state)
 	rig_close(&r);
 }
 
-/* Who waits wakes up elsewhere: that it took so long is not the group's doing. */
+/* Who waits wakes up elsewhere: that it took so long is not the group's doing. Of what has changed CPU
+ * comes first what the thread had none. */
 static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 {
 	struct heard tracker = { 0 };
@@ -513,8 +514,15 @@ static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 	(void)state;
 	rig_open(&r, NULL);
 	listen(&r, &tracker, "t", "addon:tracker");
-	r.s->cpu_scale = 10;
-	moved_turn(&r, 1000 * MS, IN_TRACKER, 620 * MS);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+	sim_leave(r.s, 1100 * MS);
+	sim_enter(r.s, 1100 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->cpu = 1;
+	r.s->off += 558 * MS;
+	sim_leave(r.s, 1720 * MS);
+	sim_event_end(r.s, 1720 * MS);
+	assert_int_equal(feed(&r), 0);
 	assert_int_equal(alerts_flush(r.a), 0);
 	assert_int_equal(tracker.alerts, 1);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
