@@ -109,7 +109,8 @@ static int hear_burst_batch(void *ctx, const struct alert_batch *b)
 /* Every group is slow within the buffer's time, some of them again: each is told once. */
 static void a_burst_of_a_thousand_groups_is_one_batch(void **state)
 {
-	static const struct alert_observer told = { .alert = hear_burst, .batch = hear_burst_batch };
+	static const struct alert_observer told = { .alert = hear_burst,
+						    .batch = hear_burst_batch };
 	const u64 turn_ns = 60 * MS / 1000, every_ns = 90 * MS / 1000;
 	struct burst *b = calloc(1, sizeof(*b));
 	struct alert_counts n;
