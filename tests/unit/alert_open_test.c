@@ -7,7 +7,7 @@
 /* What is told of events that go on, and of those that have ended. */
 struct seen {
 	u32 open, ended, nodes;
-	u64 total, self, threshold, id, inner_ns;
+	u64 total, self, threshold, id, inner_ns, uncharged;
 	enum alert_cause cause;
 	char text[512], who[256];
 };
@@ -32,6 +32,7 @@ static int see_open(void *ctx, const struct alert *a)
 	s->self = a->self_ns;
 	s->threshold = a->threshold_ns;
 	s->cause = a->cause;
+	s->uncharged = a->uncharged_ns;
 	s->id = a->id;
 	s->nodes = a->tree ? count_nodes(a->tree->roots) : 0;
 	s->inner_ns = a->tree && a->tree->roots->child ? a->tree->roots->child->total_ns : 0;
@@ -213,6 +214,28 @@ static void who_is_to_blame_later_is_told_of_then(void **state)
 	rig_close(&r);
 }
 
+/* A stay in it has changed CPU before. */
+static void what_changed_cpu_in_it_is_in_its_time(void **state)
+{
+	struct seen tracker = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	see(&r, "addon:tracker", &tracker);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->cpu = 1;
+	sim_leave(r.s, 1800 * MS);
+	assert_int_equal(feed(&r), 0);
+	sim_enter(r.s, 1900 * MS, IN_TRACKER, VMSPAN_SPAN);
+	tell_open(r.s, r.m, 1000 * MS, 2100 * MS);
+	assert_int_equal(tracker.open, 1);
+	assert_int_equal(tracker.total, 1000 * MS);
+	assert_int_equal(tracker.uncharged, 800 * MS);
+	rig_close(&r);
+}
+
 /* Records that have ended and not come are in the figures, and come once. */
 static void what_has_not_come_is_shown_and_not_kept(void **state)
 {
@@ -321,6 +344,7 @@ int main(void)
 		cmocka_unit_test(rules_hold_while_it_goes_on),
 		cmocka_unit_test(who_asks_for_alerts_gets_no_others),
 		cmocka_unit_test(who_is_to_blame_later_is_told_of_then),
+		cmocka_unit_test(what_changed_cpu_in_it_is_in_its_time),
 		cmocka_unit_test(what_has_not_come_is_shown_and_not_kept),
 		cmocka_unit_test(a_group_is_told_of_once_an_event),
 		cmocka_unit_test(what_is_remembered_is_bounded),

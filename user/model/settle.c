@@ -26,8 +26,10 @@ static void count_open(struct open_counts *open, u64 ns, bool incomplete)
 	count_duration(open->longer, ns);
 }
 
-static int share_add(struct group_stats *st, const struct share *sh, bool incomplete, bool open)
+static int share_add(struct group_stats *st, const struct turn *t, const struct share *sh,
+		     bool incomplete, bool open)
 {
+	struct lack *lack = share_lack(t, sh);
 	u32 i;
 
 	st->ticks += sh->ticks;
@@ -41,7 +43,7 @@ static int share_add(struct group_stats *st, const struct share *sh, bool incomp
 	st->cpu_ns += sh->cpu_ns;
 	st->blocked_ns += sh->blocked_ns;
 	st->gc_ns += sh->gc_ns;
-	st->uncharged_ns += sh->uncharged.wall_ns;
+	st->uncharged_ns += lack ? lack_uncharged(lack)->wall_ns : 0;
 	st->preempted_ns += sh->preempted_ns;
 	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 		st->off_ns[i] += sh->off_ns[i];
@@ -147,6 +149,7 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 		return -ENOMEM;
 	for (i = 0; i < t->share_len; i++) {
 		const struct share *sh = &t->shares[i];
+		struct lack *lack = share_lack(t, sh);
 
 		m->shares[i] = (struct model_share){
 			.group = registry_name(&m->set, p->rows[sh->row].name),
@@ -158,8 +161,9 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
 			.preempted_ns = sh->preempted_ns,
-			.uncharged = sh->uncharged,
 		};
+		if (lack)
+			m->shares[i].uncharged = *lack_uncharged(lack);
 		memcpy(m->shares[i].off_ns, sh->off_ns, sizeof(sh->off_ns));
 	}
 	e->shares = m->shares;
@@ -227,7 +231,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		u32 row = t->shares[i].row;
 		struct group_stats *to = m->sum ? open_row(m->sum, row) : &p->rows[row].stats;
 
-		if (!to || share_add(to, &t->shares[i], incomplete, open))
+		if (!to || share_add(to, t, &t->shares[i], incomplete, open))
 			return -ENOMEM;
 	}
 	shown = (struct model_event){

@@ -57,8 +57,10 @@ void turn_free(struct turn *t)
 {
 	u32 i;
 
-	for (i = 0; i < t->share_cap; i++)
+	for (i = 0; i < t->share_cap; i++) {
 		free(t->shares[i].outer);
+		lack_free(t->shares[i].lack);
+	}
 	free(t->shares);
 	free(t->pend);
 	free(t->comps);
@@ -148,7 +150,8 @@ static struct share *share_of(struct turn *t, struct row *rows, u32 row, u32 *in
 			sh = &t->shares[t->share_len];
 			*sh = (struct share){ .row = row,
 					      .outer = sh->outer,
-					      .outer_cap = sh->outer_cap };
+					      .outer_cap = sh->outer_cap,
+					      .lack = sh->lack };
 		}
 		r->turn_share = at ? (u32)*at : t->share_len++;
 		r->turn_uid = t->uid;
@@ -220,36 +223,14 @@ static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u
 	return true;
 }
 
-void uncharged_add(struct uncharged *to, const struct uncharged *more)
-{
-	cycles_add(&to->wall, more->wall);
-	cycles_add(&to->blocked, more->blocked);
-	cycles_add(&to->gc, more->gc);
-	cycles_add(&to->cpu, more->cpu);
-	cycles_add(&to->moved, more->moved);
-}
-
-/* What a stay that changed CPU has beyond that of its group inside of it which is charged. */
-static struct uncharged uncharged_in(const struct inside *in, const struct outer *within)
-{
-	return (struct uncharged){
-		.wall = less(less(in->cycles, in->nested, in->preempted), within->charged, 0),
-		.blocked = less(in->blocked, within->blocked, 0),
-		.gc = less(in->gc, within->gc, 0),
-		.cpu = less(less(in->cycles, in->nested, in->off), within->cpu, 0),
-		.moved = in->moved,
-	};
-}
-
 /*
  * A span of the group has closed: it becomes the group's outermost stay
- * instead of those inside it. A span of another fate than SPAN_KEPT or SPAN_LOST
- * measures nothing itself; what was measured inside it stands.
+ * instead of those inside it. A span that is not `valid` measures nothing
+ * itself; what was measured inside it stands.
  */
-static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
-		       enum span_fate fate, const struct inside *in, u64 seq, u64 shallower)
+static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth, bool valid,
+		       const struct inside *in, u64 seq, u64 shallower)
 {
-	bool valid = fate == SPAN_KEPT || fate == SPAN_LOST;
 	/* A stay is counted in the event that it began in. */
 	u64 ticks = !(s->h.depth & VMSPAN_F_PART);
 	struct outer o = { .begin = s->begin, .seq = seq, .depth = depth, .ticks = ticks },
@@ -263,7 +244,6 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		within.gc += top->gc;
 		within.cpu += top->cpu;
 		within.preempted += top->preempted;
-		uncharged_add(&within.more, &top->more);
 		hole_add(&within.room, &top->room);
 	}
 	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
@@ -272,10 +252,6 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
 	o.room = valid ? in->room : within.room;
-	if (fate == SPAN_MOVED)
-		o.more = uncharged_in(in, &within);
-	else if (!valid)
-		o.more = within.more;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
 	/* Nothing shallower was closed in between, so the same stays are open
 	 * around both: whoever takes in one will take in the other. */
@@ -285,7 +261,6 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		top->gc += o.gc;
 		top->cpu += o.cpu;
 		top->preempted += o.preempted;
-		uncharged_add(&top->more, &o.more);
 		hole_add(&top->room, &o.room);
 		top->ticks += o.ticks;
 		top->depth = depth;
@@ -368,7 +343,7 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 {
 	u64 shallower, seq = t->closed + 1;
 	u64 once = !(s->h.depth & VMSPAN_F_PART);
-	bool moved, stale;
+	bool moved, stale, valid;
 	struct measured m;
 	u32 i;
 
@@ -406,6 +381,7 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 		cycles_add(&t->lost, out->self);
 		break;
 	}
+	valid = out->fate == SPAN_KEPT || out->fate == SPAN_LOST;
 	shallower = shallower_seq(t, depth);
 	for (i = 0; i < tc->share_count; i++) {
 		struct share *sh = &t->shares[tc->shares[i]];
@@ -416,7 +392,10 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 			sh->moved += once;
 		else
 			sh->stayed += once;
-		if (share_close(sh, s, depth, out->fate, &m.in, seq, shallower))
+		if ((out->fate == SPAN_MOVED || share_lack(t, sh)) &&
+		    lack_close(t, sh, s, out->fate, &m.in, seq, shallower))
+			return -ENOMEM;
+		if (share_close(sh, s, depth, valid, &m.in, seq, shallower))
 			return -ENOMEM;
 	}
 	return pend_leave(t, depth, s->end, &m.in);
@@ -450,7 +429,7 @@ static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_
 
 		sh->stayed++;
 		if (!share_beside(sh, s, depth, in.cycles, seq, shallower) &&
-		    share_close(sh, s, depth, SPAN_KEPT, &in, seq, shallower))
+		    share_close(sh, s, depth, true, &in, seq, shallower))
 			return -ENOMEM;
 	}
 	p->seq = seq;

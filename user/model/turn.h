@@ -39,17 +39,10 @@ struct pend {
 	struct inside in;
 };
 
-/* What a group would be charged besides, in cycles, if its stays that changed CPU counted. */
-struct uncharged {
-	u64 wall, blocked, gc, cpu;
-	u64 moved; /* of wall: as in struct inside */
-};
-
 /* An outermost stay of a group, or several merged. */
 struct outer {
 	u64 begin, seq;
 	u64 charged, blocked, gc, cpu, preempted, ticks;
-	struct uncharged more;
 	struct hole_room room;
 	u16 depth;
 };
@@ -59,13 +52,12 @@ struct share {
 	u64 stayed, moved, stale;
 	struct outer *outer; /* kept from event to event */
 	u32 outer_len, outer_cap;
+	struct lack *lack; /* the same; of this event where share_lack() says so */
 	/* settled: their sum, the sums of outer[] in cycles, and ns */
 	u64 spans, ticks, charged, blocked, gc, cpu, preempted;
-	struct uncharged more;
 	struct hole_room room;
 	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
-	struct model_uncharged uncharged;
 };
 
 struct turn_comp {
@@ -135,9 +127,28 @@ struct settlement {
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
 
+/* turn_lack.c: what a group of an event is not charged, since spans changed CPU. */
+struct lack *lack_of(const struct turn *t, const struct share *sh);
+static inline struct lack *share_lack(const struct turn *t, const struct share *sh)
+{
+	return sh->lack ? lack_of(t, sh) : NULL; /* NULL: nothing, as nearly always */
+}
+/* Before a span of the group, which has changed CPU, or has share_lack() around it, closes as
+ * share_close() has it. 0 or -ENOMEM. */
+int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, enum span_fate fate,
+	       const struct inside *in, u64 seq, u64 shallower);
+int lack_copy(const struct turn *t, struct share *to, const struct lack *from);
+void lack_free(struct lack *l);
+/* In cycles: like the share's own sums; `moved` is as in struct inside. */
+struct lack_sum {
+	u64 wall, blocked, gc, cpu, moved;
+};
+struct lack_sum lack_sum(const struct lack *l);
+/* Zero, until turn_settle() has set it. */
+struct model_uncharged *lack_uncharged(struct lack *l);
+
 void turn_reset(struct turn *t, u32 iteration, u64 uid, u64 hole_cycles);
 void turn_free(struct turn *t);
-void uncharged_add(struct uncharged *to, const struct uncharged *more);
 /* A copy of a parked one, into one that was reset. 0 or -ENOMEM. */
 int turn_copy(struct turn *to, const struct turn *from);
 

@@ -31,12 +31,14 @@ static int share_room(struct turn *t, u32 len)
 static int copy_share(struct share *to, const struct share *from)
 {
 	struct outer *outer = to->outer;
+	struct lack *lack = to->lack;
 	u32 cap = to->outer_cap;
 	int rc = array_room(outer, cap, from->outer_len);
 
 	*to = *from;
 	to->outer = outer;
 	to->outer_cap = cap;
+	to->lack = lack;
 	to->outer_len = rc ? 0 : from->outer_len;
 	if (to->outer_len)
 		memcpy(outer, from->outer, to->outer_len * sizeof(*outer));
@@ -50,9 +52,14 @@ static int copy_lists(struct turn *to, const struct turn *from)
 	    array_room(to->comps, to->comp_cap, from->comp_len) ||
 	    copy_map(&to->share_of, &from->share_of) || copy_map(&to->comp_of, &from->comp_of))
 		return -ENOMEM;
-	for (; to->share_len < from->share_len; to->share_len++)
-		if (copy_share(&to->shares[to->share_len], &from->shares[to->share_len]))
+	for (; to->share_len < from->share_len; to->share_len++) {
+		struct share *sh = &to->shares[to->share_len];
+		const struct share *of = &from->shares[to->share_len];
+		const struct lack *lack = share_lack(from, of);
+
+		if (copy_share(sh, of) || (lack && lack_copy(to, sh, lack)))
 			return -ENOMEM;
+	}
 	if (from->pend_len)
 		memcpy(to->pend, from->pend, from->pend_len * sizeof(*to->pend));
 	if (from->comp_len)

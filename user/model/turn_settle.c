@@ -103,6 +103,15 @@ static void share_off(struct share *sh, const struct turn_comp *tc, u64 own, u64
 		sh->off_ns[i] += scale(min_u64(tc->off.cycles[i], own), wall, own);
 }
 
+/* A stay that changed CPU had this time of its own. */
+static void lack_self(const struct turn *t, const struct share *sh, u64 ns)
+{
+	struct lack *l = share_lack(t, sh);
+
+	if (l)
+		lack_uncharged(l)->self_ns += ns;
+}
+
 /* Adds what each compartment has of its own to its groups. */
 static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
 {
@@ -116,7 +125,7 @@ static void shares_self(struct turn *t, u64 own, u64 wall, bool off)
 
 			sh->self_ns += tc->self_ns;
 			if (tc->moved && own)
-				sh->uncharged.self_ns += scale(min_u64(tc->moved, own), wall, own);
+				lack_self(t, sh, scale(min_u64(tc->moved, own), wall, own));
 			if (off)
 				share_off(sh, tc, own, wall);
 		}
@@ -129,7 +138,6 @@ static void share_sum(struct share *sh)
 
 	sh->charged = sh->blocked = sh->gc = sh->cpu = sh->preempted = sh->ticks = 0;
 	sh->room = (struct hole_room){ 0 };
-	sh->more = (struct uncharged){ 0 };
 	for (i = 0; i < sh->outer_len; i++) {
 		const struct outer *o = &sh->outer[i];
 
@@ -139,7 +147,6 @@ static void share_sum(struct share *sh)
 		sh->cpu += o->cpu;
 		sh->preempted += o->preempted;
 		hole_add(&sh->room, &o->room);
-		uncharged_add(&sh->more, &o->more);
 		sh->ticks += o->ticks;
 	}
 	sh->spans = sh->stayed + sh->moved + sh->stale;
@@ -162,28 +169,6 @@ static void share_times(struct share *sh, u64 own, u64 wall)
 	sh->preempted_ns = scale(min_u64(sh->preempted, own), wall, own);
 	/* Rounding may give a part a ns more than the whole has. */
 	sh->wall_ns = max_u64(scale(min_u64(sh->charged, own), wall, own), inside);
-}
-
-/* The same of what would be charged besides, with uncharged.self_ns known. */
-static void share_uncharged(struct share *sh, u64 own, u64 wall)
-{
-	struct model_uncharged *u = &sh->uncharged;
-	u64 all, room;
-
-	if (!own) {
-		*u = (struct model_uncharged){ 0 };
-		return;
-	}
-	if (!u->self_ns && !sh->more.wall)
-		return;
-	all = max_u64(scale(min_u64(sh->charged + sh->more.wall, own), wall, own), sh->wall_ns);
-	room = all - sh->self_ns - sh->gc_ns - sh->blocked_ns;
-	u->wall_ns = all - sh->wall_ns;
-	u->self_ns = min_u64(u->self_ns, room);
-	room -= u->self_ns;
-	u->gc_ns = min_u64(scale(min_u64(sh->more.gc, own), wall, own), room);
-	room -= u->gc_ns;
-	u->blocked_ns = min_u64(scale(min_u64(sh->more.blocked, own), wall, own), room);
 }
 
 /* Less than this the two clocks may differ by: their reads, interrupts. */
@@ -225,7 +210,7 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 						t->hole_cycles) };
 }
 
-/* The event's CPU time: what its stays are shared it by. */
+/* The event's CPU time, and what its stays share it by. */
 struct cpu_rule {
 	u64 cpu; /* ns */
 	u64 on; /* cycles that it took */
@@ -246,19 +231,37 @@ static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
 	return r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
 }
 
-/* Its part of what others than those that were charged had. */
-static u64 uncharged_cpu(const struct share *sh, const struct cpu_rule *r)
+/* Its part besides, of what it is not charged. */
+static u64 lack_cpu(const struct share *sh, const struct lack_sum *sum, const struct cpu_rule *r)
 {
-	const struct uncharged *more = &sh->more;
-	u64 busy = more->wall - min_u64(more->wall, more->blocked);
+	u64 busy = sum->wall - min_u64(sum->wall, sum->blocked);
 
 	if (r->told)
-		busy = more->cpu;
+		busy = sum->cpu;
 	else if (r->moved)
 		busy -= min_u64(busy,
-				scale(min_u64(more->moved, r->moved), r->away.moved, r->moved));
+				scale(min_u64(sum->moved, r->moved), r->away.moved, r->moved));
 	busy = r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
 	return min_u64(busy, r->cpu - min_u64(r->cpu, sh->cpu_ns));
+}
+
+/* What it is not charged, with all other times of it known. */
+static void lack_times(const struct share *sh, struct lack *l, u64 own, u64 wall,
+		       const struct cpu_rule *r)
+{
+	const struct lack_sum sum = lack_sum(l);
+	struct model_uncharged *u = lack_uncharged(l);
+	u64 all = scale(min_u64(sh->charged + sum.wall, own), wall, own), room;
+
+	all = max_u64(all, sh->wall_ns);
+	room = all - sh->self_ns - sh->gc_ns - sh->blocked_ns;
+	u->wall_ns = all - sh->wall_ns;
+	u->self_ns = min_u64(u->self_ns, room);
+	room -= u->self_ns;
+	u->gc_ns = min_u64(scale(min_u64(sum.gc, own), wall, own), room);
+	room -= u->gc_ns;
+	u->blocked_ns = min_u64(scale(min_u64(sum.blocked, own), wall, own), room);
+	u->cpu_ns = min_u64(lack_cpu(sh, &sum, r), u->wall_ns);
 }
 
 /*
@@ -295,7 +298,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		return rc;
 	believed = out->discarded ? 0 : own;
 	rule.told = (t->exact || t->told) && on;
-	if (!out->discarded && !rule.told) {
+	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);
 		rule.on = own - min_u64(own, t->blocked) - rule.away.hole - rule.away.moved;
 	}
@@ -305,22 +308,20 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	for (i = 0; i < t->share_len; i++) {
 		share_sum(&t->shares[i]);
 		t->shares[i].self_ns = 0;
-		t->shares[i].uncharged = (struct model_uncharged){ 0 };
 		memset(t->shares[i].off_ns, 0, sizeof(t->shares[i].off_ns));
 	}
-	shares_self(t, own, wall, t->off && believed);
+	shares_self(t, believed, wall, t->off && believed);
 	for (i = 0; i < t->share_len; i++) {
 		struct share *sh = &t->shares[i];
+		struct lack *lack = share_lack(t, sh);
 
 		share_times(sh, believed, wall);
-		share_uncharged(sh, believed, wall);
 		if (!believed)
 			continue;
 		/* A call that is announced as blocking may have used the CPU. */
 		sh->cpu_ns = min_u64(share_cpu(sh, &rule), sh->wall_ns + sh->preempted_ns);
-		if (sh->uncharged.wall_ns)
-			sh->uncharged.cpu_ns =
-				min_u64(uncharged_cpu(sh, &rule), sh->uncharged.wall_ns);
+		if (lack)
+			lack_times(sh, lack, own, wall, &rule);
 	}
 	return 0;
 }
