@@ -36,6 +36,13 @@ detach a
 eq "repaired and too deep are counted" "$(counts a '[.spans, .events]')" "[$((4 + 256 + 3)),1]"
 eq "a group defined under the trace is known" "$(counts a "$clean")" "$none"
 
+# None of those left is around the next: not after more than nest either.
+attach a -p "$vm_pid"
+tell vm "left 70" "event 3"
+detach a
+eq "events that were left end where that is caught" \
+	"$(counts a '[.spans, .events, .too_deep]')" "[$((70 + 3)),71,0]"
+
 attach a -p "$vm_pid"
 tell vm "spans 100"
 attach b -p "$vm_pid"

@@ -370,6 +370,114 @@ static void skipped_leaves_are_repaired_by_the_end_of_the_event(void **state)
 	assert_int_equal(COUNTED(too_deep_open), 0);
 }
 
+/* A loop whose tasks fail, each in an event of its own. */
+static void events_that_were_left_end_where_that_is_caught(void **state)
+{
+	static jmp_buf caught;
+	static int i, left;
+
+	(void)state;
+	tracer_on();
+	left = 0;
+	for (i = 0; i < 3000; i++) {
+		if (setjmp(caught)) {
+			left++;
+			vmspan_unwind(0);
+			continue;
+		}
+		vmspan_event_begin(0);
+		vmspan_enter(A);
+		if (i % 50 == 0)
+			longjmp(caught, 1);
+		vmspan_leave(A);
+		vmspan_event_end();
+	}
+	collect();
+	assert_int_equal(left, 60);
+	assert_int_equal(seen_of[VMSPAN_EVENT], 3000);
+	assert_int_equal(seen_of[VMSPAN_SPAN], 3000);
+	expect_span(0, A, 0, VMSPAN_F_REPAIRED);
+	expect_event(1, 0, 1);
+	expect_span(2, A, 0, 0);
+	expect_event(3, 0, 1);
+	assert_int_equal(COUNTED(repaired), 60);
+	assert_int_equal(COUNTED(too_deep), 0);
+	assert_int_equal(COUNTED(events), 0);
+}
+
+/* The loop that catches it is itself in two events, and in a compartment. */
+static void events_around_the_one_that_catches_go_on(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_event_begin(1);
+	vmspan_enter(A);
+	vmspan_event_begin(2);
+	vmspan_enter(B);
+	vmspan_event_begin(3);
+	vmspan_enter(C);
+	vmspan_event_begin(4);
+	vmspan_unwind(2);
+	vmspan_leave(B);
+	vmspan_event_end();
+	vmspan_leave(A);
+	vmspan_event_end();
+	collect();
+	assert_int_equal(seen_count, 7);
+	assert_int_equal(expect_event(0, 3, 0)->label, 4);
+	expect_span(1, C, 2, VMSPAN_F_REPAIRED);
+	assert_int_equal(expect_event(2, 2, 2)->label, 3);
+	expect_span(3, B, 1, 0);
+	assert_int_equal(expect_event(4, 1, 4)->label, 2);
+	expect_span(5, A, 0, 0);
+	assert_int_equal(expect_event(6, 0, 6)->label, 1);
+	assert_int_equal(COUNTED(repaired), 1);
+}
+
+static void who_unwinds_all_is_in_nothing(void **state)
+{
+	(void)state;
+	tracer_on();
+	vmspan_unwind(0);
+	vmspan_enter(A);
+	vmspan_unwind(1); /* there is none: so nothing was left */
+	vmspan_enter(B);
+	vmspan_unwind(0);
+	vmspan_enter(C);
+	vmspan_leave(C);
+	collect();
+	assert_int_equal(seen_count, 3);
+	expect_span(0, B, 1, VMSPAN_F_REPAIRED);
+	expect_span(1, A, 0, VMSPAN_F_REPAIRED);
+	expect_span(2, C, 0, 0);
+	assert_int_equal(COUNTED(unmatched), 0);
+}
+
+static void events_deeper_than_kept_unwind_too(void **state)
+{
+	int i;
+
+	(void)state;
+	tracer_on();
+	for (i = 0; i < VMSPAN_EVENT_MAX + 5; i++)
+		vmspan_event_begin(0);
+	vmspan_unwind(VMSPAN_EVENT_MAX + 7);
+	vmspan_unwind(VMSPAN_EVENT_MAX + 2);
+	for (i = 0; i < 2; i++)
+		vmspan_event_end();
+	collect();
+	assert_int_equal(seen_of[VMSPAN_EVENT], 0);
+	vmspan_unwind(3);
+	collect();
+	assert_int_equal(seen_of[VMSPAN_EVENT], VMSPAN_EVENT_MAX - 3);
+	for (i = 0; i < 3; i++)
+		vmspan_event_end();
+	collect();
+	assert_int_equal(seen_of[VMSPAN_EVENT], VMSPAN_EVENT_MAX);
+	assert_int_equal(COUNTED(too_deep), 5);
+	assert_int_equal(COUNTED(events), 0);
+}
+
 static void collections_calls_and_marks_say_what_they_were_told(void **state)
 {
 	const struct vmspan_block *b;
@@ -548,6 +656,10 @@ int main(void)
 		cmocka_unit_test(a_leave_without_an_enter_is_ignored_and_counted),
 		cmocka_unit_test(skipped_leaves_are_repaired_by_the_next_that_matches),
 		cmocka_unit_test(skipped_leaves_are_repaired_by_the_end_of_the_event),
+		cmocka_unit_test(events_that_were_left_end_where_that_is_caught),
+		cmocka_unit_test(events_around_the_one_that_catches_go_on),
+		cmocka_unit_test(who_unwinds_all_is_in_nothing),
+		cmocka_unit_test(events_deeper_than_kept_unwind_too),
 		cmocka_unit_test(collections_calls_and_marks_say_what_they_were_told),
 		cmocka_unit_test(a_definition_is_in_the_log_and_while_traced_in_the_stream),
 		cmocka_unit_test(five_thousand_definitions_are_all_there),

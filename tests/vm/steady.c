@@ -12,6 +12,7 @@
  *   gc N, block N, input N, value N   N of them
  *   deep N       recursion N compartments deep (A in B in A ...)
  *   skip N       N enters whose leave never comes, in an event
+ *   left N       N events, each left from inside a compartment, and caught
  *   name NAME    takes this name
  *   exec         executes itself again
  *   hold T N     T threads that make N spans each, and stay
@@ -41,6 +42,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +202,24 @@ static void skip(long n)
 	vmspan_event_end();
 }
 
+#ifndef SDK_V1
+static void leave_events(long n)
+{
+	static jmp_buf caught;
+	static long left;
+
+	for (left = n; left > 0; left--) {
+		if (setjmp(caught)) {
+			vmspan_unwind(0);
+			continue;
+		}
+		vmspan_event_begin(label);
+		vmspan_enter(comps[0]);
+		longjmp(caught, 1);
+	}
+}
+#endif
+
 static void in_child(long n, int stay)
 {
 	pid_t pid = fork();
@@ -316,6 +336,10 @@ static void task(const char *line)
 		deep(a);
 	} else if (!strcmp(what, "skip")) {
 		skip(a);
+#ifndef SDK_V1
+	} else if (!strcmp(what, "left")) {
+		leave_events(a);
+#endif
 	} else if (!strcmp(what, "exec")) {
 		printf("ok\n");
 		fflush(stdout);

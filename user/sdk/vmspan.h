@@ -90,6 +90,7 @@ enum vmspan_mark_type { /* id, and the value of those that have one */
 	/* As VMSPAN_MARK_SWITCH, behind an event's begin or end, where the clock had not been told for
 	 * long: nothing has happened to the thread since the mark before. */
 	VMSPAN_MARK_CLOCK = 14,
+	VMSPAN_MARK_UNWIND = 15, /* events that go on */
 };
 
 /* A mark as it lies in a ring, at a multiple of its size. */
@@ -1555,6 +1556,17 @@ static VMSPAN__MARK_CALL void vmspan__event_end(void)
 	g->event_begin = 0;
 }
 
+/* The direct method does not see it: what was left ends there with the event around it. */
+static VMSPAN__SLOW void vmspan__unwind(vmspan_u32 events)
+{
+	struct vmspan__at m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_UNWIND, events));
+
+	if (!m.ring)
+		return;
+	vmspan__ring_at(m.ring)->event_begin = 0;
+	vmspan__hand_over(m.ring);
+}
+
 static VMSPAN__SLOW void vmspan__gc_begin(vmspan_u32 label, vmspan_u64 bytes)
 {
 	VMSPAN__FIRE(vmspan_site_gc_begin_2(label, bytes));
@@ -1619,6 +1631,18 @@ static inline VMSPAN__UNUSED void vmspan_event_end(void)
 {
 	if (vmspan_enabled())
 		vmspan__event_end();
+}
+
+/*
+ * An exception, a longjmp or a coroutine that never comes back has left events of this thread without their
+ * end. To be called where that is caught, by who knows how many of the events that the thread had begun go on: the
+ * outermost `events` do, the others end here with all that was entered in them. 0: nothing of this
+ * thread's goes on, what was entered outside of events included.
+ */
+static inline VMSPAN__UNUSED void vmspan_unwind(vmspan_u32 events)
+{
+	if (vmspan_enabled())
+		vmspan__unwind(events);
 }
 
 /* A collection: the label of its reason or 0, the heap's bytes or 0. */

@@ -276,6 +276,21 @@ static int event_end(struct marks *m, u64 cpu)
 	return 0;
 }
 
+/* What the thread was in is over, but for so many events, the outermost ones. */
+static int unwind_events(struct marks *m, u32 keep)
+{
+	int e = 0;
+
+	m->events_over = (u32)min_u64(m->events_over, keep - min_u64(keep, m->events));
+	while (!e && m->events > keep)
+		e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
+	if (keep)
+		return e;
+	m->too_deep_open = 0;
+	m->doubtful = false;
+	return e ? e : unwind(m, 0);
+}
+
 /* ---- Marks ---- */
 
 static int point(struct marks *m, u8 type, u32 label, u64 value)
@@ -383,6 +398,8 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 				return e;
 		}
 		return event_begin(m, in->id);
+	case VMSPAN_MARK_UNWIND:
+		return unwind_events(m, in->id);
 	case VMSPAN_MARK_GC_BEGIN:
 		return push(m, VMSPAN_ID_GC, in->id, value);
 	case VMSPAN_MARK_GC_END:
