@@ -64,6 +64,17 @@ check "at its end the watch says so" grep -q '^1 alert shown, .*; 1 event had no
 eq "and has told nothing more" "$(told length)" 3
 dismiss vm
 
+# Who waits for what never comes, for five seconds: not to blame by its CPU time, and shown all the same.
+target vm "$T/vm"
+watch --json
+tell vm "open"
+check "what stands still is told of" until_true is_told 'map([.type, .cause]) == [["open", "system"]]'
+eq "when it has for so long" "$(told '.[0].total_ns >= 5000000000')" true
+tell vm "close"
+check "and its end" until_true is_told 'map([.type, .cause]) == [["open", "system"], ["alert", "system"]]'
+finish watch INT
+dismiss vm
+
 # Who asks for words gets these.
 target vm "$T/vm"
 watch

@@ -9,6 +9,7 @@ struct seen {
 	u32 open, ended, nodes;
 	u64 total, self, threshold, id, inner_ns, uncharged;
 	enum alert_cause cause;
+	bool notable;
 	char text[512], who[256];
 };
 
@@ -32,6 +33,7 @@ static int see_open(void *ctx, const struct alert *a)
 	s->self = a->self_ns;
 	s->threshold = a->threshold_ns;
 	s->cause = a->cause;
+	s->notable = a->notable;
 	s->uncharged = a->uncharged_ns;
 	s->id = a->id;
 	s->nodes = a->tree ? count_nodes(a->tree->roots) : 0;
@@ -47,6 +49,8 @@ static int see_ended(void *ctx, const struct alert *a)
 
 	assert_false(a->open);
 	s->ended++;
+	s->cause = a->cause;
+	s->notable = a->notable;
 	s->total = a->total_ns;
 	s->nodes = a->tree ? count_nodes(a->tree->roots) : 0;
 	return 0;
@@ -214,6 +218,44 @@ static void who_is_to_blame_later_is_told_of_then(void **state)
 	rig_close(&r);
 }
 
+/* A deadlock: nobody has the CPU. */
+static void what_stands_still_is_shown_and_its_end_too(void **state)
+{
+	struct seen tracker = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	see(&r, "addon:tracker", &tracker);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->off = 4989 * MS;
+	tell_open(r.s, r.m, 1000 * MS, 5999 * MS);
+	assert_int_equal(tracker.open, 1);
+	assert_false(tracker.notable);
+	r.s->off = 4990 * MS;
+	tell_open(r.s, r.m, 1000 * MS, 6000 * MS);
+	assert_int_equal(tracker.open, 2);
+	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
+	assert_true(tracker.notable);
+	r.s->off = 14990 * MS;
+	tell_open(r.s, r.m, 1000 * MS, 16000 * MS);
+	assert_int_equal(tracker.open, 2);
+	r.s->off = 18990 * MS;
+	end_all(&r, 20000 * MS);
+	assert_int_equal(tracker.ended, 1);
+	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
+	assert_true(tracker.notable);
+	/* As long, and nobody has looked. */
+	sim_event(r.s, 30000 * MS);
+	sim_enter(r.s, 30000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->off += 18990 * MS;
+	end_all(&r, 49000 * MS);
+	assert_int_equal(tracker.ended, 2);
+	assert_false(tracker.notable);
+	rig_close(&r);
+}
+
 /* A stay in it has changed CPU before. */
 static void what_changed_cpu_in_it_is_in_its_time(void **state)
 {
@@ -344,6 +386,7 @@ int main(void)
 		cmocka_unit_test(rules_hold_while_it_goes_on),
 		cmocka_unit_test(who_asks_for_alerts_gets_no_others),
 		cmocka_unit_test(who_is_to_blame_later_is_told_of_then),
+		cmocka_unit_test(what_stands_still_is_shown_and_its_end_too),
 		cmocka_unit_test(what_changed_cpu_in_it_is_in_its_time),
 		cmocka_unit_test(what_has_not_come_is_shown_and_not_kept),
 		cmocka_unit_test(a_group_is_told_of_once_an_event),

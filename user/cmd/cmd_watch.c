@@ -67,8 +67,7 @@ static bool is_of_group(const struct watch *w, const struct alert *a)
 
 static bool is_shown(const struct watch *w, const struct alert *a)
 {
-	return is_of_group(w, a) &&
-	       (a->cause == CAUSE_OWN || a->stands_in || w->options->watch.all_causes);
+	return is_of_group(w, a) && (a->notable || w->options->watch.all_causes);
 }
 
 /* What is left out is counted. */

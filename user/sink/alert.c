@@ -256,8 +256,18 @@ static struct model_wait longest_wait(const struct model_event *e, const char *g
 	return best;
 }
 
-/* The event is the worst so far: it is what the alert shows. */
-static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree)
+static bool is_notable(const struct alerts *a, const struct alert *x, const struct model_event *e)
+{
+	if (x->cause == CAUSE_OWN || x->stands_in)
+		return true;
+	if (x->open)
+		return x->cause == CAUSE_SYSTEM && x->total_ns >= ALERT_FREEZE_NS;
+	return opens_blamed(a->opens, e, x->group);
+}
+
+/* The event is the worst so far: it is what the alert, of a known group, shows. */
+static void fill(const struct alerts *a, struct alert *x, struct suspects *all, u32 i,
+		 struct tree *tree)
 {
 	const struct model_event *e = all->event;
 	const struct model_share *s = all->list[i].share, *inner;
@@ -293,6 +303,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 		tree->refs++;
 	x->cause = cause_find(all, i, &inner, &x->stands_in);
 	x->inner = inner ? inner->group : NULL;
+	x->notable = is_notable(a, x, e);
 }
 
 static int queue_push(struct alerts *a, struct watched *w)
@@ -314,7 +325,7 @@ static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all
 		x->occurrences++;
 		a->counts.repeated++;
 		if (all->list[i].share->wall_ns > x->total_ns)
-			fill(x, all, i, tree);
+			fill(a, x, all, i, tree);
 		return 0;
 	}
 	x = calloc(1, sizeof(*x));
@@ -334,7 +345,7 @@ static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all
 	x->threshold_ns = w->threshold_ns;
 	x->occurrences = 1;
 	x->raised_ns = e->end_ns;
-	fill(x, all, i, tree);
+	fill(a, x, all, i, tree);
 	return 0;
 }
 
@@ -380,8 +391,8 @@ static int tell_open(struct alerts *a, const struct watched *w, struct suspects 
 			   .raised_ns = all->event->end_ns };
 	int rc = 0;
 
-	fill(&x, all, i, tree);
-	if (opens_tell(a->opens, all->event, w->name, x.cause == CAUSE_OWN || x.stands_in)) {
+	fill(a, &x, all, i, tree);
+	if (opens_tell(a->opens, all->event, w->name, x.notable)) {
 		a->counts.open++;
 		describe(a, w, &x, x.raised_ns);
 		rc = listen_open(a->listeners, &x);
@@ -468,7 +479,6 @@ static int on_event(void *ctx, const struct model_event *e)
 	struct tree *tree = trees_event(a->trees, e, slow);
 	int rc = 0;
 
-	opens_end(a->opens, e);
 	a->counts.events++;
 	/* The buffer has run out before this event ended. */
 	if (a->queue_len && e->end_ns >= a->open_ns + a->config.buffer_ns)
@@ -479,6 +489,7 @@ static int on_event(void *ctx, const struct model_event *e)
 		count_shares(a, e);
 	if (!rc && slow)
 		rc = raise_slow(a, e, tree);
+	opens_end(a->opens, e);
 	tree_unref(tree);
 	return rc;
 }

@@ -22,6 +22,8 @@
 /* What goes on is told of when it has held its loop for so long, if its threshold is not longer: most
  * of what is shorter has ended before anybody could look. */
 #define ALERT_OPEN_NS NSEC_PER_SEC
+/* And when it has stood still for so long it is told of whatever the thread waits for. */
+#define ALERT_FREEZE_NS (5 * NSEC_PER_SEC)
 #define ALERT_HISTORY 16
 /* Groups by process; what is beyond is counted and not watched. */
 #define ALERT_GROUPS (1u << 16)
@@ -57,6 +59,9 @@ struct alert {
 	enum alert_cause cause;
 	const char *inner; /* CAUSE_INNER: the group; else NULL */
 	bool stands_in; /* of `inner` no alert tells that it was its doing; this is to say so */
+	/* To be shown to who has not asked for all: own, standing in, or a standstill; and the end
+	 * of what was that while it went on. */
+	bool notable;
 	/* The longest of its events since the last alert, and what of it is
 	 * the group's. Spans that changed CPU count as all others do. */
 	u64 total_ns, threshold_ns;

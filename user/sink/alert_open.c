@@ -83,21 +83,27 @@ struct tree *opens_event(struct opens *o, const struct trees *trees, const struc
 	return trees_event(o->trees, e, keep);
 }
 
-static struct told *told_of(struct opens *o, const struct model_event *e)
+static struct told *told_of(const struct opens *o, const struct model_event *e)
+{
+	u64 *at = o->count ? map_get(&o->told, e->thread->id) : NULL;
+	struct told *x = at ? (struct told *)(uintptr_t)*at : NULL;
+
+	while (x && x->iteration != e->iteration)
+		x = x->next;
+	return x;
+}
+
+static struct told *told_new(struct opens *o, const struct model_event *e)
 {
 	u64 *at = map_get(&o->told, e->thread->id);
-	struct told *head = at ? (struct told *)(uintptr_t)*at : NULL, *x;
+	struct told *x = o->count < OPEN_EVENTS ? calloc(1, sizeof(*x)) : NULL;
 
-	for (x = head; x; x = x->next)
-		if (x->iteration == e->iteration)
-			return x;
-	x = o->count < OPEN_EVENTS ? calloc(1, sizeof(*x)) : NULL;
 	if (!x)
 		return NULL;
 	*x = (struct told){ .thread = e->thread->id,
 			    .pid = e->thread->pid,
 			    .iteration = e->iteration,
-			    .next = head };
+			    .next = at ? (struct told *)(uintptr_t)*at : NULL };
 	if (map_put(&o->told, x->thread, (u64)(uintptr_t)x)) {
 		free(x);
 		return NULL;
@@ -106,21 +112,40 @@ static struct told *told_of(struct opens *o, const struct model_event *e)
 	return x;
 }
 
+/* Where the group is among those that were told of, or would be. */
+static u32 place_of(const struct told *x, const char *group)
+{
+	u32 i = 0;
+
+	while (i < x->count && x->groups[i].name != group)
+		i++;
+	return i;
+}
+
 bool opens_tell(struct opens *o, const struct model_event *e, const char *group, bool to_blame)
 {
 	struct told *x = told_of(o, e);
 	bool first;
 	u32 i;
 
-	for (i = 0; x && i < x->count && x->groups[i].name != group;)
-		i++;
-	if (!x || i == OPEN_GROUPS)
+	if (!x)
+		x = told_new(o, e);
+	i = x ? place_of(x, group) : OPEN_GROUPS;
+	if (i == OPEN_GROUPS)
 		return false;
 	first = i == x->count || (to_blame && !x->groups[i].to_blame);
 	x->count += i == x->count;
 	x->groups[i].name = group;
 	x->groups[i].to_blame |= to_blame;
 	return first;
+}
+
+bool opens_blamed(const struct opens *o, const struct model_event *e, const char *group)
+{
+	const struct told *x = told_of(o, e);
+	u32 i = x ? place_of(x, group) : 0;
+
+	return x && i < x->count && x->groups[i].to_blame;
 }
 
 void opens_end(struct opens *o, const struct model_event *e)

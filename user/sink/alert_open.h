@@ -23,6 +23,8 @@ struct tree *opens_event(struct opens *o, const struct trees *trees, const struc
 /* Is this the first time that the group is told of in it, or the first time that it is to blame? From
  * now on it is not. */
 bool opens_tell(struct opens *o, const struct model_event *e, const char *group, bool to_blame);
+/* Was it told of in it that the group is to blame? */
+bool opens_blamed(const struct opens *o, const struct model_event *e, const char *group);
 /* An event has ended. */
 void opens_end(struct opens *o, const struct model_event *e);
 /* A process has. */
