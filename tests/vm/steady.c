@@ -22,6 +22,7 @@
  *   open, close  begins an event and enters a compartment in it, and another; leaves and ends all
  *   enter        enters a compartment outside of events
  *   burn MS      so much CPU time of its thread, in whatever it is in
+ *   nap MS       sleeps for so long, in whatever it is in
  *   cpu N        runs on the Nth of its CPUs alone from now on, from 0; prints "none" if there is none
  *   clock        prints "clock NS": the CPU time of its thread so far
  *   leaver       a thread that does as open does, and ends
@@ -317,6 +318,8 @@ static void task(const char *line)
 		burn(a);
 	} else if (!strcmp(what, "cpu")) {
 		run_on(a);
+	} else if (!strcmp(what, "nap")) {
+		nanosleep(&(struct timespec){ a / 1000, a % 1000 * 1000000 }, NULL);
 	} else if (!strcmp(what, "clock")) {
 		printf("clock %lu\n", cpu_ns());
 	} else if (!strcmp(what, "leaver")) {

@@ -468,10 +468,14 @@ int tracer_trace(struct tracer *t, u32 pid, struct err *err)
 		.flags = TRACED_PROCESS | (t->children ? TRACED_CHILDREN : 0),
 	};
 
-	if (!bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p, BPF_ANY))
-		return 0;
-	return err_set(err, -errno, "process %u: %s", pid,
-		       errno == E2BIG ? "too many processes are traced already" : strerror(errno));
+	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p, BPF_ANY))
+		return err_set(err, -errno, "process %u: %s", pid,
+			       errno == E2BIG ? "too many processes are traced already"
+					      : strerror(errno));
+	/* Its threads were born as nobody's. Those that cannot be watched lack data, and say so. */
+	if (t->sched_on)
+		tracer_each_task(t->skel->progs.sched_present, pid);
+	return 0;
 }
 
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count)
