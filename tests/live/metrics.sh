@@ -87,6 +87,10 @@ openmetrics-text text/html, */*;q=0.1
 openmetrics-text ;;;,,q=9;application/vnd.google.protobuf
 END
 eq "the page ends as the format wants" "$(tail -n 1 "$T/empty")" "# EOF"
+get 127.0.0.1 "$port" /metrics "text/plain;version=0.0.4" >"$T/plain"
+check "the text from before OpenMetrics" grep -qi '^Content-Type: text/plain; version=0.0.4' "$T/head"
+eq "has no end of its own" "$(grep -c '^# EOF' "$T/plain")" 0
+check "and says of a counter what it is, by its whole name" grep -qx '# TYPE vmspan_events_total counter' "$T/plain"
 
 # A client that asks for much and never reads holds nobody up.
 exec 9<>"/dev/tcp/127.0.0.1/$port"

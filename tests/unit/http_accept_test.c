@@ -48,10 +48,27 @@ static void the_type_that_is_wanted_most_is_given(void **state)
 	assert_int_equal(http_choose(both, types), 1);
 }
 
+/* Text from before OpenMetrics goes to who asks for that alone, or for that rather. */
+static void a_third_type_is_for_who_asks_for_it(void **state)
+{
+	static const char *const types[] = { "application/openmetrics-text; version=1.0.0",
+					     "text/plain; version=0.0.4", NULL };
+
+	(void)state;
+	assert_int_equal(http_choose("text/plain", types), 1);
+	assert_int_equal(http_choose("text/plain;version=0.0.4;q=0.5,*/*;q=0.1", types), 1);
+	assert_int_equal(http_choose("application/openmetrics-text;version=1.0.0;q=0.5,"
+				     "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
+				     types),
+			 0);
+	assert_int_equal(http_choose("*/*", types), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_type_that_is_wanted_most_is_given),
+		cmocka_unit_test(a_third_type_is_for_who_asks_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,37 +144,63 @@ static void buckets_are_cumulative_and_inclusive(void **state)
 	metrics_free(m);
 }
 
-static void names_beyond_the_limit_are_one_and_none_is_taken_away(void **state)
+static char *plain_page(struct metrics *m, const struct fixture *f)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	assert_int_equal(metrics_page(m, &f->s, &metrics_plain, &o), 0);
+	return fixture_text(&o);
+}
+
+/* The same values, by the rules of the text from before: families of counters are called as their
+ * values are; there are no units, and no end. */
+static void the_text_from_before_has_the_same_values(void **state)
+{
+	struct metrics *m = metrics_new(0);
+	struct fixture *f = fixture_demo();
+	char *plain = plain_page(m, f), *text = page(m, f), *line, *save = NULL, *copy;
+
+	(void)state;
+	assert_non_null(strstr(plain, "# TYPE vmspan_events_total counter\n"));
+	assert_non_null(strstr(plain, "# TYPE vmspan_processes gauge\n"));
+	assert_non_null(strstr(plain, "# TYPE vmspan_group_event_seconds histogram\n"));
+	assert_null(strstr(plain, "# UNIT"));
+	assert_null(strstr(plain, "# EOF"));
+	assert_int_equal(count(plain, "# HELP"), count(text, "# HELP"));
+	copy = strdup(text);
+	assert_non_null(copy);
+	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (*line != '#')
+			assert_non_null(strstr(plain, line));
+	free(copy);
+	free(plain);
+	free(text);
+	fixture_free(f);
+	metrics_free(m);
+}
+
+static void groups_beyond_the_limit_are_one(void **state)
 {
 	struct metrics *m = metrics_new(2);
-	struct fixture *f = fixture_new(4), *later = fixture_new(4);
+	struct fixture *f = fixture_new(4);
 	char *text;
 
 	(void)state;
 	fixture_group(f, "addon:small", "addon", 1, 1 * MS);
 	fixture_group(f, "addon:large", "addon", 1, 9 * MS);
 	fixture_group(f, "addon:middle", "addon", 1, 5 * MS);
-	f->s.process_count = later->s.process_count = 1;
-	f->s.processes[0] = later->s.processes[0] =
-		(struct snapshot_process){ .pid = 1, .id = 1, .name = "p", .vm = "" };
+	f->s.process_count = 1;
+	f->s.processes[0] = (struct snapshot_process){ .pid = 1, .id = 1, .name = "p", .vm = "" };
 	text = page(m, f);
 	assert_non_null(strstr(text, "group_wall_seconds_total{group=\"addon:large\""));
 	assert_non_null(strstr(text, "group_wall_seconds_total{group=\"addon:middle\""));
 	assert_null(strstr(text, "addon:small"));
 	assert_non_null(strstr(text, "group_wall_seconds_total{group=\"(other)\","
 				     "kind=\"(other)\"} 0.001000000\n"));
-	free(text);
-	/* The small one has outgrown them all: it stays in (other). */
-	fixture_group(later, "addon:small", "addon", 1, 99 * MS);
-	fixture_group(later, "addon:large", "addon", 1, 9 * MS);
-	fixture_group(later, "addon:middle", "addon", 1, 5 * MS);
-	text = page(m, later);
-	assert_non_null(strstr(text, "group_wall_seconds_total{group=\"(other)\","
-				     "kind=\"(other)\"} 0.099000000\n"));
 	assert_int_equal(count(text, "vmspan_group_wall_seconds_total{"), 3);
 	free(text);
 	fixture_free(f);
-	fixture_free(later);
 	metrics_free(m);
 }
 
@@ -222,11 +248,15 @@ static void alerts_are_counted_by_group_and_reason(void **state)
 	char *text;
 
 	(void)state;
-	metrics_alert(m, "addon:tracker", ALERT_SLOWDOWN | ALERT_IN_INPUT);
-	metrics_alert(m, "addon:tracker", ALERT_SLOWDOWN);
+	metrics_alert(m, "addon:tracker", ALERT_SLOWDOWN | ALERT_IN_INPUT, CAUSE_OWN);
+	metrics_alert(m, "addon:tracker", ALERT_SLOWDOWN, CAUSE_SYSTEM);
 	text = page(m, f);
-	assert_non_null(strstr(text, "group_alerts_total{group=\"addon:tracker\",kind=\"addon\"} "
-				     "2\n"));
+	assert_non_null(strstr(text, "group_alerts_total{group=\"addon:tracker\",kind=\"addon\","
+				     "cause=\"own\"} 1\n"));
+	assert_non_null(strstr(text, "group_alerts_total{group=\"addon:tracker\",kind=\"addon\","
+				     "cause=\"inner\"} 0\n"));
+	assert_non_null(strstr(text, "group_alerts_total{group=\"addon:tracker\",kind=\"addon\","
+				     "cause=\"system\"} 1\n"));
 	assert_non_null(strstr(text, "alerts_total{reason=\"SLOWDOWN\"} 2\n"));
 	assert_non_null(strstr(text, "alerts_total{reason=\"IN_INPUT\"} 1\n"));
 	assert_non_null(strstr(text, "alerts_total{reason=\"IN_ANIMATION\"} 0\n"));
@@ -339,7 +369,8 @@ int main(void)
 		cmocka_unit_test(figures_are_those_of_the_snapshot),
 		cmocka_unit_test(totals_are_those_of_the_snapshot),
 		cmocka_unit_test(buckets_are_cumulative_and_inclusive),
-		cmocka_unit_test(names_beyond_the_limit_are_one_and_none_is_taken_away),
+		cmocka_unit_test(the_text_from_before_has_the_same_values),
+		cmocka_unit_test(groups_beyond_the_limit_are_one),
 		cmocka_unit_test(groups_of_one_name_are_added_up),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),

@@ -2,6 +2,7 @@
 /* Serves the figures to a Prometheus. */
 #include "cmd/http.h"
 #include "cmd/session.h"
+#include "cmd/watch_rules.h"
 #include "sink/openmetrics.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ struct run {
 };
 
 /* Text is what people and most others want. */
-static const struct metrics_form *const forms[] = { &metrics_text, &metrics_proto };
+static const struct metrics_form *const forms[] = { &metrics_text, &metrics_plain, &metrics_proto };
 
 static int write_page(void *ctx, u32 type, struct out *o)
 {
@@ -72,9 +73,21 @@ static int serve(struct run *r, struct err *e)
 	return rc;
 }
 
-static int count_alert(void *ctx, const struct libvmspan_alert *a)
+static int count_alert(void *ctx, const struct alert *a)
 {
-	metrics_alert(ctx, a->group, a->reasons);
+	return metrics_alert(ctx, a->group, a->reasons, a->cause);
+}
+
+static const struct alert_observer counting = { .alert = count_alert };
+
+/* As `watch` would tell them. */
+static int count_alerts(struct run *r, struct err *e)
+{
+	struct listeners *l = alerts_listeners(trace_alerts(r->session.trace));
+	u64 id;
+
+	if (listen_add(l, NULL, &counting, r->metrics, &id))
+		return err_set(e, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -83,7 +96,7 @@ static int run(struct run *r, const struct options *o, struct err *e)
 	const char *address = o->web.listen ? o->web.listen : DEFAULT_ADDRESS;
 	struct http_page page = {
 		.path = "/metrics",
-		.types = { forms[0]->content_type, forms[1]->content_type },
+		.types = { forms[0]->content_type, forms[1]->content_type, forms[2]->content_type },
 		.write = write_page,
 		.ctx = r,
 	};
@@ -102,8 +115,8 @@ static int run(struct run *r, const struct options *o, struct err *e)
 	r->session.alerts = &config;
 	rc = session_live(&r->session, o, false, e);
 	r->session.alerts = NULL;
-	if (!rc && libvmspan_listen(r->session.trace, NULL, count_alert, r->metrics) < 0)
-		rc = err_set(e, -ENOMEM, "out of memory");
+	if (!rc)
+		rc = count_alerts(r, e);
 	if (!rc)
 		rc = wake_on_fd(&r->session.wake, http_fd(r->http), e);
 	if (rc)
@@ -132,10 +145,11 @@ int cmd_metrics(int argc, char **argv)
 			    o.rest_count ? "unexpected argument '%s'"
 					 : "no process given: -p PID%s",
 			    o.rest_count ? o.rest[0] : "");
-	else
+	else if (!o.watch.rules_file || !rules_read(o.watch.rules_file, &o, &e))
 		run(&r, &o, &e);
 	http_close(r.http);
 	session_close(&r.session);
 	metrics_free(r.metrics);
+	rules_free(&o);
 	return e.code ? say_error(&e) : EXIT_DONE;
 }

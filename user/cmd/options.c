@@ -46,8 +46,8 @@ static const struct option_row table[] = {
 	  "alert when a group is charged so much in one event (default 64ms); with a glob for "
 	  "groups that match; may be repeated",
 	  IN_WATCH | IN_METRICS, set_threshold, 0 },
-	{ "rules", 0, "FILE", "thresholds and ignored groups from a file", IN_WATCH, set_text,
-	  AT(watch.rules_file) },
+	{ "rules", 0, "FILE", "thresholds and ignored groups from a file", IN_WATCH | IN_METRICS,
+	  set_text, AT(watch.rules_file) },
 	{ "all-causes", 0, NULL,
 	  "also alerts whose cause is another group, or a thread kept off the CPU", IN_WATCH,
 	  set_flag, AT(watch.all_causes) },

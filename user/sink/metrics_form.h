@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Metrics in one of two forms: OpenMetrics text 1.0, and the Protocol Buffers form
- * of Prometheus, which alone has native histograms. What there is to tell is
+ * Metrics in one of three forms: OpenMetrics text 1.0, the text of Prometheus from before it, and
+ * the Protocol Buffers form of Prometheus, which alone has native histograms. What there is to tell is
  * decided once, in openmetrics.c.
  */
 #ifndef SINK_METRICS_FORM_H
@@ -27,7 +27,7 @@ struct metric_family {
 struct metric_label {
 	const char *name, *value;
 };
-#define METRIC_LABELS 2
+#define METRIC_LABELS 3
 
 /*
  * The next character of a label's value as every form tells it: control characters and
@@ -59,7 +59,7 @@ struct metrics_form {
 	void (*finish)(struct metrics_out *m);
 };
 
-extern const struct metrics_form metrics_text, metrics_proto;
+extern const struct metrics_form metrics_text, metrics_plain, metrics_proto;
 
 /*
  * The native bucket of a time: those of schema METRICS_SCHEMA have the upper edges

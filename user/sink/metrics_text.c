@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* OpenMetrics text 1.0. */
+/* OpenMetrics text 1.0, and the text of Prometheus from before it (0.0.4). */
 #include "sink/metrics_form.h"
 
 #include "sink/openmetrics.h"
@@ -20,14 +20,23 @@ void metrics_label(struct out *o, const char *text)
 	}
 }
 
+static const char *const types[] = {
+	[METRIC_COUNTER] = "counter",
+	[METRIC_GAUGE] = "gauge",
+	[METRIC_HISTOGRAM] = "histogram",
+};
+
+/* There a family of counters is called as its values are, and has no unit. */
+static void begin_plain(struct metrics_out *m, const struct metric_family *f)
+{
+	const char *total = f->type == METRIC_COUNTER ? "_total" : "";
+
+	out_printf(m->o, "# HELP vmspan_%s%s %s\n", f->name, total, f->help);
+	out_printf(m->o, "# TYPE vmspan_%s%s %s\n", f->name, total, types[f->type]);
+}
+
 static void begin(struct metrics_out *m, const struct metric_family *f)
 {
-	static const char *const types[] = {
-		[METRIC_COUNTER] = "counter",
-		[METRIC_GAUGE] = "gauge",
-		[METRIC_HISTOGRAM] = "histogram",
-	};
-
 	out_printf(m->o, "# TYPE vmspan_%s %s\n", f->name, types[f->type]);
 	if (f->seconds)
 		out_printf(m->o, "# UNIT vmspan_%s seconds\n", f->name);
@@ -98,6 +107,20 @@ static void finish(struct metrics_out *m)
 {
 	out_puts(m->o, "# EOF\n");
 }
+
+static void finish_plain(struct metrics_out *m)
+{
+	(void)m;
+}
+
+const struct metrics_form metrics_plain = {
+	.content_type = "text/plain; version=0.0.4; charset=utf-8",
+	.begin = begin_plain,
+	.value = value,
+	.histogram = histogram,
+	.end = end,
+	.finish = finish_plain,
+};
 
 const struct metrics_form metrics_text = {
 	.content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8",

@@ -2,80 +2,40 @@
 #include "sink/openmetrics.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "sink/metric_labels.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OTHER "(other)"
-
-/* Names that have a label of their own, from 0; `limit` stands for OTHER. */
-struct names {
-	struct intern *known;
-	u32 limit;
-};
-
 struct metrics {
-	struct names groups, processes;
-	u64 *alerts; /* by group; groups.limit + 1 */
-	u64 reasons[3], all_alerts;
+	struct labels *groups;
+	struct intern *processes; /* names that have a label of their own */
+	u64 reasons[3];
 };
-
-static int names_init(struct names *n, u32 limit)
-{
-	n->known = intern_new();
-	n->limit = limit;
-	return n->known ? 0 : -ENOMEM;
-}
-
-struct metrics *metrics_new(u32 groups)
-{
-	struct metrics *m = calloc(1, sizeof(*m));
-	u32 limit = groups ? groups : METRICS_GROUPS;
-
-	if (!m)
-		return NULL;
-	m->alerts = calloc((size_t)limit + 1, sizeof(*m->alerts));
-	if (names_init(&m->groups, limit) || names_init(&m->processes, METRICS_PROCESSES) ||
-	    !m->alerts) {
-		metrics_free(m);
-		return NULL;
-	}
-	return m;
-}
 
 void metrics_free(struct metrics *m)
 {
 	if (!m)
 		return;
-	intern_free(m->groups.known);
-	intern_free(m->processes.known);
-	free(m->alerts);
+	labels_free(m->groups);
+	intern_free(m->processes);
 	free(m);
 }
 
-/* The name's number, given if there is room; n->limit: OTHER. */
-static u32 name_of(struct names *n, const char *name)
+/* The process's number, given if there is room; METRICS_PROCESSES: "(other)". */
+static u32 process_of(struct metrics *m, const char *name)
 {
-	s64 id = intern_find(n->known, name, strlen(name));
+	s64 id = intern_find(m->processes, name, strlen(name));
 
-	if (id < 0 && intern_count(n->known) < n->limit)
-		id = intern_put(n->known, name, strlen(name));
-	return id < 0 ? n->limit : (u32)id;
+	if (id < 0 && intern_count(m->processes) < METRICS_PROCESSES)
+		id = intern_put(m->processes, name, strlen(name));
+	return id < 0 ? METRICS_PROCESSES : (u32)id;
 }
 
-static const char *name_text_of(const struct names *n, u32 id)
+static const char *process_text(const struct metrics *m, u32 id)
 {
-	return id == n->limit ? OTHER : intern_get(n->known, id, NULL);
-}
-
-void metrics_alert(struct metrics *m, const char *group, unsigned int reasons)
-{
-	m->all_alerts++;
-	m->alerts[name_of(&m->groups, group)]++;
-	m->reasons[0]++;
-	m->reasons[1] += !!(reasons & ALERT_IN_ANIMATION);
-	m->reasons[2] += !!(reasons & ALERT_IN_INPUT);
+	return id == METRICS_PROCESSES ? LABEL_OTHER : intern_get(m->processes, id, NULL);
 }
 
 const char *metrics_char(const char *text, size_t len, size_t *from, size_t *to)
@@ -131,83 +91,87 @@ static const struct group_figure {
 	       "Of its events: those that lack data."),
 };
 
-/* Sums of the groups that share a label, by its number. */
-struct sums {
-	struct group_stats *of; /* without histograms */
-	const char **kind; /* NULL: none */
-	u32 count;
-};
-
-static u64 *field_of(struct group_stats *s, const struct group_figure *f)
+/* Of a group, and of its alerts the cause. */
+static void put_label(struct metrics_out *o, const struct label *l, const char *cause, u64 v)
 {
-	return (u64 *)(void *)((char *)s + f->at);
+	const struct metric_label labels[] = { { "group", l->name },
+					       { "kind", l->kind },
+					       { "cause", cause } };
+
+	o->form->value(o, labels, cause ? 3 : 2, v);
 }
 
-/* Largest first, so that those get names while there is room. */
-static int take_groups(struct metrics *m, const struct snapshot *s, struct sums *sums)
+/* Behind the figures there are the alerts, by cause. */
+#define FIGURES ARRAY_SIZE(figures)
+_Static_assert(FIGURES + ALERT_CAUSES <= LABEL_COUNTS, "a label has too few counts");
+
+struct metrics *metrics_new(u32 groups)
 {
-	struct view v = { .sort = "wall" };
-	const struct snapshot_group **rows;
-	u32 i, k, n;
+	struct metrics *m = calloc(1, sizeof(*m));
 
-	sums->count = m->groups.limit + 1;
-	sums->of = calloc(sums->count, sizeof(*sums->of));
-	sums->kind = calloc(sums->count, sizeof(*sums->kind));
-	rows = view_rows(s, &v, &n);
-	if (!sums->of || !sums->kind || !rows) {
-		free(rows);
-		return -ENOMEM;
-	}
-	for (i = 0; i < n; i++) {
-		struct group_stats from = rows[i]->stats;
-		u32 id = name_of(&m->groups, rows[i]->name);
-
-		for (k = 0; k < ARRAY_SIZE(figures); k++)
-			*field_of(&sums->of[id], &figures[k]) += *field_of(&from, &figures[k]);
-		sums->of[id].max_ns = max_u64(sums->of[id].max_ns, from.max_ns);
-		sums->kind[id] = id == m->groups.limit ? OTHER : rows[i]->kind;
-	}
-	free(rows);
-	return 0;
+	if (!m)
+		return NULL;
+	m->groups = labels_new(groups ? groups : METRICS_GROUPS, FIGURES);
+	m->processes = intern_new();
+	if (m->groups && m->processes)
+		return m;
+	metrics_free(m);
+	return NULL;
 }
 
-/* A value of each group: `at` in its figures, or (NULL) its alerts. */
-static void put_family(struct metrics_out *o, const struct metrics *m, const struct sums *sums,
-		       const struct metric_family *f, const size_t *at)
+int metrics_alert(struct metrics *m, const char *group, unsigned int reasons,
+		  enum alert_cause cause)
 {
-	u32 i;
-
-	begin(o, f);
-	for (i = 0; i < sums->count; i++) {
-		struct metric_label labels[] = { { "group", NULL }, { "kind", sums->kind[i] } };
-
-		if (!sums->kind[i])
-			continue;
-		labels[0].value = name_text_of(&m->groups, i);
-		o->form->value(o, labels, ARRAY_SIZE(labels),
-			       at ? *(u64 *)(void *)((char *)&sums->of[i] + *at) : m->alerts[i]);
-	}
-	end(o);
+	m->reasons[0]++;
+	m->reasons[1] += !!(reasons & ALERT_IN_ANIMATION);
+	m->reasons[2] += !!(reasons & ALERT_IN_INPUT);
+	return labels_count(m->groups, group, FIGURES + cause);
 }
 
-static void put_groups(struct metrics_out *o, const struct metrics *m, struct sums *sums)
+static int take_groups(struct metrics *m, const struct snapshot *s)
+{
+	u64 counts[FIGURES];
+	u32 i, k;
+
+	for (i = 0; i < s->group_count; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+
+		for (k = 0; k < FIGURES; k++)
+			counts[k] = *(const u64 *)(const void *)((const char *)&g->stats +
+								 figures[k].at);
+		if (labels_add(m->groups, g->name, g->kind, counts, g->stats.max_ns))
+			return -ENOMEM;
+	}
+	return labels_round(m->groups, s->end_ns);
+}
+
+static void put_groups(struct metrics_out *o, const struct metrics *m)
 {
 	static const struct metric_family most = { "group_max_seconds", METRIC_GAUGE, true,
 						   "Most time charged in one event." };
 	static const struct metric_family alerts = { "group_alerts", METRIC_COUNTER, false,
-						     "Alerts of the group." };
-	static const size_t max_at = offsetof(struct group_stats, max_ns);
-	u32 k;
+						     "Alerts of the group, by cause." };
+	const struct label *list;
+	u32 n = labels_shown(m->groups, &list), i, k;
 
-	for (k = 0; k < ARRAY_SIZE(figures); k++) {
+	for (k = 0; k < FIGURES; k++) {
 		const struct group_figure *f = &figures[k];
-		const struct metric_family family = { f->name, METRIC_COUNTER, f->seconds,
-						      f->help };
 
-		put_family(o, m, sums, &family, &f->at);
+		begin(o, &(struct metric_family){ f->name, METRIC_COUNTER, f->seconds, f->help });
+		for (i = 0; i < n; i++)
+			put_label(o, &list[i], NULL, list[i].counts[k]);
+		end(o);
 	}
-	put_family(o, m, sums, &most, &max_at);
-	put_family(o, m, sums, &alerts, NULL);
+	begin(o, &most);
+	for (i = 0; i < n; i++)
+		put_label(o, &list[i], NULL, list[i].max_ns);
+	end(o);
+	begin(o, &alerts);
+	for (i = 0; i < n; i++)
+		for (k = 0; k < ALERT_CAUSES; k++)
+			put_label(o, &list[i], alert_cause_name((enum alert_cause)k),
+				  list[i].counts[FIGURES + k]);
+	end(o);
 }
 
 /* ---- Histograms by process and kind ---- */
@@ -244,7 +208,7 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 		"group_event_seconds", METRIC_HISTOGRAM, true,
 		"Time charged to a group in one event, of all groups of a kind."
 	};
-	u32 cells = (m->processes.limit + 1) * KINDS, g, c, i;
+	u32 cells = (METRICS_PROCESSES + 1) * KINDS, g, c, i;
 	struct group_stats *sum = calloc(cells, sizeof(*sum));
 	int rc = 0;
 
@@ -256,7 +220,7 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 
 		for (c = 0; c < group->children; c++) {
 			const struct snapshot_child *child = &s->children[group->first_child + c];
-			u32 id = name_of(&m->processes, s->processes[child->process].name);
+			u32 id = process_of(m, s->processes[child->process].name);
 
 			rc = add_child(&sum[id * KINDS + kind], group, child) ?: rc;
 		}
@@ -268,7 +232,7 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 
 		if (!sum[i].events)
 			continue;
-		labels[0].value = name_text_of(&m->processes, i / KINDS);
+		labels[0].value = process_text(m, i / KINDS);
 		o->form->histogram(o, labels, ARRAY_SIZE(labels), &sum[i]);
 		hist_free(&sum[i].hist);
 	}
@@ -340,17 +304,14 @@ int metrics_page(struct metrics *m, const struct snapshot *s, const struct metri
 		 struct out *to)
 {
 	struct metrics_out o = { .form = form, .o = to };
-	struct sums sums = { 0 };
-	int rc = take_groups(m, s, &sums);
+	int rc = take_groups(m, s);
 
 	if (!rc) {
-		put_groups(&o, m, &sums);
+		put_groups(&o, m);
 		put_totals(&o, m, s);
 		rc = put_histograms(&o, m, s);
 		form->finish(&o);
 	}
 	buf_free(&o.family);
-	free(sums.of);
-	free(sums.kind);
 	return rc ? rc : to->error;
 }

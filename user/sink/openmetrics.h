@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures as metrics. The target names groups and processes, so
- * label sets are bounded: the first N groups and processes to be seen, the
- * largest first, keep their names for ever; all others are "(other)". So no
- * counter ever falls. METRICS.md lists what there is.
+ * Figures as metrics. The target names groups and processes, so label sets are bounded: groups by
+ * what they were charged lately (metric_labels.h), and the first processes to be seen; all others
+ * are "(other)". No counter ever falls. METRICS.md lists what there is.
  */
 #ifndef SINK_OPENMETRICS_H
 #define SINK_OPENMETRICS_H
@@ -20,9 +19,10 @@ struct metrics;
 /* groups 0: METRICS_GROUPS. */
 struct metrics *metrics_new(u32 groups);
 void metrics_free(struct metrics *m);
-/* Counts an alert of the group; reasons: enum alert_reason. */
-void metrics_alert(struct metrics *m, const char *group, unsigned int reasons);
-/* The whole page. 0 or -ENOMEM. */
+/* Counts an alert of the group; reasons: enum alert_reason. 0 or -ENOMEM. */
+int metrics_alert(struct metrics *m, const char *group, unsigned int reasons,
+		  enum alert_cause cause);
+/* The whole page, of a snapshot that is not older than the one before. 0 or -ENOMEM. */
 int metrics_page(struct metrics *m, const struct snapshot *s, const struct metrics_form *form,
 		 struct out *o);
 /* A label value as it stands between the quotes: for tests. */
