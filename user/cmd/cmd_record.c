@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
+#include "rec/cut.h"
 #include "rec/rec.h"
 #include "sink/complete.h"
 #include "sink/summary.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -27,6 +29,7 @@ struct record {
 	struct rec_writer *writer;
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
+	u32 dumps;
 };
 
 /* Every item goes to the recording and to the model of the summary. */
@@ -128,6 +131,64 @@ static int sync_recording(struct record *r, struct err *e)
 	return rc;
 }
 
+/* "DIR/NAME-20260131T235959Z-1.vmspan", beside the recording. */
+static void dump_path(struct record *r, char path[OUTPUT_PATH_MAX])
+{
+	static const char end[] = ".vmspan";
+	size_t len = strlen(r->path), cut = sizeof(end) - 1;
+	time_t now = time(NULL);
+	char when[32];
+	struct tm tm;
+
+	if (len > cut && !strcmp(r->path + len - cut, end))
+		len -= cut;
+	gmtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(path, OUTPUT_PATH_MAX, "%.*s-%s-%u%s", (int)min_u64(len, OUTPUT_PATH_MAX - 64),
+		 r->path, when, ++r->dumps, end);
+}
+
+/*
+ * Somebody has seen what the ring was kept for: what is in it goes to a file of its own, and the
+ * recording goes on, whether there is room for that or not.
+ */
+static void write_dump(struct record *r)
+{
+	char path[OUTPUT_PATH_MAX], part[OUTPUT_PATH_MAX + 8], file[512], bytes[TEXT_BYTES_MAX];
+	struct err e = { 0 };
+	struct stat st;
+	int rc;
+
+	dump_path(r, path);
+	snprintf(part, sizeof(part), "%s.part", path);
+	rc = rec_sync(r->writer, &e);
+	if (!rc)
+		rc = rec_cut(r->path, part, 0, UINT64_MAX, &e);
+	if (!rc && rename(part, path)) {
+		rc = err_set(&e, -errno, "cannot write %s: %s", path, strerror(errno));
+		unlink(part);
+	}
+	if (rc) {
+		err_hint(&e, "the recording goes on");
+		say_error(&e);
+	} else if (!r->options->output.quiet && !stat(path, &st)) {
+		fprintf(stderr, "wrote %s, %s; the recording goes on\n",
+			text_clean(file, sizeof(file), path, strlen(path)),
+			text_bytes(bytes, (u64)st.st_size));
+	}
+}
+
+static void on_dump(struct record *r)
+{
+	if (r->options->output.ring_bytes)
+		write_dump(r);
+	else
+		fprintf(stderr,
+			"vmspan: SIGUSR2 writes what --ring holds; without it %s has all, and can "
+			"be read while it grows\n",
+			r->path);
+}
+
 /* Until a signal, the duration or the end of the targets. */
 static int capture(struct record *r, struct err *e)
 {
@@ -145,6 +206,8 @@ static int capture(struct record *r, struct err *e)
 			break;
 		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
 			rc = r->write_error;
+		if (rc > 0 && bits & WAKE_DUMP)
+			on_dump(r);
 	}
 	if (rc < 0)
 		return rc;
@@ -240,6 +303,7 @@ static int run(struct record *r, struct err *e)
 	if (!r->writer)
 		return e->code ? e->code : err_set(e, -EIO, "cannot write %s", r->path);
 	r->created = false;
+	wake_on_dump();
 	announce(r);
 	rc = capture(r, e);
 	if (rc && !r->write_error && !e->code)

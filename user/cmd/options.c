@@ -69,7 +69,10 @@ static const struct option_row table[] = {
 	  AT(watch.exec_limit_ns) },
 	{ "duration", 0, "TIME", "stop after this time", IN_RECORD | IN_WATCH, set_span,
 	  AT(pace.duration_ns) },
-	{ "ring", 0, "SIZE", "keep only the newest part, of at most this size (256K at least)",
+	{ "ring", 0, "SIZE",
+	  "keep only the newest part, of at most this size (256K at least); record writes a copy "
+	  "of it "
+	  "when it gets SIGUSR2",
 	  IN_RECORD | IN_WATCH, set_bytes, AT(output.ring_bytes) },
 	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
 	  AT(pace.interval_ns) },

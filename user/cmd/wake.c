@@ -18,9 +18,9 @@ static volatile sig_atomic_t signal_pipe = -1;
 static void on_signal(int number)
 {
 	int saved = errno;
-	char byte = number == SIGWINCH ? 'w' : 's';
+	char byte = number == SIGWINCH ? 'w' : number == SIGUSR2 ? 'd' : 's';
 
-	if (number != SIGWINCH) {
+	if (byte == 's') {
 		/* What a recorder has written by now stays readable. */
 		if (stops && hard_stop)
 			_exit(EXIT_FAILED);
@@ -50,6 +50,13 @@ static void catch_signals(void)
 			continue;
 		sigaction(caught[i], &action, NULL);
 	}
+}
+
+void wake_on_dump(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+
+	sigaction(SIGUSR2, &action, NULL);
 }
 
 static int add(struct wake *w, int fd, unsigned int bit)
@@ -135,7 +142,9 @@ unsigned int wake_take(struct wake *w)
 		if (bit == WAKE_STOP) {
 			while ((n = read(w->signals, bytes, sizeof(bytes))) > 0)
 				for (k = 0; k < n; k++)
-					bits |= bytes[k] == 'w' ? WAKE_RESIZE : WAKE_STOP;
+					bits |= bytes[k] == 'w'   ? WAKE_RESIZE
+						: bytes[k] == 'd' ? WAKE_DUMP
+								  : WAKE_STOP;
 			continue;
 		}
 		if (bit >= WAKE_TIMER && read(timer_of(w, bit), &expired, sizeof(expired)) < 0)

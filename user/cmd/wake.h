@@ -15,6 +15,7 @@ enum wake_bit {
 	WAKE_KEY = 1 << 2, /* standard input can be read, or has ended */
 	WAKE_FD = 1 << 3, /* a descriptor of wake_on_fd() */
 	WAKE_TIMER = 1 << 4, /* + the timer's number */
+	WAKE_DUMP = 1 << 8, /* SIGUSR2, after wake_on_dump() */
 };
 
 #define WAKE_TIMERS 3
@@ -28,6 +29,8 @@ struct wake {
 /* Catches the signals. A second SIGINT or SIGTERM ends the process at once,
  * with status EXIT_FAILED, when hard is set. */
 int wake_open(struct wake *w, bool hard, struct err *e);
+/* SIGUSR2 wakes too, from now on; until then it ends the process, as it does by itself. */
+void wake_on_dump(void);
 /* Keys wake too, from now on. */
 int wake_on_keys(struct wake *w, struct err *e);
 /* Wakes while the descriptor can be read, until it is closed. Harmless when it
