@@ -26,7 +26,7 @@ struct options {
 		u64 buffer_bytes; /* kernel ring; 0: default */
 		u64 alert_ns; /* no option: set by watch; see struct live_config */
 		enum live_method method;
-		bool no_children;
+		bool no_children, wait;
 		u32 hz; /* looks a second at stacks; 0: default */
 		bool exact;
 		bool calls, yes;

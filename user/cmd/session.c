@@ -69,6 +69,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 			  .ring_bytes = o->target.buffer_bytes,
 			  .method = o->target.method,
 			  .no_children = o->target.no_children,
+			  .wait = o->target.wait,
 			  .hz = o->target.hz,
 			  .exact = o->target.exact,
 			  .calls = o->target.calls,
@@ -81,6 +82,9 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	if (rc)
 		return rc;
 	say_what_is_missing(s->source);
+	if (o->target.count && !live_attached(s->source))
+		fprintf(stderr, "vmspan: note: there is nothing to trace yet; waiting until it is "
+				"loaded\n");
 	return measure_own(s, o, e);
 }
 

@@ -226,9 +226,11 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 		       "or vmspan:enter and vmspan:leave, in %u executable file%s%s",
 		       where, p->files, p->files == 1 ? "" : "s",
 		       p->unreadable ? " (some could not be read)" : "");
-	err_hint(err,
-		 "Build the program or its VM with user/sdk/vmspan.h, or name another process; "
-		 "`vmspan list` shows the processes that can be traced.");
+	err_hint(
+		err,
+		"Build the program or its VM with user/sdk/vmspan.h, wait for what it may load "
+		"later "
+		"(--wait), or name another process; `vmspan list` shows those that can be traced.");
 	return -ENOENT;
 }
 

@@ -38,6 +38,7 @@ struct live_config {
 	u64 alert_ns; /* an event at least this long is handed over at once; 0: none */
 	enum live_method method;
 	bool no_children; /* do not follow forks */
+	bool wait; /* one of pids may have nothing to trace yet: what it loads counts when it does */
 	bool calls; /* measure every call of stock VMs; pids alone */
 	enum live_trial_part trial; /* with calls: what of their price is tried */
 	u32 hz; /* looks a second at the stacks of stock VMs; 0: 99 */

@@ -3,6 +3,7 @@
  * The inside of the live source, shared by live*.c only. One thread.
  *
  *   live.c           open, poll, stop, free
+ *   live_look.c      what the targets are, before
  *   live_ring.c      the ring buffer: waiting and draining
  *   live_batch.c     what the ring holds -> items
  *   live_process.c   processes: their coming, fork, exec, exit
@@ -477,6 +478,20 @@ int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, 
 /* Of what its threads are in, no more is known from here on. */
 void live_rings_doubt(struct process *p);
 void live_rings_free(struct registry *r);
+
+/* ---- live_look.c ---- */
+
+/* What the targets need. */
+struct live_needs {
+	bool direct; /* the direct stopwatch */
+	bool sdk, vm; /* a target has vmspan.h; is a stock VM */
+};
+
+/*
+ * Looks at the targets: whether they can be traced at all, and what that takes. A sweep may find
+ * anything. 0, or negative errno with *err.
+ */
+int live_look(struct live *l, const struct live_config *c, struct live_needs *n, struct err *err);
 
 /* ---- live_command.c ---- */
 
