@@ -236,18 +236,27 @@ static void the_longest_waits_are_told(void **state)
 
 	(void)state;
 	out_open_memory(&o);
-	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), 2, 80), 0);
+	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), NULL, 2, 80), 0);
 	text = fixture_text(&o);
 	assert_string_equal(text, "  b waited 3.00 ms (2 times) for page:x of db (7)\n"
 				  "  c waited 2.00 ms for process 8\n"
 				  "  and for 1 more\n");
 	free(text);
 	out_open_memory(&o);
-	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), 3, 80), 0);
+	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), NULL, 3, 80), 0);
 	text = fixture_text(&o);
 	assert_string_equal(text, "  b waited 3.00 ms (2 times) for page:x of db (7)\n"
 				  "  c waited 2.00 ms for process 8\n"
 				  "  a waited 1.00 ms for others\n");
+	free(text);
+	/* Those of one group, however many others are longer. */
+	assert_int_equal(waits_count(waits, ARRAY_SIZE(waits), NULL), 3);
+	assert_int_equal(waits_count(waits, ARRAY_SIZE(waits), "[ac]"), 2);
+	assert_int_equal(waits_count(waits, ARRAY_SIZE(waits), "n*"), 0);
+	out_open_memory(&o);
+	assert_int_equal(waits_text(&o, waits, ARRAY_SIZE(waits), "a", 1, 80), 0);
+	text = fixture_text(&o);
+	assert_string_equal(text, "  a waited 1.00 ms for others\n");
 	free(text);
 	out_open_memory(&o);
 	json_open(&j, &o);

@@ -214,7 +214,7 @@ static void put_event(const struct explain *x, struct out *o, const struct kept 
 	}
 	out_puts(o, "\n");
 	put_shares(o, k);
-	if (waits_text(o, k->waits, k->e.wait_count, WAITS_SHOWN, width))
+	if (waits_text(o, k->waits, k->e.wait_count, NULL, WAITS_SHOWN, width))
 		o->error = -ENOMEM;
 	put_node(o, k->tree, 0);
 	if (k->omitted)

@@ -225,13 +225,16 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 }
 
 #define WAITS_SHOWN 5
+#define WAITS_CHOSEN 20 /* of groups that were asked for */
 
-static void put_waits(struct page *p, const struct snapshot *s)
+static void put_waits(struct page *p, const struct snapshot *s, const struct view *v)
 {
-	if (!s->wait_count)
+	u32 most = v->glob ? WAITS_CHOSEN : WAITS_SHOWN;
+
+	if (!waits_count(s->waits, s->wait_count, v->glob))
 		return;
 	out_puts(p->out, "waits that somebody else ended:\n");
-	if (waits_text(p->out, s->waits, s->wait_count, WAITS_SHOWN, p->width))
+	if (waits_text(p->out, s->waits, s->wait_count, v->glob, most, p->width))
 		p->out->error = -ENOMEM;
 }
 
@@ -313,7 +316,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_ledger(&p, &s->ledger);
 	put_native(&p, &s->ledger);
 	put_gc(&p, &s->gc);
-	put_waits(&p, s);
+	put_waits(&p, s, v);
 	put_unfinished(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/waits.h"
 
+#include "sink/sink.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -53,7 +54,22 @@ static void put_wait(struct out *o, const struct model_wait *w, unsigned int wid
 	out_close(&line);
 }
 
-int waits_text(struct out *o, const struct model_wait *w, u32 n, u32 most, unsigned int width)
+static bool is_shown(const struct model_wait *w, const char *glob)
+{
+	return w->count && group_matches(w->group, glob);
+}
+
+u32 waits_count(const struct model_wait *w, u32 n, const char *glob)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < n; i++)
+		count += is_shown(&w[i], glob);
+	return count;
+}
+
+int waits_text(struct out *o, const struct model_wait *w, u32 n, const char *glob, u32 most,
+	       unsigned int width)
 {
 	const struct model_wait **list = calloc(n + 1, sizeof(*list));
 	u32 i, shown = 0;
@@ -61,7 +77,7 @@ int waits_text(struct out *o, const struct model_wait *w, u32 n, u32 most, unsig
 	if (!list)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		if (w[i].count)
+		if (is_shown(&w[i], glob))
 			list[shown++] = &w[i];
 	qsort(list, shown, sizeof(*list), longer_first);
 	for (i = 0; i < shown && i < most; i++)

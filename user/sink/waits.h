@@ -6,9 +6,11 @@
 #include "base/json.h"
 #include "model/stats.h"
 
-/* The longest `most` of them, a line each; nothing when there are none.
- * 0 or -ENOMEM. */
-int waits_text(struct out *o, const struct model_wait *w, u32 n, u32 most, unsigned int width);
+/* How many there are of the groups that match; NULL: of all. */
+u32 waits_count(const struct model_wait *w, u32 n, const char *glob);
+/* The longest `most` of those, a line each; nothing when there are none. 0 or -ENOMEM. */
+int waits_text(struct out *o, const struct model_wait *w, u32 n, const char *glob, u32 most,
+	       unsigned int width);
 /* "addon:b of helper (123)", without what is not known. Returns dst. */
 #define WAITS_PEER_MAX 640
 char *waits_peer_text(char *dst, size_t cap, const struct model_wait *w);
