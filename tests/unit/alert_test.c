@@ -505,8 +505,7 @@ static void who_changed_cpu_inside_is_the_cause(void **state)
 	rig_close(&r);
 }
 
-/* Who waits wakes up elsewhere: that it took so long is not the group's doing. Of what has changed CPU
- * comes first what the thread had none. */
+/* Who waits wakes up elsewhere: that it took so long is not the group's doing. */
 static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 {
 	struct heard tracker = { 0 };
@@ -515,15 +514,8 @@ static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 	(void)state;
 	rig_open(&r, NULL);
 	listen(&r, &tracker, "t", "addon:tracker");
-	sim_event(r.s, 1000 * MS);
-	sim_enter(r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
-	sim_leave(r.s, 1100 * MS);
-	sim_enter(r.s, 1100 * MS, IN_TRACKER, VMSPAN_SPAN);
-	r.s->cpu = 1;
-	r.s->off += 558 * MS;
-	sim_leave(r.s, 1720 * MS);
-	sim_event_end(r.s, 1720 * MS);
-	assert_int_equal(feed(&r), 0);
+	r.s->cpu_scale = 10;
+	moved_turn(&r, 1000 * MS, IN_TRACKER, 620 * MS);
 	assert_int_equal(alerts_flush(r.a), 0);
 	assert_int_equal(tracker.alerts, 1);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
@@ -531,6 +523,58 @@ static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 			    "addon:tracker held host (100)'s loop for 620 ms; its thread had "
 			    "the CPU for 62.0 ms of it, else it waited or others ran; "
 			    "not charged: it changed CPU");
+	rig_close(&r);
+}
+
+/* Where the thread had no CPU, in it or beside it, nobody knows: who may have had it is told of. */
+static void who_may_have_run_and_changed_cpu_is_told_of(void **state)
+{
+	struct heard tracker = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	listen(&r, &tracker, "t", "addon:tracker");
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->cpu = 1;
+	sim_leave(r.s, 1200 * MS);
+	r.s->off += 200 * MS;
+	sim_event_end(r.s, 1400 * MS);
+	assert_int_equal(feed(&r), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(tracker.cause, CAUSE_OWN);
+	assert_string_equal(tracker.text,
+			    "addon:tracker held host (100)'s loop for 200 ms, 100 % of it in its "
+			    "own code; its thread had the CPU for 100 ms of it; "
+			    "not charged: it changed CPU");
+	rig_close(&r);
+}
+
+/* What ran in it may have been another, whose record is lost. */
+static void who_changed_cpu_and_lacks_a_record_has_no_time_of_its_own(void **state)
+{
+	struct heard tracker = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	listen(&r, &tracker, "t", "addon:tracker");
+	turn(&r, 500 * MS, IN_MAIL, 1 * MS);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	sim_enter(r.s, 1005 * MS, IN_MAIL, VMSPAN_SPAN);
+	sim_leave(r.s, 1185 * MS);
+	r.fed++; /* its record */
+	r.s->cpu = 1;
+	sim_leave(r.s, 1189 * MS);
+	sim_event_end(r.s, 1189 * MS);
+	assert_int_equal(feed(&r), 0);
+	assert_int_equal(model_finish(r.m), 0);
+	assert_int_equal(alerts_flush(r.a), 0);
+	assert_int_equal(tracker.last_total, 189 * MS);
+	assert_int_equal(tracker.uncharged, 189 * MS);
+	assert_null(strstr(tracker.text, "own code"));
 	rig_close(&r);
 }
 
@@ -618,6 +662,8 @@ int main(void)
 		cmocka_unit_test(what_is_charged_besides_is_in_the_time),
 		cmocka_unit_test(who_changed_cpu_inside_is_the_cause),
 		cmocka_unit_test(who_waited_and_changed_cpu_is_not_to_blame),
+		cmocka_unit_test(who_may_have_run_and_changed_cpu_is_told_of),
+		cmocka_unit_test(who_changed_cpu_and_lacks_a_record_has_no_time_of_its_own),
 		cmocka_unit_test(a_nested_loop_is_an_event_of_its_own),
 	};
 

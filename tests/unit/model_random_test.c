@@ -144,6 +144,11 @@ static void uncharged_is_what_keeping_adds(void **state)
 			SAME("self", d->self_ns + d->uncharged.self_ns, k->self_ns);
 			SAME("blocked", d->blocked_ns + d->uncharged.blocked_ns, k->blocked_ns);
 			SAME("gc", d->gc_ns + d->uncharged.gc_ns, k->gc_ns);
+			SAME("cpu", d->uncharged.cpu_ns,
+			     d->uncharged.wall_ns
+				     ? min_u64(k->cpu_ns - min_u64(k->cpu_ns, d->cpu_ns),
+					       d->uncharged.wall_ns)
+				     : 0);
 			SAME("nothing", k->uncharged.wall_ns, 0);
 			uncharged += d->uncharged.wall_ns;
 		}

@@ -169,6 +169,7 @@ static void what_becomes_another_term_leaves_no_negative_time(void **state)
 	assert_int_equal(since->ledger.self_ns, 0);
 	assert_int_equal(since->ledger.moved_ns, 500);
 	assert_int_equal(stats_of(since, "addon:a")->wall_ns, 0);
+	assert_int_equal(stats_of(since, "addon:a")->uncharged_ns, 500);
 	snapshot_free(since);
 	snapshot_free(before);
 	snapshot_free(after);

@@ -150,7 +150,9 @@ struct model_observer {
 	/* A thread that has been shown has another name now. */
 	int (*thread)(void *ctx, const struct model_thread *t);
 	/* Events that go on (model/open.c), with the same context: at each look as if they ended
-	 * now, their spans that have not been shown before them. NULL: they are not shown. */
+	 * now (model_event.open), behind their spans that have not been shown; and with them those that
+	 * have ended in between, which will be shown as all others. Threads are borrowed for the call
+	 * here. NULL: they are not shown. */
 	const struct model_observer *open;
 };
 void model_observe(struct model *m, const struct model_observer *ops, void *ctx);

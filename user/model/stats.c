@@ -97,7 +97,13 @@ int group_stats_add(struct group_stats *to, const struct group_stats *from)
 
 void group_stats_subtract(struct group_stats *to, const struct group_stats *from)
 {
+	/* What was open may have been charged, and is not, or the other way round. */
+	u64 charged = from->wall_ns - min_u64(from->wall_ns, to->wall_ns);
+	u64 uncharged = from->uncharged_ns - min_u64(from->uncharged_ns, to->uncharged_ns);
+
 	GROUP_FIELDS(SUBTRACT)
+	to->wall_ns -= min_u64(to->wall_ns, uncharged);
+	to->uncharged_ns -= min_u64(to->uncharged_ns, charged);
 	count_subtract(&to->events, from->events, from->open.events);
 	count_subtract(&to->incomplete, from->incomplete, from->open.incomplete);
 	durations_subtract(to->durations, from->durations, from->open.longer);

@@ -75,14 +75,13 @@ static void inside_add(struct inside *to, const struct inside *in)
 {
 	cycles_add(&to->cycles, in->cycles);
 	/* Most stays have none of the others. */
-	if (!(in->nested | in->blocked | in->gc | in->off | in->moved | in->room.count))
+	if (!(in->nested | in->blocked | in->gc | in->off | in->room.count))
 		return;
 	cycles_add(&to->nested, in->nested);
 	cycles_add(&to->blocked, in->blocked);
 	cycles_add(&to->gc, in->gc);
 	cycles_add(&to->off, in->off);
 	cycles_add(&to->preempted, in->preempted);
-	cycles_add(&to->moved, in->moved);
 	hole_add(&to->room, &in->room);
 }
 
@@ -368,8 +367,8 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 		break;
 	case SPAN_MOVED:
 		cycles_add(&t->moved, out->self);
-		cycles_add(&tc->moved, out->self);
-		cycles_add(&m.in.moved, out->self);
+		cycles_add(s->begin <= rules->gap_cycles ? &tc->moved_unsure : &tc->moved,
+			   out->self);
 		break;
 	case SPAN_STALE:
 		cycles_add(&t->stale, out->self);

@@ -28,7 +28,6 @@
 struct inside {
 	u64 cycles, nested, blocked, gc;
 	u64 off, preempted; /* off the CPU for any reason; by others */
-	u64 moved; /* in stays that changed CPU, but for what lies inside of those */
 	struct hole_room room; /* where the scheduler's record does not tell */
 };
 
@@ -64,7 +63,7 @@ struct turn_comp {
 	u32 id;
 	u64 self; /* cycles */
 	u64 unsure; /* the same, of spans that may lack something inside */
-	u64 moved; /* the same, of spans that changed CPU */
+	u64 moved, moved_unsure; /* the same two, of spans that changed CPU */
 	u64 self_ns; /* settled */
 	struct off_sum off; /* of its own */
 	u8 share_count;
@@ -139,9 +138,9 @@ int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, en
 	       const struct inside *in, u64 seq, u64 shallower);
 int lack_copy(const struct turn *t, struct share *to, const struct lack *from);
 void lack_free(struct lack *l);
-/* In cycles: like the share's own sums; `moved` is as in struct inside. */
+/* In cycles: like the share's own sums. */
 struct lack_sum {
-	u64 wall, blocked, gc, cpu, moved;
+	u64 wall, blocked, gc, cpu;
 };
 struct lack_sum lack_sum(const struct lack *l);
 /* Zero, until turn_settle() has set it. */

@@ -58,7 +58,6 @@ static void add(struct lack_sum *to, const struct lack_sum *from)
 	cycles_add(&to->blocked, from->blocked);
 	cycles_add(&to->gc, from->gc);
 	cycles_add(&to->cpu, from->cpu);
-	cycles_add(&to->moved, from->moved);
 }
 
 static u64 less(u64 from, u64 a)
@@ -75,7 +74,6 @@ static struct lack_sum beyond(const struct share *sh, const struct vmspan_span *
 		.blocked = in->blocked,
 		.gc = in->gc,
 		.cpu = less(less(in->cycles, in->nested), in->off),
-		.moved = in->moved,
 	};
 	u32 i;
 
@@ -109,6 +107,8 @@ int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, en
 		return 0;
 	if (fate == SPAN_MOVED)
 		now.sum = beyond(sh, s, in);
+	if (!(now.sum.wall | now.sum.blocked | now.sum.gc | now.sum.cpu))
+		return 0;
 	top = l->len ? &l->at[l->len - 1] : NULL;
 	/* As share_close() merges. */
 	if (top && top->depth >= now.depth && top->seq > shallower) {

@@ -31,6 +31,9 @@ static void turn_decide(struct turn *t, bool incomplete)
 	for (i = 0; i < t->comp_len; i++) {
 		struct turn_comp *tc = &t->comps[i];
 
+		/* Of what changed CPU it is in the ledger as such. */
+		if (!incomplete)
+			cycles_add(&tc->moved, tc->moved_unsure);
 		cycles_add(incomplete ? &t->lost : &t->self, tc->unsure);
 		if (!incomplete)
 			cycles_add(&tc->self, tc->unsure);
@@ -216,7 +219,7 @@ struct cpu_rule {
 	u64 on; /* cycles that it took */
 	bool told; /* each stay knows which of its cycles those are */
 	struct away away;
-	u64 moved; /* cycles of all stays that changed CPU */
+	u64 by_length; /* cycles: the same if all that changed CPU is kept */
 };
 
 /* A group's part of it. */
@@ -231,18 +234,20 @@ static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
 	return r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
 }
 
-/* Its part besides, of what it is not charged. */
+/*
+ * Its part besides, of what it is not charged: as if all that changed CPU were kept, and where the
+ * thread had none, nobody knows.
+ */
 static u64 lack_cpu(const struct share *sh, const struct lack_sum *sum, const struct cpu_rule *r)
 {
-	u64 busy = sum->wall - min_u64(sum->wall, sum->blocked);
+	u64 all = sh->charged + sum->wall, blocked = sh->blocked + sum->blocked;
+	u64 busy = all - min_u64(all, blocked), on = r->told ? r->on : r->by_length;
+	u64 cpu;
 
 	if (r->told)
-		busy = sum->cpu;
-	else if (r->moved)
-		busy -= min_u64(busy,
-				scale(min_u64(sum->moved, r->moved), r->away.moved, r->moved));
-	busy = r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
-	return min_u64(busy, r->cpu - min_u64(r->cpu, sh->cpu_ns));
+		busy = sh->cpu + sum->cpu;
+	cpu = on ? scale(min_u64(busy, on), r->cpu, on) : 0;
+	return cpu - min_u64(cpu, sh->cpu_ns);
 }
 
 /* What it is not charged, with all other times of it known. */
@@ -288,7 +293,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = own_cpu(t, cpu_ns, wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), believed;
-	struct cpu_rule rule = { .cpu = cpu, .on = on, .moved = t->moved };
+	struct cpu_rule rule = { .cpu = cpu, .on = on };
 	u32 i;
 	int rc;
 
@@ -300,7 +305,8 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);
-		rule.on = own - min_u64(own, t->blocked) - rule.away.hole - rule.away.moved;
+		rule.by_length = own - min_u64(own, t->blocked);
+		rule.on = rule.by_length - rule.away.hole - rule.away.moved;
 	}
 	out->cpu_ns = cpu;
 	out->own = own;
