@@ -10,10 +10,13 @@
  *   into PROGRAM N exec it without a fork
  *   open LIBRARY   dlopen; its crowd_spans() does the "lib N" from then on
  *   lib N          N spans by each library opened
+ *   again A B K N  K times each: dlopen library A, or B, in turn; when it is traced, N spans of it; dlclose.
+ *                  Prints "same M": so often one lay where the one before had lain
  *   spans N        N spans of this program's own
  *
  * Built with -DCROWD_NONE it has no SDK of its own; with -DCROWD_LIBRARY it is
- * a library; with -DCROWD_PAD=N its probes are N bytes further into the file.
+ * a library; with -DCROWD_PAD=N its probes are N bytes further into the file; with -DCROWD_GROUP="X" its
+ * group is X.
  */
 #ifndef CROWD_NONE
 #ifdef SDK_V1
@@ -39,6 +42,10 @@ __asm__(".text\n.skip " TEXT(CROWD_PAD) ", 0x90\n");
 #endif
 
 #ifndef CROWD_NONE
+#ifndef CROWD_GROUP
+#define CROWD_GROUP "crowd"
+#endif
+
 static vmspan_u32 comp;
 
 static void spans(long n)
@@ -51,7 +58,7 @@ static void spans(long n)
 
 static void define(void)
 {
-	vmspan_u32 group = vmspan_group(VMSPAN_ADDON, "crowd");
+	vmspan_u32 group = vmspan_group(VMSPAN_ADDON, CROWD_GROUP);
 
 	comp = vmspan_compartment("crowd", &group, 1);
 }
@@ -73,6 +80,12 @@ void crowd_spans(long n)
 	if (!comp)
 		define();
 	spans(n);
+}
+
+int crowd_enabled(void);
+int crowd_enabled(void)
+{
+	return vmspan_enabled();
 }
 #else
 #define LIBRARIES_MAX 8
@@ -174,6 +187,38 @@ static void open_library(const char *path)
 	memcpy(&libraries[library_count++], &f, sizeof(f));
 }
 
+static void again(const char *line)
+{
+	long times, n, i, tries, same = 0;
+	char path[2][256];
+	void *before = NULL;
+
+	if (sscanf(line, "%*s %255s %255s %ld %ld", path[0], path[1], &times, &n) != 4)
+		exit(2);
+	for (i = 0; i < 2 * times; i++) {
+		void *h = dlopen(path[i % 2], RTLD_NOW | RTLD_LOCAL);
+		void *f = h ? dlsym(h, "crowd_spans") : NULL;
+		void *g = h ? dlsym(h, "crowd_enabled") : NULL;
+		void (*make)(long n);
+		int (*enabled)(void);
+
+		if (!f || !g)
+			exit(3);
+		memcpy(&make, &f, sizeof(f));
+		memcpy(&enabled, &g, sizeof(g));
+		for (tries = 0; !enabled(); tries++) {
+			if (tries == 60000)
+				exit(4);
+			usleep(1000);
+		}
+		same += f == before;
+		before = f;
+		make(n);
+		dlclose(h);
+	}
+	printf("same %ld\n", same);
+}
+
 static void task(const char *line)
 {
 	char what[16] = "", name[512] = "";
@@ -183,6 +228,8 @@ static void task(const char *line)
 	sscanf(line, "%15s %ld %ld", what, &a, &b);
 	if (!strcmp(what, "spans"))
 		spans(a);
+	else if (!strcmp(what, "again"))
+		again(line);
 	else if (!strcmp(what, "storm"))
 		storm(a, b);
 	else if (!strcmp(what, "double"))

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Libraries that come and go, each where another one lay: every span is there, and its own library's.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+# Set by target, by name.
+vm_pid='' vm_in=''
+for n in one two; do
+	build "$T/$n.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY "-DCROWD_GROUP=\"$n\""
+done
+for host in crowd plain; do
+	if [ "$host" = crowd ]; then build "$T/crowd" tests/vm/crowd.c -pthread; else take_programs plain; fi
+	target vm "$T/$host"
+	# The first one loads what can be traced, where the program itself has nothing.
+	start record "$VMSPAN" record -p "$vm_pid" --wait -o "$T/rec.vmspan"
+	need_line record '^recording ' err
+	echo "again $T/one.so $T/two.so 10 101" >&"$vm_in"
+	said=$(answer vm)
+	answer vm >/dev/null
+	check "$host: they lie where others lay" test "${said#same }" -gt 0
+	finish record INT
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "$host: every span is there" "$T/report.json" '[.events.count, .events.incomplete, ([.losses[]] | add)]' '[2020,0,0]'
+	json_eq "$host: and its own library's" "$T/report.json" \
+		'[.groups[] | select(.kind == "addon") | [.name, .spans]] | sort' '[["addon:one",1010],["addon:two",1010]]'
+	dismiss vm
+done
