@@ -38,7 +38,7 @@ tell vm "event 3" "open" "burn 1100"
 # Where others have the CPU it is told of once more: when it has had a second of it.
 check "it is told of while it hangs" until_true is_told 'any(.type == "open" and .cause == "own")'
 eq "with what it is in, and since when" "$(told '.[0] | [.id, .cause, .loop, .occurrences, .event.label, .threshold_ns] | tojson')" \
-	"$(jq -n '[0, "own", "addon:first", 1, "turn", 1000000000] | tojson')"
+	"$(jq -n '[0, "own", "addon:first", 1, "turn", 64000000] | tojson')"
 eq "it is so long" "$(told '.[0] | .total_ns >= 1000000000 and .cpu_ns >= 1000000000 and .total_ns <= .event.wall_ns')" true
 eq "its stack of groups so far" "$(told '.[0].tree | map([.depth, .name]) | tojson')" '"[[0,\"first\"],[1,\"first/2\"]]"'
 eq "its ledger sums up" "$(told '.[0].event | (.ledger | add) == .wall_ns')" true

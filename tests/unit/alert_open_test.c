@@ -9,7 +9,8 @@ struct seen {
 	u32 open, ended, nodes;
 	u64 total, self, threshold, id, inner_ns, uncharged;
 	enum alert_cause cause;
-	bool notable;
+	bool notable, again;
+	u32 occurrences;
 	char text[512], who[256];
 };
 
@@ -34,6 +35,8 @@ static int see_open(void *ctx, const struct alert *a)
 	s->threshold = a->threshold_ns;
 	s->cause = a->cause;
 	s->notable = a->notable;
+	s->again = a->again;
+	s->occurrences = a->occurrences;
 	s->uncharged = a->uncharged_ns;
 	s->id = a->id;
 	s->nodes = a->tree ? count_nodes(a->tree->roots) : 0;
@@ -57,6 +60,13 @@ static int see_ended(void *ctx, const struct alert *a)
 }
 
 static const struct alert_observer seeing = { .alert = see_ended, .open = see_open };
+
+/* The thread has what is open in it; that is all that goes on. */
+static void look(struct rig *r, u64 begin, u64 at)
+{
+	tell_open(r->s, r->m, begin, at);
+	assert_int_equal(alerts_looked(r->a), 0);
+}
 
 static void see(struct rig *r, const char *glob, struct seen *s)
 {
@@ -95,21 +105,21 @@ static void what_hangs_is_told_after_a_second_and_once(void **state)
 	rig_open(&r, NULL);
 	see(&r, "addon:tracker", &tracker);
 	hang(&r);
-	tell_open(r.s, r.m, 1000 * MS, 2069 * MS); /* 30 + 969 ms */
+	look(&r, 1000 * MS, 2069 * MS); /* 30 + 969 ms */
 	assert_int_equal(tracker.open, 0);
-	tell_open(r.s, r.m, 1000 * MS, 2070 * MS);
+	look(&r, 1000 * MS, 2070 * MS);
 	assert_int_equal(tracker.open, 1);
 	assert_int_equal(tracker.id, 0);
 	assert_int_equal(tracker.total, 1000 * MS);
 	assert_int_equal(tracker.self, 1000 * MS);
-	assert_int_equal(tracker.threshold, ALERT_OPEN_NS);
+	assert_int_equal(tracker.threshold, ALERT_THRESHOLD_NS);
 	assert_string_equal(tracker.text,
 			    "addon:tracker has held page:shop's loop for 1.00 s so far, "
 			    "100 % of it in its own code");
 	/* Both stays of tracker are one node in shop's. */
 	assert_int_equal(tracker.nodes, 2);
 	assert_int_equal(tracker.inner_ns, 1000 * MS);
-	tell_open(r.s, r.m, 1000 * MS, 9000 * MS);
+	look(&r, 1000 * MS, 9000 * MS);
 	assert_int_equal(tracker.open, 1);
 	/* Nothing of it is an alert: that comes with the end. */
 	assert_int_equal(alerts_flush(r.a), 0);
@@ -138,8 +148,8 @@ static void each_event_is_told_of(void **state)
 	for (t = 1000 * MS; t < 20000 * MS; t += 5000 * MS) {
 		sim_event(r.s, t);
 		sim_enter(r.s, t, IN_TRACKER, VMSPAN_SPAN);
-		tell_open(r.s, r.m, t, t + 1500 * MS);
-		tell_open(r.s, r.m, t, t + 2500 * MS);
+		look(&r, t, t + 1500 * MS);
+		look(&r, t, t + 2500 * MS);
 		end_all(&r, t + 3000 * MS);
 	}
 	assert_int_equal(tracker.open, 4);
@@ -163,13 +173,13 @@ static void rules_hold_while_it_goes_on(void **state)
 	rig_open(&r, &c);
 	see(&r, NULL, &all);
 	hang(&r);
-	tell_open(r.s, r.m, 1000 * MS, 1999 * MS);
+	look(&r, 1000 * MS, 1999 * MS);
 	assert_string_equal(all.who, "");
-	tell_open(r.s, r.m, 1000 * MS, 2000 * MS);
+	look(&r, 1000 * MS, 2000 * MS);
 	assert_string_equal(all.who, "top:host ");
-	tell_open(r.s, r.m, 1000 * MS, 4069 * MS);
+	look(&r, 1000 * MS, 4069 * MS);
 	assert_string_equal(all.who, "top:host ");
-	tell_open(r.s, r.m, 1000 * MS, 4070 * MS);
+	look(&r, 1000 * MS, 4070 * MS);
 	assert_string_equal(all.who, "top:host addon:tracker ");
 	assert_int_equal(all.threshold, 3000 * MS);
 	rig_close(&r);
@@ -185,7 +195,7 @@ static void who_asks_for_alerts_gets_no_others(void **state)
 	rig_open(&r, NULL);
 	listen(&r, &all, "*", NULL);
 	hang(&r);
-	tell_open(r.s, r.m, 1000 * MS, 5000 * MS);
+	look(&r, 1000 * MS, 5000 * MS);
 	assert_int_equal(all.alerts, 0);
 	assert_int_equal(all.batches, 0);
 	end_all(&r, 6000 * MS);
@@ -193,7 +203,7 @@ static void who_asks_for_alerts_gets_no_others(void **state)
 	rig_close(&r);
 }
 
-/* Who had no CPU at first is not to blame, and is once it has had a second of it. */
+/* Who had no CPU at first is not to blame, and is when it has had as much as its threshold. */
 static void who_is_to_blame_later_is_told_of_then(void **state)
 {
 	struct seen tracker = { 0 };
@@ -204,17 +214,94 @@ static void who_is_to_blame_later_is_told_of_then(void **state)
 	see(&r, "addon:tracker", &tracker);
 	sim_event(r.s, 1000 * MS);
 	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
-	r.s->cpu_scale = 50;
-	tell_open(r.s, r.m, 1000 * MS, 2500 * MS);
+	r.s->off = 1440 * MS;
+	look(&r, 1000 * MS, 2500 * MS);
 	assert_int_equal(tracker.open, 1);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
-	tell_open(r.s, r.m, 1000 * MS, 2800 * MS);
+	assert_false(tracker.again);
+	look(&r, 1000 * MS, 2503 * MS);
 	assert_int_equal(tracker.open, 1);
-	tell_open(r.s, r.m, 1000 * MS, 3100 * MS);
+	look(&r, 1000 * MS, 2504 * MS);
 	assert_int_equal(tracker.open, 2);
 	assert_int_equal(tracker.cause, CAUSE_OWN);
-	tell_open(r.s, r.m, 1000 * MS, 4000 * MS);
+	assert_true(tracker.again);
+	look(&r, 1000 * MS, 4000 * MS);
 	assert_int_equal(tracker.open, 2);
+	rig_close(&r);
+}
+
+/* One look, one telling a group: of the longest. */
+static void many_threads_that_hang_are_told_of_once(void **state)
+{
+	struct seen tracker = { 0 };
+	struct alert_counts n;
+	struct rig r;
+	u32 i;
+
+	(void)state;
+	rig_open(&r, NULL);
+	see(&r, "addon:tracker", &tracker);
+	for (i = 0; i < 200; i++) {
+		struct sim *s = sim_new(10 + i);
+		u64 begin = (1000 + (i * 7) % 200) * MS;
+
+		sim_event(s, begin);
+		sim_enter(s, begin, IN_TRACKER, VMSPAN_SPAN);
+		tell_open(s, r.m, begin, 3000 * MS);
+		free(s);
+	}
+	assert_int_equal(tracker.open, 0);
+	assert_int_equal(alerts_looked(r.a), 0);
+	assert_int_equal(tracker.open, 1);
+	assert_int_equal(tracker.occurrences, 200);
+	assert_int_equal(tracker.total, 2000 * MS);
+	assert_int_equal(alerts_looked(r.a), 0);
+	assert_int_equal(tracker.open, 1);
+	alerts_counts(r.a, &n);
+	assert_int_equal(n.open, 400); /* the process too */
+	rig_close(&r);
+}
+
+/* What had ended and was not handed over comes as an alert; only what goes on is told of. */
+static void what_has_ended_is_not_told_of_as_if_it_went_on(void **state)
+{
+	struct item it = { .type = ITEM_OPEN };
+	struct seen tracker = { 0 }, shop = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	see(&r, "addon:tracker", &tracker);
+	see(&r, "page:shop", &shop);
+	sim_event(r.s, 1000 * MS);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	sim_leave(r.s, 3000 * MS);
+	sim_event_end(r.s, 3000 * MS);
+	sim_event(r.s, 3000 * MS);
+	sim_enter(r.s, 3000 * MS, IN_SHOP, VMSPAN_SPAN);
+	sim_leave(r.s, 5000 * MS);
+	sim_event_end(r.s, 5000 * MS);
+	it.open.batch = sim_item(r.s, SIM_PID, 0, r.s->records).batch;
+	it.open.what = event_of(7, 3000 * MS, 5000 * MS);
+	assert_int_equal(model_item(r.m, &it), 0);
+	assert_int_equal(alerts_looked(r.a), 0);
+	assert_int_equal(tracker.open, 0);
+	assert_int_equal(shop.open, 1);
+	rig_close(&r);
+}
+
+/* What goes on outside of events may be all there is: main() is in a compartment. */
+static void what_is_outside_of_events_is_no_turn(void **state)
+{
+	struct seen tracker = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, NULL);
+	see(&r, "addon:tracker", &tracker);
+	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	look(&r, 1000 * MS, 9000 * MS);
+	assert_int_equal(tracker.open, 0);
 	rig_close(&r);
 }
 
@@ -230,28 +317,34 @@ static void what_stands_still_is_shown_and_its_end_too(void **state)
 	sim_event(r.s, 1000 * MS);
 	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
 	r.s->off = 4989 * MS;
-	tell_open(r.s, r.m, 1000 * MS, 5999 * MS);
+	look(&r, 1000 * MS, 5999 * MS);
 	assert_int_equal(tracker.open, 1);
 	assert_false(tracker.notable);
 	r.s->off = 4990 * MS;
-	tell_open(r.s, r.m, 1000 * MS, 6000 * MS);
+	look(&r, 1000 * MS, 6000 * MS);
 	assert_int_equal(tracker.open, 2);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
 	assert_true(tracker.notable);
 	r.s->off = 14990 * MS;
-	tell_open(r.s, r.m, 1000 * MS, 16000 * MS);
+	look(&r, 1000 * MS, 16000 * MS);
 	assert_int_equal(tracker.open, 2);
 	r.s->off = 18990 * MS;
 	end_all(&r, 20000 * MS);
 	assert_int_equal(tracker.ended, 1);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
 	assert_true(tracker.notable);
-	/* As long, and nobody has looked. */
+	/* Whether anybody has looked or not. */
 	sim_event(r.s, 30000 * MS);
 	sim_enter(r.s, 30000 * MS, IN_TRACKER, VMSPAN_SPAN);
-	r.s->off += 18990 * MS;
-	end_all(&r, 49000 * MS);
+	r.s->off += 4990 * MS;
+	end_all(&r, 35000 * MS);
 	assert_int_equal(tracker.ended, 2);
+	assert_true(tracker.notable);
+	sim_event(r.s, 40000 * MS);
+	sim_enter(r.s, 40000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	r.s->off += 4990 * MS;
+	end_all(&r, 44999 * MS);
+	assert_int_equal(tracker.ended, 3);
 	assert_false(tracker.notable);
 	rig_close(&r);
 }
@@ -271,7 +364,7 @@ static void what_changed_cpu_in_it_is_in_its_time(void **state)
 	sim_leave(r.s, 1800 * MS);
 	assert_int_equal(feed(&r), 0);
 	sim_enter(r.s, 1900 * MS, IN_TRACKER, VMSPAN_SPAN);
-	tell_open(r.s, r.m, 1000 * MS, 2100 * MS);
+	look(&r, 1000 * MS, 2100 * MS);
 	assert_int_equal(tracker.open, 1);
 	assert_int_equal(tracker.total, 1000 * MS);
 	assert_int_equal(tracker.uncharged, 800 * MS);
@@ -291,7 +384,7 @@ static void what_has_not_come_is_shown_and_not_kept(void **state)
 	sim_event(r.s, 1000 * MS);
 	sim_enter(r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
 	for (i = 1; i < 5; i++)
-		tell_open(r.s, r.m, 1000 * MS, (1000 + i * 300) * MS);
+		look(&r, 1000 * MS, (1000 + i * 300) * MS);
 	assert_int_equal(shop.open, 1);
 	assert_int_equal(shop.nodes, 1);
 	end_all(&r, 2300 * MS);
@@ -308,7 +401,7 @@ static bool told(struct opens *o, u32 pid, u64 thread, u32 iteration, const char
 	const struct model_thread t = { .pid = pid, .id = thread };
 	const struct model_event e = { .thread = &t, .iteration = iteration };
 
-	return opens_tell(o, &e, group, false);
+	return opens_tell(o, &e, group, false) == TOLD_FIRST;
 }
 
 static void ended(struct opens *o, u64 thread, u32 iteration)
@@ -351,14 +444,12 @@ static void what_is_remembered_is_bounded(void **state)
 	assert_false(told(o, 1, 1, 1, &names[i]));
 	for (i = 2; i <= OPEN_EVENTS; i++)
 		assert_true(told(o, 1, i / 4, 1 + i, "a"));
-	assert_false(told(o, 3, i, 1, "a"));
-	/* Who ends makes room. */
-	ended(o, 1, 1);
+	/* The one that was told of longest ago makes room, whoever has ended unseen. */
+	assert_false(told(o, 1, 1, 1, &names[0]));
 	assert_true(told(o, 3, i, 1, "a"));
-	assert_false(told(o, 3, i, 2, "a"));
-	opens_process(o, 3);
-	assert_true(told(o, 3, i, 2, "a"));
 	assert_false(told(o, 3, i, 1, "a"));
+	assert_false(told(o, 1, 1, 1, &names[0]));
+	assert_true(told(o, 1, 2 / 4, 1 + 2, "a"));
 	opens_free(o);
 }
 
@@ -386,6 +477,9 @@ int main(void)
 		cmocka_unit_test(rules_hold_while_it_goes_on),
 		cmocka_unit_test(who_asks_for_alerts_gets_no_others),
 		cmocka_unit_test(who_is_to_blame_later_is_told_of_then),
+		cmocka_unit_test(many_threads_that_hang_are_told_of_once),
+		cmocka_unit_test(what_has_ended_is_not_told_of_as_if_it_went_on),
+		cmocka_unit_test(what_is_outside_of_events_is_no_turn),
 		cmocka_unit_test(what_stands_still_is_shown_and_its_end_too),
 		cmocka_unit_test(what_changed_cpu_in_it_is_in_its_time),
 		cmocka_unit_test(what_has_not_come_is_shown_and_not_kept),

@@ -389,9 +389,11 @@ static void open_events_of_one_group_add_up(void **state)
 }
 
 /* In exact mode the scheduler's record of it comes late: until then the thread's own clock says
- * that it slept, for all the time since it was told last, and what changed CPU is not discarded. */
-static void exact_by_its_clock(u64 slept, u64 known)
+ * that it slept, for all the time since it was told last, or that others ran, if it would; and what
+ * changed CPU is not discarded. */
+static void exact_by_its_clock(u64 slept, u64 known, bool runs)
 {
+	const u32 why = runs ? VMSPAN_OFF_PREEMPTED : VMSPAN_OFF_SLEEPING;
 	struct model *m = model_make(&(struct model_config){ .exact = true });
 	struct sim *s, *c, *sched = sim_of(1, 16);
 	struct item it = { .type = ITEM_OPEN };
@@ -412,6 +414,7 @@ static void exact_by_its_clock(u64 slept, u64 known)
 	((struct vmspan_span *)c->data[0])->cpu_begin = 3;
 	((struct vmspan_span *)c->data[0])->cpu_end = 1;
 	it.open.what = event_of(1, 1000, 5000);
+	it.open.runs = runs;
 	memmove(c->data[1], c->data[0], c->slots * VMSPAN_SLOT);
 	*(struct vmspan_span *)c->data[0] = (struct vmspan_span){
 		.h = { VMSPAN_AWAY, 1, 1, 0 }, .begin = 5000 - slept, .end = 5000, .iteration = 1
@@ -425,12 +428,13 @@ static void exact_by_its_clock(u64 slept, u64 known)
 	snap = snapshot_take(m);
 	assert_int_equal(snap->events.incomplete, 0);
 	assert_int_equal(snap->events.cpu_ns, 4000 - slept);
-	assert_int_equal(snap->ledger.blocked_ns, slept);
+	assert_int_equal(snap->ledger.blocked_ns, runs ? known : slept);
+	assert_int_equal(snap->ledger.preempted_ns, runs ? slept - known : 0);
 	assert_int_equal(snap->ledger.moved_ns, 0);
 	assert_int_equal(stats_of(snap, "addon:a")->cpu_ns, 3500 - slept);
 	assert_int_equal(stats_of(snap, "addon:a")->self_ns, 3400 - slept);
 	assert_int_equal(stats_of(snap, "addon:a")->off_ns[VMSPAN_OFF_IO], known);
-	assert_int_equal(stats_of(snap, "addon:a")->off_ns[VMSPAN_OFF_SLEEPING], slept - known);
+	assert_int_equal(stats_of(snap, "addon:a")->off_ns[why], slept - known);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
@@ -441,11 +445,13 @@ static void exact_by_its_clock(u64 slept, u64 known)
 static void in_exact_mode_it_is_by_the_threads_own_clock(void **state)
 {
 	(void)state;
-	exact_by_its_clock(1000, 0);
+	exact_by_its_clock(1000, 0, false);
+	exact_by_its_clock(1000, 0, true);
 	/* Some of it has come; also where what is told of all would overlap that. */
-	exact_by_its_clock(1000, 300);
-	exact_by_its_clock(1800, 1000);
-	exact_by_its_clock(300, 300);
+	exact_by_its_clock(1000, 300, false);
+	exact_by_its_clock(1800, 1000, false);
+	exact_by_its_clock(1800, 1000, true);
+	exact_by_its_clock(300, 300, false);
 }
 
 /* What had ended and has not come is in the distributions; where it never comes, nothing is below 0. */

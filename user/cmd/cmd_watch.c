@@ -26,7 +26,7 @@ enum {
 };
 
 /* Whoever hangs wakes nobody: so often it is looked whether somebody does. */
-#define OPEN_LOOK_NS NSEC_PER_SEC
+#define LOOK_EVERY_NS NSEC_PER_SEC
 
 struct watch {
 	struct session session;
@@ -138,7 +138,8 @@ static int on_open(void *ctx, const struct alert *a)
 {
 	struct watch *w = ctx;
 
-	if (w->done || !is_shown(w, a))
+	/* Who is shown all has seen it. */
+	if (w->done || !is_shown(w, a) || (a->again && w->options->watch.all_causes))
 		return 0;
 	show(w, a, NULL);
 	if (watch_print_flush(&w->print))
@@ -182,8 +183,7 @@ static void tap_advanced(void *ctx, u64 ns)
 
 /* ---------------------------------------------------------------- Live -- */
 
-/* Sleeps until the first of what is due; without anything there is no timer,
- * and an idle target wakes nobody. */
+/* Sleeps until the first of what is due; without anything there is no timer for that. */
 static int arm(struct watch *w, struct err *e)
 {
 	u64 told = trace_due(w->session.trace), due = told ? told : UINT64_MAX, now = now_ns();
@@ -227,7 +227,7 @@ static int run_live(struct watch *w, struct err *e)
 
 	if (w->options->pace.duration_ns)
 		wake_arm(&s->wake, TIMER_END, w->options->pace.duration_ns, 0);
-	wake_arm(&s->wake, TIMER_OPEN, OPEN_LOOK_NS, OPEN_LOOK_NS);
+	wake_arm(&s->wake, TIMER_OPEN, LOOK_EVERY_NS, LOOK_EVERY_NS);
 	while (rc > 0 && !w->done) {
 		unsigned int bits;
 
@@ -340,7 +340,8 @@ static void announce(const struct watch *w)
  * done. */
 static int summarize(struct watch *w)
 {
-	struct watch_totals t = { .shown = w->shown,
+	struct watch_totals t = { .live = w->live,
+				  .shown = w->shown,
 				  .inner = w->left[CAUSE_INNER],
 				  .system = w->left[CAUSE_SYSTEM],
 				  .others = w->others };

@@ -139,15 +139,18 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 	if (t->runs.runs)
 		out_printf(o, "; %" PRIu64 " run%s of the command", t->runs.runs,
 			   plural(t->runs.runs));
+	if (t->alerts.open)
+		out_printf(o, "; %" PRIu64 " told of while they went on", t->alerts.open);
 	if (t->snapshot)
 		summary_unfinished(o, t->snapshot);
 	out_puts(o, "\n");
 	put_left_out(o, t);
 	if (l && l->moved_ns)
 		out_printf(o,
-			   "charged to nobody: %s of %s in turns, in spans that changed CPU "
-			   "(--exact or\n  --keep-moved charges it)\n",
-			   text_ns(moved, l->moved_ns), text_ns(all, l->event_wall_ns));
+			   "charged to nobody: %s of %s, the own time of spans that changed CPU\n"
+			   "  (%s--keep-moved charges it)\n",
+			   text_ns(moved, l->moved_ns), text_ns(all, l->event_wall_ns),
+			   t->live ? "--exact or " : "");
 }
 
 static void put_failures(struct out *o, const struct watch_totals *t)

@@ -184,7 +184,9 @@ int trace_poll(struct libvmspan *t, int timeout_ms, int stop_fd, struct err *err
 
 int trace_tell_open(struct libvmspan *t)
 {
-	return t->live && !t->ended ? live_tell_open(t->source, take, t) : 0;
+	int rc = t->live && !t->ended ? live_tell_open(t->source, take, t) : 0;
+
+	return rc || !t->alerts ? rc : alerts_looked(t->alerts);
 }
 
 int trace_advance(struct libvmspan *t)

@@ -153,6 +153,7 @@ struct item_cost {
 struct item_open {
 	struct item_batch batch;
 	struct item_unfinished what;
+	bool runs; /* or would, if it had a CPU */
 };
 
 struct item {

@@ -78,12 +78,15 @@ struct group_stats *open_row(struct open_sum *sum, u32 row)
 
 /*
  * Exact mode: for what has not been handed over there is no scheduler's record. That the thread had no
- * CPU meanwhile, it says itself, but not why: most who have none wait for something.
+ * CPU meanwhile, it says itself, but not why. Of one that runs or wants to, others had it, or nobody is
+ * to be blamed wrongly; of all others, they wait for something.
  */
-static int add_off(struct sched *s, u64 begin, u64 end)
+static int add_off(const struct open_sum *sum, struct sched *s, u64 begin, u64 end)
 {
 	const struct vmspan_span off = {
-		.h = { .type = VMSPAN_OFF, .slots = 1, .depth = VMSPAN_OFF_SLEEPING },
+		.h = { .type = VMSPAN_OFF,
+		       .slots = 1,
+		       .depth = sum->runs ? VMSPAN_OFF_PREEMPTED : VMSPAN_OFF_SLEEPING },
 		.begin = begin,
 		.end = end,
 	};
@@ -102,7 +105,7 @@ int open_away(const struct model *m, struct stream *st, const struct vmspan_span
 	/* What lies before it is in the record; what the end of all has is what remains. */
 	if (s->begin < known_until(st->sched) || s->end == m->sum->end)
 		return 0;
-	return add_off(st->sched, s->begin, s->end);
+	return add_off(m->sum, st->sched, s->begin, s->end);
 }
 
 /* How long a thread had no CPU, by its own clock: cycles, of which an event's `of` took its `wall`. */
@@ -133,14 +136,14 @@ static u64 off_known(const struct stream *st, const struct vmspan_event *e)
 }
 
 /* The rest is now, at the end of the event: the innermost that is open has it. */
-static int add_rest(struct stream *st, const struct vmspan_event *e)
+static int add_rest(const struct open_sum *sum, struct stream *st, const struct vmspan_event *e)
 {
 	u64 off = off_by_clock(e, e->mono_end - e->mono_begin, e->cpu_ns_end - e->cpu_ns_begin);
 	u64 known = off_known(st, e);
 	u64 rest = off - min_u64(off, known), least = max_u64(known_until(st->sched), e->begin);
 
 	rest = min_u64(rest, e->end - min_u64(e->end, least));
-	return rest ? add_off(st->sched, e->end - rest, e->end) : 0;
+	return rest ? add_off(sum, st->sched, e->end - rest, e->end) : 0;
 }
 
 /* The stream once more, as far as its open events go. */
@@ -201,7 +204,7 @@ static int take_records(struct model *m, struct stream *to, const struct item_ba
 			outermost = (const void *)p;
 	rc = model_records(m, to, &ended);
 	if (!rc && to->sched && outermost)
-		rc = add_rest(to, outermost);
+		rc = add_rest(m->sum, to, outermost);
 	return rc ? rc : model_records(m, to, &open);
 }
 
@@ -267,6 +270,7 @@ int model_open(struct model *m, const struct item_open *it)
 	if (!sum)
 		return -ENOMEM;
 	sum->end = end_of(b);
+	sum->runs = it->runs;
 	rc = unfinished_fill(m, &it->what, &sum->what);
 	if (!rc)
 		rc = sum_up(m, st, b, sum);

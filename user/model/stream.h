@@ -24,6 +24,7 @@ struct held {
 struct open_sum {
 	struct model_unfinished what;
 	u64 end; /* cycles: of what is open */
+	bool runs; /* struct item_open */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

@@ -18,6 +18,7 @@ struct watched {
 	const char *name; /* the model's own: the same text is the same pointer */
 	struct watched *next; /* of the same hash */
 	struct alert *pending; /* owned */
+	struct alert *open; /* owned: of what goes on, at the look under way */
 	u64 threshold_ns;
 	bool ignored, ended;
 	u64 events, wall_ns, alerts;
@@ -37,6 +38,8 @@ struct alerts {
 	u64 id_last;
 	struct watched **queue; /* with a pending alert, in order of raising */
 	u32 queue_len, queue_cap;
+	struct watched **opened; /* with one of what goes on */
+	u32 opened_len, opened_cap;
 	u64 open_ns; /* when the buffer was opened; valid while queue_len */
 	struct suspect *suspects; /* of the event that is looked at, one a share */
 	struct model_share *shares; /* the same: with what is not charged */
@@ -78,6 +81,7 @@ static void alert_free(struct alert *x)
 static void watched_free(struct watched *w)
 {
 	alert_free(w->pending);
+	alert_free(w->open);
 	free(w);
 }
 
@@ -98,6 +102,7 @@ void alerts_free(struct alerts *a)
 	}
 	map_free(&a->groups);
 	free(a->queue);
+	free(a->opened);
 	free(a->suspects);
 	free(a->shares);
 	free(a->watched);
@@ -196,7 +201,7 @@ static struct watched *sweep_list(struct alerts *a, struct watched *head)
 	struct watched **p = &head, *w;
 
 	while ((w = *p)) {
-		if (!w->ended || w->pending) {
+		if (!w->ended || w->pending || w->open) {
 			p = &w->next;
 			continue;
 		}
@@ -214,7 +219,7 @@ static void sweep(struct alerts *a)
 	u64 key, value;
 	size_t at = 0;
 
-	a->ended = a->queue_len != 0;
+	a->ended = a->queue_len || a->opened_len;
 	while (map_next(&a->groups, &at, &key, &value)) {
 		struct watched *head = sweep_list(a, (struct watched *)(uintptr_t)value);
 
@@ -256,18 +261,8 @@ static struct model_wait longest_wait(const struct model_event *e, const char *g
 	return best;
 }
 
-static bool is_notable(const struct alerts *a, const struct alert *x, const struct model_event *e)
-{
-	if (x->cause == CAUSE_OWN || x->stands_in)
-		return true;
-	if (x->open)
-		return x->cause == CAUSE_SYSTEM && x->total_ns >= ALERT_FREEZE_NS;
-	return opens_blamed(a->opens, e, x->group);
-}
-
-/* The event is the worst so far: it is what the alert, of a known group, shows. */
-static void fill(const struct alerts *a, struct alert *x, struct suspects *all, u32 i,
-		 struct tree *tree)
+/* The event is the worst so far: it is what the alert shows. */
+static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree)
 {
 	const struct model_event *e = all->event;
 	const struct model_share *s = all->list[i].share, *inner;
@@ -303,7 +298,8 @@ static void fill(const struct alerts *a, struct alert *x, struct suspects *all, 
 		tree->refs++;
 	x->cause = cause_find(all, i, &inner, &x->stands_in);
 	x->inner = inner ? inner->group : NULL;
-	x->notable = is_notable(a, x, e);
+	x->notable = x->cause == CAUSE_OWN || x->stands_in ||
+		     (x->cause == CAUSE_SYSTEM && x->total_ns >= ALERT_FREEZE_NS);
 }
 
 static int queue_push(struct alerts *a, struct watched *w)
@@ -325,7 +321,7 @@ static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all
 		x->occurrences++;
 		a->counts.repeated++;
 		if (all->list[i].share->wall_ns > x->total_ns)
-			fill(a, x, all, i, tree);
+			fill(x, all, i, tree);
 		return 0;
 	}
 	x = calloc(1, sizeof(*x));
@@ -345,7 +341,7 @@ static int raise_alert(struct alerts *a, struct watched *w, struct suspects *all
 	x->threshold_ns = w->threshold_ns;
 	x->occurrences = 1;
 	x->raised_ns = e->end_ns;
-	fill(a, x, all, i, tree);
+	fill(x, all, i, tree);
 	return 0;
 }
 
@@ -378,32 +374,78 @@ static void describe(const struct alerts *a, const struct watched *w, struct ale
 	x->past_count = n;
 }
 
-/* Of an event that goes on: the first time at once, and no more. But who was not to blame then may
- * be later. */
-static int tell_open(struct alerts *a, const struct watched *w, struct suspects *all, u32 i,
-		     struct tree *tree)
+/* ---- Of events that go on ---- */
+
+static int open_push(struct alerts *a, struct watched *w)
 {
+	if (array_room(a->opened, a->opened_cap, a->opened_len + 1))
+		return -ENOMEM;
+	w->open = calloc(1, sizeof(*w->open));
+	if (!w->open)
+		return -ENOMEM;
+	a->opened[a->opened_len++] = w;
+	return 0;
+}
+
+/* Of several events at one look the longest is told of: of those that are notable, if any is. */
+static void open_keep(struct alert *kept, struct alert *x)
+{
+	x->occurrences = kept->occurrences + 1;
+	if (kept->notable > x->notable ||
+	    (kept->notable == x->notable && kept->total_ns >= x->total_ns)) {
+		kept->occurrences = x->occurrences;
+		tree_unref(x->tree);
+		return;
+	}
+	tree_unref(kept->tree);
+	*kept = *x;
+}
+
+/* The first time, and once more if it is notable only then. */
+static int raise_open(struct alerts *a, struct watched *w, struct suspects *all, u32 i,
+		      struct tree *tree)
+{
+	const struct model_event *e = all->event;
 	struct alert x = { .group = w->name,
 			   .pid = w->pid,
 			   .reasons = ALERT_SLOWDOWN,
-			   .threshold_ns = all->list[i].threshold_ns,
-			   .occurrences = 1,
-			   .raised_ns = all->event->end_ns };
-	int rc = 0;
+			   .threshold_ns = w->threshold_ns,
+			   .raised_ns = e->end_ns };
+	enum told_how how;
 
-	fill(a, &x, all, i, tree);
-	if (opens_tell(a->opens, all->event, w->name, x.notable)) {
-		a->counts.open++;
-		describe(a, w, &x, x.raised_ns);
-		rc = listen_open(a->listeners, &x);
+	fill(&x, all, i, tree);
+	how = opens_tell(a->opens, e, w->name, x.notable);
+	x.again = how == TOLD_LATER;
+	if (how != TOLD_ALREADY && (w->open || !open_push(a, w))) {
+		open_keep(w->open, &x);
+		return 0;
 	}
 	tree_unref(x.tree);
-	return rc;
+	return how == TOLD_ALREADY ? 0 : -ENOMEM;
 }
 
-/* Of all groups of the event, to a->suspects and a->watched; thresholds are at least least_ns.
- * 0 or -ENOMEM. */
-static int look_at_shares(struct alerts *a, const struct model_event *e, u64 least_ns)
+int alerts_looked(struct alerts *a)
+{
+	int rc = 0, first = 0;
+	u32 i;
+
+	for (i = 0; i < a->opened_len; i++) {
+		struct watched *w = a->opened[i];
+		struct alert *x = w->open;
+
+		w->open = NULL;
+		a->counts.open += x->occurrences;
+		describe(a, w, x, x->raised_ns);
+		rc = listen_open(a->listeners, x);
+		first = first ? first : rc;
+		alert_free(x);
+	}
+	a->opened_len = 0;
+	return first;
+}
+
+/* Of all groups of the event, to a->suspects and a->watched. 0 or -ENOMEM. */
+static int look_at_shares(struct alerts *a, const struct model_event *e)
 {
 	u32 i;
 
@@ -418,8 +460,7 @@ static int look_at_shares(struct alerts *a, const struct model_event *e, u64 lea
 		a->shares[i] = held(&e->shares[i]);
 		a->suspects[i] = (struct suspect){
 			.share = &a->shares[i],
-			.threshold_ns =
-				max_u64(w ? w->threshold_ns : a->config.threshold_ns, least_ns),
+			.threshold_ns = w ? w->threshold_ns : a->config.threshold_ns,
 			.ignored = !w || w->ignored,
 		};
 	}
@@ -447,15 +488,17 @@ static void count_shares(struct alerts *a, const struct model_event *e)
 
 static int raise_slow(struct alerts *a, const struct model_event *e, struct tree *tree)
 {
-	struct suspects all = {
-		.event = e, .exact = a->exact, .list = a->suspects, .count = e->share_count
-	};
+	struct suspects all = { .event = e,
+				.exact = a->exact,
+				.least_ns = e->open ? ALERT_OPEN_NS : 0,
+				.list = a->suspects,
+				.count = e->share_count };
 	int rc = suspects_open(&all, tree);
 	u32 i;
 
 	for (i = 0; !rc && i < all.count; i++)
 		if (all.list[i].told)
-			rc = e->open ? tell_open(a, a->watched[i], &all, i, tree)
+			rc = e->open ? raise_open(a, a->watched[i], &all, i, tree)
 				     : raise_alert(a, a->watched[i], &all, i, tree);
 	suspects_close(&all);
 	return rc;
@@ -484,7 +527,7 @@ static int on_event(void *ctx, const struct model_event *e)
 	if (a->queue_len && e->end_ns >= a->open_ns + a->config.buffer_ns)
 		rc = alerts_flush(a);
 	if (!rc)
-		rc = look_at_shares(a, e, 0);
+		rc = look_at_shares(a, e);
 	if (!rc)
 		count_shares(a, e);
 	if (!rc && slow)
@@ -494,9 +537,15 @@ static int on_event(void *ctx, const struct model_event *e)
 	return rc;
 }
 
+/* A collection or call outside of everything is in no event. */
+static bool is_in_nothing(const struct model_span *s)
+{
+	return !s->iteration && !s->depth && s->type != VMSPAN_SPAN;
+}
+
 static int on_span(void *ctx, const struct model_span *s)
 {
-	return trees_span(((struct alerts *)ctx)->trees, s);
+	return is_in_nothing(s) ? 0 : trees_span(((struct alerts *)ctx)->trees, s);
 }
 
 static int on_sample(void *ctx, const struct model_sample *s)
@@ -534,9 +583,10 @@ static int on_process(void *ctx, const struct item_process *p)
 static int on_open_event(void *ctx, const struct model_event *e)
 {
 	struct alerts *a = ctx;
-	bool slow = e->open && any_slow(a, e, ALERT_OPEN_NS);
+	/* Of what is outside of events nobody knows how long it had the CPU, and it may be all there is. */
+	bool slow = e->open && !e->implicit && any_slow(a, e, ALERT_OPEN_NS);
 	struct tree *tree = opens_event(a->opens, a->trees, e, slow);
-	int rc = slow ? look_at_shares(a, e, ALERT_OPEN_NS) : 0;
+	int rc = slow ? look_at_shares(a, e) : 0;
 
 	if (!rc && slow)
 		rc = raise_slow(a, e, tree);
@@ -548,7 +598,7 @@ static int on_open_span(void *ctx, const struct model_span *s)
 {
 	struct alerts *a = ctx;
 
-	return opens_span(a->opens, a->trees, s);
+	return is_in_nothing(s) ? 0 : opens_span(a->opens, a->trees, s);
 }
 
 static const struct model_observer open_observer = {

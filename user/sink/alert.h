@@ -19,10 +19,10 @@
 #define ALERT_LATENCY_NS (60 * NSEC_PER_MSEC)
 #define ALERT_INPUT_NS (150 * NSEC_PER_MSEC)
 #define ALERT_FRAME_NS (256 * NSEC_PER_MSEC)
-/* What goes on is told of when it has held its loop for so long, if its threshold is not longer: most
+/* What goes on is told of when a group has held its loop for so long, if its threshold is not longer: most
  * of what is shorter has ended before anybody could look. */
 #define ALERT_OPEN_NS NSEC_PER_SEC
-/* And when it has stood still for so long it is told of whatever the thread waits for. */
+/* What has stood still for so long is told of whatever the thread waits for. */
 #define ALERT_FREEZE_NS (5 * NSEC_PER_SEC)
 #define ALERT_HISTORY 16
 /* Groups by process; what is beyond is counted and not watched. */
@@ -59,9 +59,8 @@ struct alert {
 	enum alert_cause cause;
 	const char *inner; /* CAUSE_INNER: the group; else NULL */
 	bool stands_in; /* of `inner` no alert tells that it was its doing; this is to say so */
-	/* To be shown to who has not asked for all: own, standing in, or a standstill; and the end
-	 * of what was that while it went on. */
-	bool notable;
+	bool notable; /* to be shown to who has not asked for all: own, standing in, or a standstill */
+	bool again; /* open: it was told of before, and was not notable then */
 	/* The longest of its events since the last alert, and what of it is
 	 * the group's. Spans that changed CPU count as all others do. */
 	u64 total_ns, threshold_ns;
@@ -115,7 +114,7 @@ struct alert_counts {
 	u64 batches;
 	u64 repeated; /* events at or over the threshold while one was pending */
 	u64 unwatched; /* shares of groups beyond ALERT_GROUPS */
-	u64 open; /* times an event that goes on was told of */
+	u64 open; /* times a group was told of in an event that goes on */
 };
 
 struct alerts;
@@ -129,6 +128,9 @@ extern const struct model_observer alerts_observer;
  * so CAUSE_SYSTEM cannot be. */
 void alerts_exact(struct alerts *a, bool exact);
 struct listeners *alerts_listeners(struct alerts *a);
+/* All that goes on has been shown by the model: what is to be told of it is. 0, or what an observer
+ * returned first. */
+int alerts_looked(struct alerts *a);
 /* Everything that ended before `ns` has been seen: what is due is delivered.
  * 0, or what an observer returned. */
 int alerts_advance(struct alerts *a, u64 ns);

@@ -454,7 +454,7 @@ int suspects_open(struct suspects *s, const struct tree *tree)
 	for (i = 0; i < s->count; i++) {
 		struct suspect *x = &s->list[i];
 
-		x->told = !x->ignored && x->share->wall_ns >= x->threshold_ns;
+		x->told = !x->ignored && x->share->wall_ns >= max_u64(x->threshold_ns, s->least_ns);
 		x->rank = rank(x->share->group);
 		x->nest = nest_group(s->nest, x->share->group, x->share->wall_ns);
 		x->cause = CAUSE_UNKNOWN;

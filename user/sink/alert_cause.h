@@ -34,6 +34,7 @@ struct lineup {
 struct suspects {
 	const struct model_event *event;
 	bool exact; /* alerts_exact() */
+	u64 least_ns; /* who was charged less is not told of, whatever its threshold */
 	struct suspect *list; /* every group that was charged */
 	u32 count;
 	struct nest *nest; /* owned; NULL: the tree does not tell */
@@ -43,8 +44,8 @@ struct suspects {
 };
 
 /*
- * Finds whose doing it was that groups reached their thresholds: event, exact, list and count are
- * set. tree: the event's, or NULL; without memory for what it tells, by totals alone. 0 or -ENOMEM.
+ * Finds whose doing it was that groups reached their thresholds: event, exact, least_ns, list
+ * and count are set. tree: the event's, or NULL; without memory for what it tells, by totals alone. 0 or -ENOMEM.
  * Each group that is told of takes time for NEST_GROUPS and for the logarithm of all, each of
  * the tree for the whole tree besides; memory: about 120 bytes a group.
  */

@@ -8,10 +8,11 @@
 struct told {
 	u64 thread;
 	u32 pid, iteration;
+	u64 used; /* opens.clock when it was told of last */
 	u32 count;
 	struct {
 		const char *name; /* the model's own: the same text is the same pointer */
-		bool to_blame;
+		bool notable;
 	} groups[OPEN_GROUPS];
 	struct told *next; /* other iterations of the thread */
 };
@@ -20,6 +21,7 @@ struct opens {
 	struct trees *trees;
 	struct map told; /* thread id -> struct told * */
 	u32 count;
+	u64 clock;
 };
 
 struct opens *opens_new(void)
@@ -93,13 +95,42 @@ static struct told *told_of(const struct opens *o, const struct model_event *e)
 	return x;
 }
 
+/* Frees it, and its thread's place if it was the last one there. */
+static void forget(struct opens *o, u64 thread, u32 iteration)
+{
+	u64 *at = map_get(&o->told, thread);
+	struct told *left = at ? drop(o, (struct told *)(uintptr_t)*at, 0, &iteration) : NULL;
+
+	if (left)
+		*at = (u64)(uintptr_t)left;
+	else if (at)
+		map_del(&o->told, thread);
+}
+
+/* One whose end nobody has seen, its thread's for example: others are to be told of. */
+static void forget_oldest(struct opens *o)
+{
+	struct told *oldest = NULL, *x;
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&o->told, &at, &key, &value))
+		for (x = (struct told *)(uintptr_t)value; x; x = x->next)
+			if (!oldest || x->used < oldest->used)
+				oldest = x;
+	forget(o, oldest->thread, oldest->iteration);
+}
+
 static struct told *told_new(struct opens *o, const struct model_event *e)
 {
-	u64 *at = map_get(&o->told, e->thread->id);
-	struct told *x = o->count < OPEN_EVENTS ? calloc(1, sizeof(*x)) : NULL;
+	struct told *x = calloc(1, sizeof(*x));
+	u64 *at;
 
 	if (!x)
 		return NULL;
+	if (o->count == OPEN_EVENTS)
+		forget_oldest(o);
+	at = map_get(&o->told, e->thread->id);
 	*x = (struct told){ .thread = e->thread->id,
 			    .pid = e->thread->pid,
 			    .iteration = e->iteration,
@@ -122,44 +153,33 @@ static u32 place_of(const struct told *x, const char *group)
 	return i;
 }
 
-bool opens_tell(struct opens *o, const struct model_event *e, const char *group, bool to_blame)
+enum told_how opens_tell(struct opens *o, const struct model_event *e, const char *group,
+			 bool notable)
 {
 	struct told *x = told_of(o, e);
-	bool first;
 	u32 i;
 
 	if (!x)
 		x = told_new(o, e);
 	i = x ? place_of(x, group) : OPEN_GROUPS;
 	if (i == OPEN_GROUPS)
-		return false;
-	first = i == x->count || (to_blame && !x->groups[i].to_blame);
-	x->count += i == x->count;
-	x->groups[i].name = group;
-	x->groups[i].to_blame |= to_blame;
-	return first;
-}
-
-bool opens_blamed(const struct opens *o, const struct model_event *e, const char *group)
-{
-	const struct told *x = told_of(o, e);
-	u32 i = x ? place_of(x, group) : 0;
-
-	return x && i < x->count && x->groups[i].to_blame;
+		return TOLD_ALREADY;
+	x->used = ++o->clock;
+	if (i == x->count) {
+		x->groups[x->count++].name = group;
+		x->groups[i].notable = notable;
+		return TOLD_FIRST;
+	}
+	if (!notable || x->groups[i].notable)
+		return TOLD_ALREADY;
+	x->groups[i].notable = true;
+	return TOLD_LATER;
 }
 
 void opens_end(struct opens *o, const struct model_event *e)
 {
-	u64 *at = o->count ? map_get(&o->told, e->thread->id) : NULL;
-	struct told *left;
-
-	if (!at)
-		return;
-	left = drop(o, (struct told *)(uintptr_t)*at, 0, &e->iteration);
-	if (left)
-		*at = (u64)(uintptr_t)left;
-	else
-		map_del(&o->told, e->thread->id);
+	if (o->count)
+		forget(o, e->thread->id, e->iteration);
 }
 
 void opens_process(struct opens *o, u32 pid)

@@ -9,7 +9,8 @@
 #include "sink/alert_tree.h"
 
 #define OPEN_GROUPS 64 /* of one event that are told of */
-#define OPEN_EVENTS 4096 /* that something was told of, and that have not been seen to end */
+#define OPEN_EVENTS \
+	4096 /* that something was told of, and that have not been seen to end: the latest */
 
 struct opens;
 
@@ -20,11 +21,13 @@ int opens_span(struct opens *o, const struct trees *trees, const struct model_sp
 /* The event, behind its spans: with `keep` its tree so far (refs 1), else NULL, as without memory. */
 struct tree *opens_event(struct opens *o, const struct trees *trees, const struct model_event *e,
 			 bool keep);
-/* Is this the first time that the group is told of in it, or the first time that it is to blame? From
- * now on it is not. */
-bool opens_tell(struct opens *o, const struct model_event *e, const char *group, bool to_blame);
-/* Was it told of in it that the group is to blame? */
-bool opens_blamed(const struct opens *o, const struct model_event *e, const char *group);
+enum told_how {
+	TOLD_ALREADY, /* or there is no memory for it */
+	TOLD_FIRST,
+	TOLD_LATER, /* it was, but was not notable then (struct alert) */
+};
+enum told_how opens_tell(struct opens *o, const struct model_event *e, const char *group,
+			 bool notable);
 /* An event has ended. */
 void opens_end(struct opens *o, const struct model_event *e);
 /* A process has. */

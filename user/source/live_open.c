@@ -86,6 +86,7 @@ static int tell(struct telling *k, const struct ring_reader *t, const struct vms
 	b->records = m->records;
 	b->bytes = (u32)m->out.len;
 	b->data = m->out.data;
+	it.open.runs = now.late_ns;
 	return live_emit(k->l, &it);
 }
 
