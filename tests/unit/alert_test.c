@@ -505,6 +505,36 @@ static void who_changed_cpu_inside_is_the_cause(void **state)
 	rig_close(&r);
 }
 
+/* Its collections and announced calls are part of it, and none of its own code. */
+static void what_changed_cpu_says_what_it_did(void **state)
+{
+	static const enum vmspan_type types[] = { VMSPAN_GC, VMSPAN_BLOCK };
+	static const char *const words[] = { "75 % of it in a collection", "75 % of it waiting" };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct heard tracker = { 0 };
+		struct rig r;
+
+		rig_open(&r, NULL);
+		listen(&r, &tracker, "t", "addon:tracker");
+		sim_event(r.s, 1000 * MS);
+		sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+		sim_enter(r.s, 1100 * MS, 0, types[i]);
+		sim_leave(r.s, 1400 * MS);
+		r.s->cpu = 1;
+		sim_leave(r.s, 1400 * MS);
+		sim_event_end(r.s, 1400 * MS);
+		assert_int_equal(feed(&r), 0);
+		assert_int_equal(alerts_flush(r.a), 0);
+		assert_int_equal(tracker.last_total, 400 * MS);
+		assert_non_null(strstr(tracker.text, words[i]));
+		assert_int_equal(tracker.last_blocked, i ? 300 * MS : 0);
+		rig_close(&r);
+	}
+}
+
 /* Who waits wakes up elsewhere: that it took so long is not the group's doing. */
 static void who_waited_and_changed_cpu_is_not_to_blame(void **state)
 {
@@ -661,6 +691,7 @@ int main(void)
 		cmocka_unit_test(what_changed_cpu_is_told),
 		cmocka_unit_test(what_is_charged_besides_is_in_the_time),
 		cmocka_unit_test(who_changed_cpu_inside_is_the_cause),
+		cmocka_unit_test(what_changed_cpu_says_what_it_did),
 		cmocka_unit_test(who_waited_and_changed_cpu_is_not_to_blame),
 		cmocka_unit_test(who_may_have_run_and_changed_cpu_is_told_of),
 		cmocka_unit_test(who_changed_cpu_and_lacks_a_record_has_no_time_of_its_own),
