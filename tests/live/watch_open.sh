@@ -95,7 +95,7 @@ if [ "$(nproc)" -gt 1 ]; then
 		'"[\"own\",true,0]"'
 	eq "in words too" "$(told '.[0].sentence | endswith("; not charged: it changed CPU")')" true
 	finish watch INT
-	check "at its end the watch says how much" grep -q '^charged to nobody: .* in turns, in spans that changed CPU' "$T/watch.err"
+	check "at its end the watch says how much" grep -q '^charged to nobody: .*, the own time of spans that changed CPU' "$T/watch.err"
 	watch --json --keep-moved
 	tell vm "cpu 0" "open" "burn 100" "cpu 1" "close"
 	check "where it is kept it is charged" until_true is_told 'any(.type == "alert")'
