@@ -304,7 +304,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 26);
+	assert_int_equal(blocks, 28);
 }
 
 int main(void)

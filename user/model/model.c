@@ -213,6 +213,23 @@ static int settle_root(struct model *m, struct stream *st, struct turn *t,
 	return rc ? rc : settle_orphans(m, st, 0, 0, true);
 }
 
+/* A collection or call outside of everything has ended. If no stay ran in it, it is no event, and
+ * events in it have had nothing around them. */
+static bool ran_nothing(struct model *m, struct stream *st)
+{
+	struct turn *t = NULL;
+	u32 i;
+
+	for (i = 0; i < st->turn_len; i++)
+		if (!st->turns[i]->iteration)
+			t = st->turns[i];
+	if (t && t->share_len)
+		return false;
+	if (t)
+		model_turn_done(m, st, t);
+	return true;
+}
+
 /* A span, a collection or a blocking call. */
 static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
@@ -232,8 +249,7 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		m->repairs.repaired++;
 	if (s->h.type == VMSPAN_GC)
 		count_gc(m, st, (const void *)s);
-	/* A collection or call outside of everything is no event. */
-	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK)) {
+	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK) && ran_nothing(m, st)) {
 		stay.cycles = stay.self = s->end > s->begin ? s->end - s->begin : 0;
 		return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
 	}
