@@ -166,7 +166,7 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		tail_walk(task, false);
 	if (tails && task->mm && last)
 		tail_walk(task, true);
-	emit_life(WIRE_THREAD_EXIT, ids, 0, task, false);
+	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
 	if (last && !bpf_map_delete_elem(&traced, &ids.tgid))
 		emit_life(WIRE_EXIT, ids, 0, task, true);
 	return 0;

@@ -412,6 +412,28 @@ static void the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost(void
 	}
 }
 
+/* The memory of a process may still be there when its last thread is told to have ended. */
+static void what_the_last_thread_is_in_ends_with_the_process(void **state)
+{
+	u32 last;
+
+	(void)state;
+	for (last = 0; last < 2; last++) {
+		struct rig *g = rig_open();
+		struct wire_life w = { .h = { .kind = WIRE_THREAD_EXIT,
+					      .bytes = sizeof(w) - sizeof(w.h),
+					      .pid = g->p.pid,
+					      .tid = TID },
+				       .other = last };
+
+		mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+		hand_over(g);
+		assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
+		assert_int_equal(g->unfinished, !last);
+		rig_close(g);
+	}
+}
+
 /* Where nobody reads the memory of a process at its end, that is a loss of each thread that is
  * still there but the first, which hands over as it leaves the program. */
 static void what_a_process_takes_with_it_is_a_loss(void **state)
@@ -540,6 +562,7 @@ int main(void)
 		cmocka_unit_test(what_was_marked_before_the_trace_is_not_of_it),
 		cmocka_unit_test(marks_without_the_schedulers_record_are_a_loss),
 		cmocka_unit_test(the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost),
+		cmocka_unit_test(what_the_last_thread_is_in_ends_with_the_process),
 		cmocka_unit_test(what_a_process_takes_with_it_is_a_loss),
 		cmocka_unit_test(a_head_that_makes_no_sense_is_a_loss),
 		cmocka_unit_test(a_list_without_an_end_is_left),
