@@ -239,6 +239,8 @@ static int compare_json(void *ctx, const struct libvmspan_alert *a)
 
 	snprintf(total, sizeof(total), "\"total_ns\":%" PRIu64 ",", a->total_ns);
 	assert_non_null(strstr(a->json, total));
+	snprintf(total, sizeof(total), "\"uncharged_ns\":%" PRIu64 ",", a->uncharged_ns);
+	assert_non_null(strstr(a->json, total));
 	++*told;
 	return 0;
 }

@@ -256,6 +256,7 @@ static int tell(void *ctx, const struct alert *a)
 				   .cause = alert_cause_name(a->cause),
 				   .sentence = alert_sentence(sentence, sizeof(sentence), a),
 				   .json = json,
+				   .uncharged_ns = a->uncharged_ns,
 			   });
 	/* Here `l` may be gone: a listener may take itself back. */
 

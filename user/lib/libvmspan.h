@@ -142,11 +142,12 @@ struct libvmspan_alert {
 	const char *cause; /* "own", "inner" or "system" */
 	const char *sentence; /* safe for a terminal */
 	const char *json; /* as user/sink/ALERTS.md has it */
+	uint64_t uncharged_ns; /* of total_ns: charged to no group, for its spans changed CPU */
 };
 
 typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
 
-/* Hears of alerts of the groups that match, of all with glob NULL; whether they
+/* Hears of alerts, which are of events that have ended, of the groups that match, of all with glob NULL; whether they
  * exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. Of a live
  * trace each listener asks for LIBVMSPAN_TURNS as long as it is there. May be called,
  * as may libvmspan_unlisten(), by a listener that is being told. */
