@@ -222,13 +222,52 @@ static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u
 	return true;
 }
 
+/* So many stays of a group are not looked through for two that can be one. */
+#define MERGE_FROM 4
+
+bool turn_together(const struct turn *t, u64 seq_1, u16 depth_1, u64 seq_2, u16 depth_2)
+{
+	u16 below =
+		depth_2; /* of depths below this the stays around the later one are still open */
+	u32 i;
+
+	for (i = 0; i < t->pend_len && t->pend[i].depth < below; i++)
+		if (t->pend[i].seq > seq_2)
+			below = t->pend[i].depth;
+	if (below > depth_1)
+		return false;
+	for (i = 0; i < t->pend_len && t->pend[i].depth < below; i++)
+		if (t->pend[i].seq > seq_1)
+			return false;
+	return true;
+}
+
+/* Of a group that is called again and again, each time by another stay, all that is past is one. */
+static void share_merge(const struct turn *t, struct share *sh)
+{
+	struct outer *top = &sh->outer[sh->outer_len - 1], *to = top - 1;
+
+	if (!turn_together(t, to->seq, to->depth, top->seq, top->depth))
+		return;
+	to->charged += top->charged;
+	to->blocked += top->blocked;
+	to->gc += top->gc;
+	to->cpu += top->cpu;
+	to->preempted += top->preempted;
+	hole_add(&to->room, &top->room);
+	to->ticks += top->ticks;
+	to->depth = to->depth < top->depth ? to->depth : top->depth;
+	to->seq = top->seq;
+	sh->outer_len--;
+}
+
 /*
  * A span of the group has closed: it becomes the group's outermost stay
  * instead of those inside it. A span that is not `valid` measures nothing
  * itself; what was measured inside it stands.
  */
-static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth, bool valid,
-		       const struct inside *in, u64 seq, u64 shallower)
+static int share_close(const struct turn *t, struct share *sh, const struct vmspan_span *s,
+		       u16 depth, bool valid, const struct inside *in, u64 seq, u64 shallower)
 {
 	/* A stay is counted in the event that it began in. */
 	u64 ticks = !(s->h.depth & VMSPAN_F_PART);
@@ -266,6 +305,8 @@ static int share_close(struct share *sh, const struct vmspan_span *s, u16 depth,
 		top->seq = seq;
 		return 0;
 	}
+	if (sh->outer_len >= MERGE_FROM)
+		share_merge(t, sh);
 	if (grow(&sh->outer, sh->outer_len, &sh->outer_cap, sizeof(*sh->outer)))
 		return -ENOMEM;
 	sh->outer[sh->outer_len++] = o;
@@ -394,7 +435,7 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 		if ((out->fate == SPAN_MOVED || share_lack(t, sh)) &&
 		    lack_close(t, sh, s, out->fate, &m.in, seq, shallower))
 			return -ENOMEM;
-		if (share_close(sh, s, depth, valid, &m.in, seq, shallower))
+		if (share_close(t, sh, s, depth, valid, &m.in, seq, shallower))
 			return -ENOMEM;
 	}
 	return pend_leave(t, depth, s->end, &m.in);
@@ -428,7 +469,7 @@ static int span_beside(struct turn *t, const struct vmspan_span *s, struct turn_
 
 		sh->stayed++;
 		if (!share_beside(sh, s, depth, in.cycles, seq, shallower) &&
-		    share_close(sh, s, depth, true, &in, seq, shallower))
+		    share_close(t, sh, s, depth, true, &in, seq, shallower))
 			return -ENOMEM;
 	}
 	p->seq = seq;

@@ -13,7 +13,7 @@
  * - each group has a stack of its outermost closed stays so far. A span that
  *   closes takes in those that began after it did (rule 1: A>B>A charges A
  *   once). Two neighbours that any later span must take in together are merged,
- *   so the stack is never deeper than the thread's.
+ *   so the stack is about as deep as the thread's at most.
  */
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
@@ -125,6 +125,12 @@ struct settlement {
 	u64 own; /* cycles that are its own: they took ledger.event_wall_ns */
 	bool discarded; /* its parts exceeded it: everything is lost */
 };
+
+/*
+ * Of two stays that have closed, the later one with seq_2 (turn.closed when it did) at depth_2: is every
+ * stay that will take in one of them going to take in the other too?
+ */
+bool turn_together(const struct turn *t, u64 seq_1, u16 depth_1, u64 seq_2, u16 depth_2);
 
 /* turn_lack.c: what a group of an event is not charged, since spans changed CPU. */
 struct lack *lack_of(const struct turn *t, const struct share *sh);

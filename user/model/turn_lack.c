@@ -88,6 +88,21 @@ static struct lack_sum beyond(const struct share *sh, const struct vmspan_span *
 	return sum;
 }
 
+/* As share_merge() does. */
+#define MERGE_FROM 4
+
+static void merge(const struct turn *t, struct lack *l)
+{
+	struct lacking *top = &l->at[l->len - 1], *to = top - 1;
+
+	if (!turn_together(t, to->seq, to->depth, top->seq, top->depth))
+		return;
+	add(&to->sum, &top->sum);
+	to->depth = to->depth < top->depth ? to->depth : top->depth;
+	to->seq = top->seq;
+	l->len--;
+}
+
 int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, enum span_fate fate,
 	       const struct inside *in, u64 seq, u64 shallower)
 {
@@ -117,6 +132,8 @@ int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, en
 		top->seq = seq;
 		return 0;
 	}
+	if (l->len >= MERGE_FROM)
+		merge(t, l);
 	if (array_room(l->at, l->cap, l->len + 1))
 		return -ENOMEM;
 	l->at[l->len++] = now;
