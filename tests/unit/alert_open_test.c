@@ -267,6 +267,7 @@ static void what_has_ended_is_not_told_of_as_if_it_went_on(void **state)
 {
 	struct item it = { .type = ITEM_OPEN };
 	struct seen tracker = { 0 }, shop = { 0 };
+	struct alert_counts n;
 	struct rig r;
 
 	(void)state;
@@ -287,6 +288,8 @@ static void what_has_ended_is_not_told_of_as_if_it_went_on(void **state)
 	assert_int_equal(alerts_looked(r.a), 0);
 	assert_int_equal(tracker.open, 0);
 	assert_int_equal(shop.open, 1);
+	alerts_counts(r.a, &n);
+	assert_int_equal(n.raised, 0);
 	rig_close(&r);
 }
 
