@@ -243,7 +243,7 @@ static void many_threads_that_hang_are_told_of_once(void **state)
 	see(&r, "addon:tracker", &tracker);
 	for (i = 0; i < 200; i++) {
 		struct sim *s = sim_new(10 + i);
-		u64 begin = (1000 + (i * 7) % 200) * MS;
+		u64 begin = (1000 + (i * 7 + 50) % 200) * MS;
 
 		sim_event(s, begin);
 		sim_enter(s, begin, IN_TRACKER, VMSPAN_SPAN);
