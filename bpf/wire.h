@@ -51,8 +51,8 @@ struct wire_head {
 struct wire_life {
 	struct wire_head h;
 	vmspan_u64 mono_ns;
-	vmspan_u32
-		other; /* fork: the child's tgid; end of a thread: 1 if the process ends with it */
+	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it. */
+	vmspan_u32 other;
 	vmspan_u32 pad;
 	char comm[16];
 };

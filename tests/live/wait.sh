@@ -17,6 +17,14 @@ kthread=$(pgrep -x kthreadd | head -n 1)
 [ -z "$kthread" ] ||
 	check_status "a kernel thread is not waited for" 4 "$VMSPAN" record -p "$kthread" --wait -o "$T/none.vmspan"
 check "no recording of it is left" test ! -e "$T/none.vmspan"
+# What nothing was traced of is not complete, whoever ends it.
+start record "$VMSPAN" record -p "$vm_pid" --wait -o "$T/none.vmspan"
+need_line record '^recording ' err
+rc=0
+finish record INT || rc=$?
+eq "nothing came of it: status" "$rc" 4
+check "nothing came of it: words" grep -q '^vmspan: nothing was traced' "$T/record.err"
+none "nothing came of it: and none of its being complete" "$(grep complete "$T/record.err")"
 start record "$VMSPAN" record -p "$vm_pid" --wait -o "$T/rec.vmspan"
 need_line record 'there is nothing to trace yet; waiting' err
 need_line record '^recording ' err

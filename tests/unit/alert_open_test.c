@@ -86,6 +86,15 @@ static void hang(struct rig *r)
 	assert_int_equal(feed(r), 0);
 }
 
+/* A turn in tracker, which is listened to, since 1,000 ms. */
+static void begin_turn(struct rig *r, struct seen *tracker)
+{
+	rig_open(r, NULL);
+	see(r, "addon:tracker", tracker);
+	sim_event(r->s, 1000 * MS);
+	sim_enter(r->s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+}
+
 static void end_all(struct rig *r, u64 at)
 {
 	while (r->s->depth)
@@ -210,10 +219,7 @@ static void who_is_to_blame_later_is_told_of_then(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, NULL);
-	see(&r, "addon:tracker", &tracker);
-	sim_event(r.s, 1000 * MS);
-	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	begin_turn(&r, &tracker);
 	r.s->off = 1440 * MS;
 	look(&r, 1000 * MS, 2500 * MS);
 	assert_int_equal(tracker.open, 1);
@@ -315,10 +321,7 @@ static void what_stands_still_is_shown_and_its_end_too(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, NULL);
-	see(&r, "addon:tracker", &tracker);
-	sim_event(r.s, 1000 * MS);
-	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	begin_turn(&r, &tracker);
 	r.s->off = 4989 * MS;
 	look(&r, 1000 * MS, 5999 * MS);
 	assert_int_equal(tracker.open, 1);
@@ -359,10 +362,7 @@ static void what_changed_cpu_in_it_is_in_its_time(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, NULL);
-	see(&r, "addon:tracker", &tracker);
-	sim_event(r.s, 1000 * MS);
-	sim_enter(r.s, 1000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	begin_turn(&r, &tracker);
 	r.s->cpu = 1;
 	sim_leave(r.s, 1800 * MS);
 	assert_int_equal(feed(&r), 0);

@@ -73,6 +73,12 @@ int output_recording(const char *path, bool *created, struct err *e)
 	return 0;
 }
 
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e)
+{
+	fail_msg("%s %s %" PRIu64 " %" PRIu64 " %p", from, to, begin_ns, end_ns, (void *)e);
+	return 0;
+}
+
 void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid)
 {
 	fail_msg("%s %s %u", path, name, pid);

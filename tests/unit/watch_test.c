@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What `watch` leaves out is counted, and its last words tell all of it. */
+#include "cmd/output.c"
 #include "cmd/watch_dump.c"
 #include "cmd/watch_exec.c"
 #include "cmd/watch_print.c"

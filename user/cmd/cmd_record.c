@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
-#include "rec/cut.h"
 #include "rec/rec.h"
 #include "sink/complete.h"
 #include "sink/summary.h"
@@ -150,25 +149,19 @@ static void dump_path(struct record *r, char path[OUTPUT_PATH_MAX])
 
 /*
  * Somebody has seen what the ring was kept for: what is in it goes to a file of its own, and the
- * recording goes on, whether there is room for that or not.
+ * recording goes on, whether there is room for that or not. What cannot be written of the recording
+ * itself ends the trace, as ever.
  */
-static void write_dump(struct record *r)
+static int write_dump(struct record *r, struct err *err)
 {
-	char path[OUTPUT_PATH_MAX], part[OUTPUT_PATH_MAX + 8], file[512], bytes[TEXT_BYTES_MAX];
+	char path[OUTPUT_PATH_MAX], file[512], bytes[TEXT_BYTES_MAX];
 	struct err e = { 0 };
 	struct stat st;
-	int rc;
 
+	if (sync_recording(r, err))
+		return r->write_error;
 	dump_path(r, path);
-	snprintf(part, sizeof(part), "%s.part", path);
-	rc = rec_sync(r->writer, &e);
-	if (!rc)
-		rc = rec_cut(r->path, part, 0, UINT64_MAX, &e);
-	if (!rc && rename(part, path)) {
-		rc = err_set(&e, -errno, "cannot write %s: %s", path, strerror(errno));
-		unlink(part);
-	}
-	if (rc) {
+	if (output_cut(r->path, path, 0, UINT64_MAX, &e)) {
 		err_hint(&e, "the recording goes on");
 		say_error(&e);
 	} else if (!r->options->output.quiet && !stat(path, &st)) {
@@ -176,17 +169,20 @@ static void write_dump(struct record *r)
 			text_clean(file, sizeof(file), path, strlen(path)),
 			text_bytes(bytes, (u64)st.st_size));
 	}
+	return 0;
 }
 
-static void on_dump(struct record *r)
+static int on_dump(struct record *r, struct err *err)
 {
+	char file[512];
+
 	if (r->options->output.ring_bytes)
-		write_dump(r);
-	else
-		fprintf(stderr,
-			"vmspan: SIGUSR2 writes what --ring holds; without it %s has all, and can "
-			"be read while it grows\n",
-			r->path);
+		return write_dump(r, err);
+	fprintf(stderr,
+		"vmspan: SIGUSR2 writes what --ring holds; without it %s has all, and can be read "
+		"while it grows\n",
+		text_clean(file, sizeof(file), r->path, strlen(r->path)));
+	return 0;
 }
 
 /* Until a signal, the duration or the end of the targets. */
@@ -206,8 +202,8 @@ static int capture(struct record *r, struct err *e)
 			break;
 		if (rc > 0 && bits & WAKE_TIMER << TIMER_SYNC && sync_recording(r, e))
 			rc = r->write_error;
-		if (rc > 0 && bits & WAKE_DUMP)
-			on_dump(r);
+		if (rc > 0 && bits & WAKE_DUMP && on_dump(r, e))
+			rc = r->write_error;
 	}
 	if (rc < 0)
 		return rc;

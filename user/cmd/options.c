@@ -72,8 +72,7 @@ static const struct option_row table[] = {
 	  AT(pace.duration_ns) },
 	{ "ring", 0, "SIZE",
 	  "keep only the newest part, of at most this size (256K at least); record writes a copy "
-	  "of it "
-	  "when it gets SIGUSR2",
+	  "of it when it gets SIGUSR2",
 	  IN_RECORD | IN_WATCH, set_bytes, AT(output.ring_bytes) },
 	{ "delay", 'd', "TIME", "time between two refreshes (default 1s)", IN_TOP, set_span,
 	  AT(pace.interval_ns) },
@@ -152,7 +151,8 @@ static const struct option_row table[] = {
 	  LIVE, set_flag, AT(target.yes) },
 	{ "no-children", 0, NULL, "do not follow forks", LIVE, set_flag, AT(target.no_children) },
 	{ "wait", 0, NULL,
-	  "with -p: also a process that has loaded nothing to trace yet; it is traced when it does",
+	  "with -p: also a process that has loaded nothing with vmspan.h yet; it is traced when it "
+	  "does",
 	  LIVE, set_flag, AT(target.wait) },
 	{ "html", 0, "FILE", "write a page for a browser instead", IN_REPORT, set_text,
 	  AT(output.html) },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/output.h"
+#include "rec/cut.h"
 #include "rec/rec.h"
 
 #include <ctype.h>
@@ -59,6 +60,20 @@ int output_recording(const char *path, bool *created, struct err *e)
 		return cannot_write(e, -errno, path);
 	close(fd);
 	return 0;
+}
+
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e)
+{
+	char part[OUTPUT_PATH_MAX + sizeof(OUTPUT_PART)];
+	int rc;
+
+	snprintf(part, sizeof(part), "%s" OUTPUT_PART, to);
+	rc = rec_cut(from, part, begin_ns, end_ns, e);
+	if (rc || !rename(part, to))
+		return rc;
+	rc = err_set(e, -errno, "cannot write %s: %s", to, strerror(errno));
+	unlink(part);
+	return rc;
 }
 
 void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid)

@@ -18,6 +18,12 @@
  * caller unlinks it when no recording follows.
  */
 int output_recording(const char *path, bool *created, struct err *e);
+/*
+ * The part of a recording (rec/cut.h) as a file, which appears under its name when it is whole; until
+ * then it has OUTPUT_PART behind it. What was there is replaced.
+ */
+#define OUTPUT_PART ".part"
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e);
 /* "./NAME-PID.vmspan", or "./NAME.vmspan" with pid 0. name: any bytes. */
 void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid);
 

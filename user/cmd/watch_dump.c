@@ -5,7 +5,7 @@
  */
 #include "cmd/watch_dump.h"
 #include "cmd/cmd.h"
-#include "rec/cut.h"
+#include "cmd/output.h"
 #include "rec/rec.h"
 
 #include <ctype.h>
@@ -20,10 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Files of ours, the only ones that are ever removed. In order of time. PART is behind one
+/* Files of ours, the only ones that are ever removed. In order of time. OUTPUT_PART is behind one
  * that is being written, or was when its watch was killed. */
 #define DUMP_GLOB "alert-[0-9]*T[0-9]*Z-*.vmspan"
-#define PART ".part"
 
 struct dump {
 	struct dump_config config;
@@ -128,7 +127,7 @@ int dump_item(void *ctx, const struct item *it)
 
 static int is_dump(const struct dirent *e)
 {
-	return !fnmatch(DUMP_GLOB, e->d_name, 0) || !fnmatch(DUMP_GLOB PART, e->d_name, 0);
+	return !fnmatch(DUMP_GLOB, e->d_name, 0) || !fnmatch(DUMP_GLOB OUTPUT_PART, e->d_name, 0);
 }
 
 static void remove_old(struct dump *d)
@@ -187,20 +186,14 @@ const char *dump_alert(struct dump *d, const char *group, u64 begin_ns, u64 end_
 
 static void write_dump(struct dump *d)
 {
-	char temporary[OUTPUT_PATH_MAX + 8];
 	struct err e = { 0 };
 	int rc;
 
 	remove_old(d);
-	snprintf(temporary, sizeof(temporary), "%s" PART, d->path);
 	rc = rec_sync(d->ring, &e);
 	if (!rc)
-		rc = rec_cut(d->ring_path, temporary, d->begin_ns, d->due_ns, &e);
+		rc = output_cut(d->ring_path, d->path, d->begin_ns, d->due_ns, &e);
 	d->due_ns = 0;
-	if (!rc && rename(temporary, d->path)) {
-		rc = err_set(&e, -errno, "cannot write %s: %s", d->path, strerror(errno));
-		unlink(temporary);
-	}
 	if (!rc) {
 		d->counts.written++;
 		d->complained = false;

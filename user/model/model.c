@@ -213,21 +213,28 @@ static int settle_root(struct model *m, struct stream *st, struct turn *t,
 	return rc ? rc : settle_orphans(m, st, 0, 0, true);
 }
 
-/* A collection or call outside of everything has ended. If no stay ran in it, it is no event, and
- * events in it have had nothing around them. */
-static bool ran_nothing(struct model *m, struct stream *st)
+/* What has run outside of events, and is not over; or NULL. */
+static struct turn *outside(const struct stream *st)
 {
-	struct turn *t = NULL;
 	u32 i;
 
 	for (i = 0; i < st->turn_len; i++)
 		if (!st->turns[i]->iteration)
-			t = st->turns[i];
-	if (t && t->share_len)
-		return false;
-	if (t)
-		model_turn_done(m, st, t);
-	return true;
+			return st->turns[i];
+	return NULL;
+}
+
+/* A collection or call outside of everything, in which no stay ran: it is no event, and events in it
+ * have had nothing around them. */
+static int take_nothing(struct model *m, struct stream *st, const struct vmspan_span *s,
+			struct turn *ran)
+{
+	u64 cycles = s->end > s->begin ? s->end - s->begin : 0;
+	const struct stay stay = { .fate = SPAN_KEPT, .cycles = cycles, .self = cycles };
+
+	if (ran)
+		model_turn_done(m, st, ran);
+	return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
 }
 
 /* A span, a collection or a blocking call. */
@@ -249,9 +256,10 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 		m->repairs.repaired++;
 	if (s->h.type == VMSPAN_GC)
 		count_gc(m, st, (const void *)s);
-	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK) && ran_nothing(m, st)) {
-		stay.cycles = stay.self = s->end > s->begin ? s->end - s->begin : 0;
-		return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
+	if (!span && !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK)) {
+		t = outside(st);
+		if (!t || !t->share_len)
+			return take_nothing(m, st, s, t);
 	}
 	st->under_way = true;
 	t = m->active && m->active->iteration == s->iteration ? m->active

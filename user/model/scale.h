@@ -13,6 +13,13 @@ static inline void cycles_add(u64 *to, u64 n)
 		*to = UINT64_MAX;
 }
 
+/* Without both, but not below 0. */
+static inline u64 cycles_less(u64 from, u64 a, u64 b)
+{
+	from -= min_u64(from, a);
+	return from - min_u64(from, b);
+}
+
 /* floor(part * amount / total); total > 0, part <= total. */
 u64 scale(u64 part, u64 amount, u64 total);
 

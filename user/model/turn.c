@@ -196,12 +196,6 @@ int turn_park(struct turn *t)
 	return 0;
 }
 
-static u64 less(u64 from, u64 a, u64 b)
-{
-	from -= min_u64(from, a);
-	return from - min_u64(from, b);
-}
-
 /* The usual span of a group: nothing lies in it, and the stay before it is
  * taken in by whatever will take in this one. */
 static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u16 depth,
@@ -221,9 +215,6 @@ static inline bool share_beside(struct share *sh, const struct vmspan_span *s, u
 	top->seq = seq;
 	return true;
 }
-
-/* So many stays of a group are not looked through for two that can be one. */
-#define MERGE_FROM 4
 
 bool turn_together(const struct turn *t, u64 seq_1, u16 depth_1, u64 seq_2, u16 depth_2)
 {
@@ -284,10 +275,10 @@ static int share_close(const struct turn *t, struct share *sh, const struct vmsp
 		within.preempted += top->preempted;
 		hole_add(&within.room, &top->room);
 	}
-	o.charged = valid ? less(in->cycles, in->nested, in->preempted) : within.charged;
+	o.charged = valid ? cycles_less(in->cycles, in->nested, in->preempted) : within.charged;
 	o.blocked = valid ? in->blocked : within.blocked;
 	o.gc = valid ? in->gc : within.gc;
-	o.cpu = valid ? less(in->cycles, in->nested, in->off) : within.cpu;
+	o.cpu = valid ? cycles_less(in->cycles, in->nested, in->off) : within.cpu;
 	o.preempted = valid ? in->preempted : within.preempted;
 	o.room = valid ? in->room : within.room;
 	top = sh->outer_len ? &sh->outer[sh->outer_len - 1] : NULL;
@@ -305,7 +296,7 @@ static int share_close(const struct turn *t, struct share *sh, const struct vmsp
 		top->seq = seq;
 		return 0;
 	}
-	if (sh->outer_len >= MERGE_FROM)
+	if (sh->outer_len >= TURN_MERGE_FROM)
 		share_merge(t, sh);
 	if (grow(&sh->outer, sh->outer_len, &sh->outer_cap, sizeof(*sh->outer)))
 		return -ENOMEM;

@@ -131,6 +131,8 @@ struct settlement {
  * stay that will take in one of them going to take in the other too?
  */
 bool turn_together(const struct turn *t, u64 seq_1, u16 depth_1, u64 seq_2, u16 depth_2);
+/* So many stays of a group are not looked through for two that can be one. */
+#define TURN_MERGE_FROM 4
 
 /* turn_lack.c: what a group of an event is not charged, since spans changed CPU. */
 struct lack *lack_of(const struct turn *t, const struct share *sh);

@@ -60,37 +60,30 @@ static void add(struct lack_sum *to, const struct lack_sum *from)
 	cycles_add(&to->cpu, from->cpu);
 }
 
-static u64 less(u64 from, u64 a)
-{
-	return from - min_u64(from, a);
-}
-
 /* What the stay would be charged beyond what is charged of the group inside of it. */
 static struct lack_sum beyond(const struct share *sh, const struct vmspan_span *s,
 			      const struct inside *in)
 {
 	struct lack_sum sum = {
-		.wall = less(less(in->cycles, in->nested), in->preempted),
+		.wall = cycles_less(in->cycles, in->nested, in->preempted),
 		.blocked = in->blocked,
 		.gc = in->gc,
-		.cpu = less(less(in->cycles, in->nested), in->off),
+		.cpu = cycles_less(in->cycles, in->nested, in->off),
 	};
 	u32 i;
 
 	for (i = sh->outer_len; i-- && sh->outer[i].begin >= s->begin;) {
 		const struct outer *o = &sh->outer[i];
 
-		sum.wall = less(sum.wall, o->charged);
-		sum.blocked = less(sum.blocked, o->blocked);
-		sum.gc = less(sum.gc, o->gc);
-		sum.cpu = less(sum.cpu, o->cpu);
+		sum.wall = cycles_less(sum.wall, o->charged, 0);
+		sum.blocked = cycles_less(sum.blocked, o->blocked, 0);
+		sum.gc = cycles_less(sum.gc, o->gc, 0);
+		sum.cpu = cycles_less(sum.cpu, o->cpu, 0);
 	}
 	return sum;
 }
 
 /* As share_merge() does. */
-#define MERGE_FROM 4
-
 static void merge(const struct turn *t, struct lack *l)
 {
 	struct lacking *top = &l->at[l->len - 1], *to = top - 1;
@@ -132,7 +125,7 @@ int lack_close(struct turn *t, struct share *sh, const struct vmspan_span *s, en
 		top->seq = seq;
 		return 0;
 	}
-	if (l->len >= MERGE_FROM)
+	if (l->len >= TURN_MERGE_FROM)
 		merge(t, l);
 	if (array_room(l->at, l->cap, l->len + 1))
 		return -ENOMEM;
