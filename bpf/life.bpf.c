@@ -187,9 +187,11 @@ int BPF_PROG(life_exit_bare, struct task_struct *task)
 	return thread_exit(task, false);
 }
 
+/* What threads that have ended left behind is gone with the memory, too; in exact mode they have left
+ * nothing, and what others have made is known with their own end alone. */
 SEC("?tp_btf/sched_prepare_exec")
 int BPF_PROG(tail_exec, struct task_struct *task)
 {
-	tail_walk(task, false);
+	tail_walk(task, !exact);
 	return 0;
 }

@@ -82,6 +82,16 @@ for mode in default exact; do
 	ends "$mode, its thread ends" thread 4
 	dismiss vm
 
+	# Nobody looks at what it has left before the process executes another program.
+	begin ${exact+"${exact[@]}"}
+	kill -s STOP "$record_pid"
+	tell vm leaver exec
+	answer vm >/dev/null # it is ready
+	kill -s CONT "$record_pid"
+	echo quit >&"$vm_in"
+	dismiss vm
+	finish record
+	ends "$mode, its thread ends, then exec" thread 4
 	for how in KILL quit exec; do
 		begin ${exact+"${exact[@]}"}
 		tell vm "event 3" "open"

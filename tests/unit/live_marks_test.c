@@ -115,6 +115,95 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	rig_close(g);
 }
 
+/* The kernel side tells of the end of a thread. */
+static void ends(struct rig *g, u32 tid, u64 mono_ns)
+{
+	const struct wire_life w = { .h = { .kind = WIRE_THREAD_EXIT, .pid = g->p.pid, .tid = tid },
+				     .mono_ns = mono_ns,
+				     .comm = "worker" };
+
+	assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
+}
+
+/* Another thread has taken the ring over, and says so. */
+static void is_there(struct rig *g, u32 tid)
+{
+	struct wire_marks *w = on_its_way(g, g->ring->head.head, 0, &g->ring->head, false);
+
+	w->h.tid = tid;
+	assert_int_equal(map_put(&g->p.threads, tid, 1), 0);
+	assert_int_equal(live_marks(&g->l, &w->h, sizeof(*w)), 0);
+	free(w);
+}
+
+/* Who hears of its end forgets what it was in: so that comes behind all of its marks. */
+static void a_thread_ends_when_all_of_it_has_come(void **state)
+{
+	struct vmspan_ring first;
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 1);
+	hand_over(g);
+	ends(g, OWN_TID, 5); /* another one, whose marks nobody has seen */
+	assert_int_equal(g->ends, 1);
+	/* What it has left is read there and then. */
+	spans(g, 2);
+	ends(g, TID, 6);
+	assert_int_equal(g->ends, 2);
+	assert_int_equal(g->spans_at_end, 3);
+	rig_close(g);
+
+	g = rig_open();
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	spans(g, 1);
+	hand_over(g);
+	spans(g, 4);
+	first = g->ring->head;
+	g->ring->head.handed = g->ring->head.head;
+	new_thread(g, 2);
+	ends(g, TID, 5000); /* late: another has the ring, and has handed over the rest */
+	assert_int_equal(g->ends, 0);
+	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
+			 0);
+	assert_int_equal(g->ends, 0);
+	assert_int_equal(g->spans, 5);
+	is_there(g, TID + 1);
+	assert_int_equal(g->ends, 1);
+	assert_int_equal(g->spans_at_end, 5);
+	assert_int_equal(g->end_ns, 5000);
+	/* It was in an event, at its own end and no later. */
+	assert_int_equal(g->unfinished, 1);
+	assert_int_equal(g->last_unfinished.why, UNFINISHED_THREAD);
+	assert_int_equal(g->last_unfinished.until_ns, 5000);
+	rig_close(g);
+}
+
+/* The process may be gone by then, with its memory: the rest is what the kernel side has sent of it. */
+static void a_thread_whose_process_is_gone_ended_as_a_thread(void **state)
+{
+	struct vmspan_ring first;
+	struct rig *g = rig_open();
+
+	(void)state;
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	hand_over(g);
+	spans(g, 4);
+	first = g->ring->head;
+	g->ring->head.magic = 0;
+	ends(g, TID, 5000);
+	assert_int_equal(g->ends, 0);
+	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
+			 0);
+	assert_int_equal(g->spans, 4);
+	g->l.tails = true;
+	assert_int_equal(live_unfinished(&g->l, &g->p, UNFINISHED_PROCESS, 9000), 0);
+	assert_int_equal(g->unfinished, 1);
+	assert_int_equal(g->last_unfinished.why, UNFINISHED_THREAD);
+	assert_int_equal(g->last_unfinished.until_ns, 5000);
+	rig_close(g);
+}
+
 /* How many events are told of as not ended, if the trace ends now. */
 static u32 told_of(struct rig *g)
 {
@@ -553,6 +642,8 @@ int main(void)
 		cmocka_unit_test(an_event_is_open_only_where_all_has_come),
 		cmocka_unit_test(the_marks_of_a_thread_that_has_ended_are_taken_once),
 		cmocka_unit_test(a_ring_that_was_taken_over_is_left_to_the_next),
+		cmocka_unit_test(a_thread_ends_when_all_of_it_has_come),
+		cmocka_unit_test(a_thread_whose_process_is_gone_ended_as_a_thread),
 		cmocka_unit_test(of_threads_that_come_and_go_nothing_stays),
 		cmocka_unit_test(a_thread_from_before_the_trace_is_known),
 		cmocka_unit_test(who_has_ended_is_remembered_for_long),

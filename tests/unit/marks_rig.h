@@ -38,6 +38,9 @@ struct rig {
 	struct ring *ring;
 	u64 records[LOSS_CAUSES], batches[LOSS_CAUSES];
 	u32 items, spans, defs, unfinished;
+	u32 ends, spans_at_end; /* of threads; those before the newest */
+	u64 end_ns; /* of the newest */
+	struct item_unfinished last_unfinished;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
 	u32 tid, in_mark; /* of the last batch */
@@ -53,7 +56,15 @@ static int take(void *ctx, const struct item *it)
 		g->batches[it->loss.cause] += it->loss.batches;
 	}
 	g->defs += it->type == ITEM_DEFS;
-	g->unfinished += it->type == ITEM_UNFINISHED;
+	if (it->type == ITEM_UNFINISHED) {
+		g->unfinished++;
+		g->last_unfinished = it->unfinished;
+	}
+	if (it->type == ITEM_THREAD && it->thread.ended) {
+		g->ends++;
+		g->end_ns = it->thread.mono_ns;
+		g->spans_at_end = g->spans;
+	}
 	if (it->type != ITEM_BATCH)
 		return 0;
 	g->items++;

@@ -318,6 +318,16 @@ static void what_was_taken_before_an_event_is_not_of_it(void **state)
 	check_event(1, 250000, true);
 }
 
+/* What was taken unseen was taken before it began: it has had nothing since, not less. */
+static void an_event_has_no_less_than_nothing(void **state)
+{
+	(void)state;
+	back(10 * US, 3, 0);
+	mark(1000 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(1050 * US, VMSPAN_MARK_EVENT_END, 700000, false);
+	check_event(0, 0, true);
+}
+
 static void a_clock_that_goes_back_is_none(void **state)
 {
 	(void)state;
@@ -542,6 +552,7 @@ int main(void)
 		cmocka_unit_test(events_say_whether_all_is_told),
 		cmocka_unit_test(the_clock_behind_an_events_end_is_that_events),
 		TEST(what_was_taken_before_an_event_is_not_of_it),
+		TEST(an_event_has_no_less_than_nothing),
 		TEST(a_clock_that_goes_back_is_none),
 		TEST(a_switch_in_the_clocks_place_tells_as_much),
 		TEST(an_end_that_is_kept_is_taken_at_last),

@@ -467,6 +467,9 @@ static void events_deeper_than_kept_unwind_too(void **state)
 		vmspan_event_end();
 	collect();
 	assert_int_equal(seen_of[VMSPAN_EVENT], 0);
+	vmspan_event_end(); /* of the innermost that is kept */
+	collect();
+	assert_int_equal(seen_of[VMSPAN_EVENT], 1);
 	vmspan_unwind(3);
 	collect();
 	assert_int_equal(seen_of[VMSPAN_EVENT], VMSPAN_EVENT_MAX - 3);

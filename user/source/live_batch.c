@@ -168,28 +168,23 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 static int thread_end(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct item it = { .type = ITEM_THREAD };
 	char name[sizeof(w->comm)];
+	bool lags = false;
 	u32 i;
 
 	/* Of the last one all is its process's, which ends now and may be quicker than this. */
-	for (i = 0; p && !w->other && i < p->registry_count; i++)
+	for (i = 0; p && !w->other && i < p->registry_count; i++) {
 		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns))
 			return l->failed;
-	/* One that never handed a batch over is nobody's concern. */
-	if (!p || !map_del(&p->threads, w->h.tid))
+		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid);
+	}
+	if (!p)
 		return 0;
 	live_vm_thread_end(p, w->h.tid);
 	memcpy(name, w->comm, sizeof(name));
 	name[sizeof(name) - 1] = 0;
-	it.thread = (struct item_thread){
-		.pid = p->pid,
-		.tid = w->h.tid,
-		.ended = true,
-		.mono_ns = w->mono_ns,
-		.name = name,
-	};
-	return live_emit(l, &it);
+	return lags ? process_thread_named(l, p, w->h.tid, w->mono_ns, name)
+		    : process_thread_ended(l, p, w->h.tid, w->mono_ns, name);
 }
 
 int live_record(struct live *l, const void *data, size_t size)

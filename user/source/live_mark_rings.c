@@ -368,11 +368,11 @@ int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 		.pid = p->pid,
 		.tid = t->tid,
 		.registry = r->address,
-		.why = why,
+		.why = t->over_ns ? UNFINISHED_THREAD : why,
 		.event = m->events,
 		.label = m->events ? m->event[0].label : 0,
 	};
-	fill_stays(&it.unfinished, m, base, until_ns);
+	fill_stays(&it.unfinished, m, base, t->over_ns ? t->over_ns : until_ns);
 	return live_emit(l, &it);
 }
 
@@ -447,6 +447,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 
 	if (!t)
 		return 0;
+	t->over_ns = mono_ns;
 	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
 	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !mark_ring_is_one(&g) ||
 	    g.thread != *thread)
@@ -461,6 +462,13 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	e = mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, mono_ns);
 	mark_ring_reader_end(r, g.thread);
 	return e;
+}
+
+bool live_rings_thread_lags(const struct registry *r, u32 tid)
+{
+	const u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
+
+	return at && ((const struct ring_reader *)(uintptr_t)*at)->over_ns;
 }
 
 int live_rings_process_end(struct live *l, struct process *p)

@@ -27,6 +27,9 @@ struct ring_reader {
 	/* Marks that it could not make: those of before the trace and those of which an item of their
 	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
+	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
+	 * not. */
+	u64 over_ns;
 	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
 	u32 tid;
 };

@@ -27,6 +27,23 @@ bool mark_ring_is_one(const struct vmspan_ring *g)
 	       g->handed <= g->head;
 }
 
+/* All has come of a thread, since another has its ring. 0, or l->failed. */
+static int reader_over(struct live *l, struct process *p, struct registry *r, u32 thread,
+		       struct ring_reader *t)
+{
+	u64 ended_ns = t->over_ns ? t->over_ns : clock_mono_ns();
+	const u64 *known = map_get(&r->tids, t->tid);
+
+	if (mark_ring_end(l, p, r, thread, t) ||
+	    mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, ended_ns))
+		return l->failed;
+	/* Its number may be another's by now. */
+	if (t->over_ns && known && *known == thread)
+		process_thread_ended(l, p, t->tid, ended_ns, "");
+	mark_ring_reader_end(r, thread);
+	return l->failed;
+}
+
 /* All of its marks are of this trace. */
 static struct ring_reader *reader_new(struct live *l, struct process *p, struct registry *r,
 				      const struct vmspan_ring *g)
@@ -48,14 +65,10 @@ static struct ring_reader *reader_new(struct live *l, struct process *p, struct 
 	/* Who has taken a ring over has handed over all that was left in it before. */
 	before = map_get(&r->places, t->at);
 	old = before ? map_get(&r->rings, *before) : NULL;
-	if (old && (mark_ring_end(l, p, r, (u32)*before, (struct ring_reader *)(uintptr_t)*old) ||
-		    mark_ring_unfinished(l, p, r, (struct ring_reader *)(uintptr_t)*old,
-					 UNFINISHED_THREAD, clock_mono_ns()))) {
+	if (old && reader_over(l, p, r, (u32)*before, (struct ring_reader *)(uintptr_t)*old)) {
 		free(t);
 		return NULL;
 	}
-	if (before)
-		mark_ring_reader_end(r, (u32)*before);
 	if (map_put(&r->rings, g->thread, (u64)(uintptr_t)t) ||
 	    map_put(&r->places, t->at, g->thread)) {
 		map_del(&r->rings, g->thread);
