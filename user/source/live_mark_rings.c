@@ -466,7 +466,8 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 
 bool live_rings_thread_lags(const struct registry *r, u32 tid)
 {
-	const u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
+	const u64 *thread = map_get(&r->tids, tid),
+		  *at = thread ? map_get(&r->rings, *thread) : NULL;
 
 	return at && ((const struct ring_reader *)(uintptr_t)*at)->over_ns;
 }

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs by chance (tests/vm/chance.c): whatever a program does that keeps to the rules, what is reported
+# of it as complete is what it has counted itself, to the unit. With VMSPAN_TEST_SECONDS it is done again for so long, with
+# other seeds and builds.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+seed=${VMSPAN_TEST_SEED:-1}
+echo "# seed $seed"
+# One can hardly be the same by any two: what they do with the header differs.
+builds=("gcc -O2" "clang -O0")
+if [ -n "${VMSPAN_TEST_SECONDS-}" ]; then
+	builds+=("gcc -O0 -no-pie" "gcc -O3 -flto" "gcc -Os -fno-plt" "clang -O3" "gcc -O2 -static")
+fi
+# All that there is.
+may=wsegbpcjtfrilozn
+
+for i in "${!builds[@]}"; do
+	read -r cc flags <<<"${builds[i]}"
+	read -ra flags <<<"$flags"
+	if ! CC=$cc build "$T/chance$i" tests/vm/chance.c "${flags[@]}" -pthread -ldl 2>"$T/cc.err"; then
+		not_ok "build" "${builds[i]}: $(head -n 1 "$T/cc.err")"
+		exit 1
+	fi
+	for n in 0 1 2; do
+		[[ ${builds[i]} == *-static* || ${builds[i]} == *-no-pie* ]] ||
+			CC=$cc build "$T/library$i-$n.so" tests/vm/chance.c "${flags[@]}" -shared -fPIC "-DCHANCE_LIBRARY=$n"
+	done
+done
+
+# As chance --print has them. What is open at an end is in no sum.
+# shellcheck disable=SC2016 # jq's
+figures='{ events: .events.count, implicit: .events.implicit, spans, repaired: .repairs.repaired,
+	unmatched: .losses.unmatched, gcs: .gc.count, inputs, frames,
+	unfinished: (.unfinished.count // 0),
+	groups: ([.groups[] | select(.kind != "top") | select(.spans > 0) | { (.name): .spans }] | add // {}) }'
+lost='[.losses | del(.unmatched) | .[]] | add'
+
+runs=0 incomplete=0
+try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
+	local i=$1 seed=$2 actions=$3 name expected
+	shift 3
+	name="${builds[i]}, seed $seed, $actions actions${*:+, $*}"
+	rm -f "$T/truth"
+	"$VMSPAN" record -q --buffer 64M -o "$T/rec.vmspan" "$@" -- \
+		"$T/chance$i" "$T/truth" "$seed" "$actions" "$may" "$T/library$i"-*.so 2>"$T/record.err"
+	"$T/chance$i" --print "$T/truth" >"$T/truth.json"
+	json_eq "$name: it came to its end" "$T/truth.json" '[.failed, .ended]' '[0,1]'
+	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	runs=$((runs + 1))
+	if [ "$(jq "$lost" "$T/report.json")" != 0 ]; then
+		incomplete=$((incomplete + 1))
+		echo "# $name: $(jq -c .losses "$T/report.json")"
+		return
+	fi
+	expected=$(jq -cS 'del(.failed, .ended, .taken) | .groups |= with_entries(select(.value > 0))' "$T/truth.json")
+	eq "$name: all of it" "$(jq -cS "$figures" "$T/report.json")" "$expected"
+}
+
+lib_now
+end=$((lib_uptime + ${VMSPAN_TEST_SECONDS:-0}))
+shopt -s nullglob
+while :; do
+	for i in "${!builds[@]}"; do
+		for n in 0 1 2 3; do
+			try "$i" $((seed + n)) $((500 << n))
+			[ $((n % 2)) = 0 ] || try "$i" $((seed + n)) $((500 << n)) --exact
+		done
+	done
+	seed=$((seed + 4))
+	lib_now
+	[ "$lib_uptime" -lt $end ] || break
+done
+# Else nothing was compared.
+check "what was lost was lost seldom: $incomplete of $runs" test $((incomplete * 4)) -le $runs
