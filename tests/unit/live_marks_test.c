@@ -172,6 +172,7 @@ static void a_thread_ends_when_all_of_it_has_come(void **state)
 	assert_int_equal(g->ends, 1);
 	assert_int_equal(g->spans_at_end, 5);
 	assert_int_equal(g->end_ns, 5000);
+	assert_string_equal(g->end_name, "worker");
 	/* It was in an event, at its own end and no later. */
 	assert_int_equal(g->unfinished, 1);
 	assert_int_equal(g->last_unfinished.why, UNFINISHED_THREAD);

@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ struct rig {
 	u32 items, spans, defs, unfinished;
 	u32 ends, spans_at_end; /* of threads; those before the newest */
 	u64 end_ns; /* of the newest */
+	char end_name[16];
 	struct item_unfinished last_unfinished;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
@@ -63,6 +65,7 @@ static int take(void *ctx, const struct item *it)
 	if (it->type == ITEM_THREAD && it->thread.ended) {
 		g->ends++;
 		g->end_ns = it->thread.mono_ns;
+		snprintf(g->end_name, sizeof(g->end_name), "%s", it->thread.name);
 		g->spans_at_end = g->spans;
 	}
 	if (it->type != ITEM_BATCH)

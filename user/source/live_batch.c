@@ -172,19 +172,18 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	bool lags = false;
 	u32 i;
 
+	memcpy(name, w->comm, sizeof(name));
+	name[sizeof(name) - 1] = 0;
 	/* Of the last one all is its process's, which ends now and may be quicker than this. */
 	for (i = 0; p && !w->other && i < p->registry_count; i++) {
 		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns))
 			return l->failed;
-		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid);
+		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid, name);
 	}
 	if (!p)
 		return 0;
 	live_vm_thread_end(p, w->h.tid);
-	memcpy(name, w->comm, sizeof(name));
-	name[sizeof(name) - 1] = 0;
-	return lags ? process_thread_named(l, p, w->h.tid, w->mono_ns, name)
-		    : process_thread_ended(l, p, w->h.tid, w->mono_ns, name);
+	return lags ? 0 : process_thread_ended(l, p, w->h.tid, w->mono_ns, name);
 }
 
 int live_record(struct live *l, const void *data, size_t size)

@@ -299,10 +299,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns);
 bool process_has_ended(const struct process *p);
 /* Name of a thread, once, before its first batch. */
 int process_thread(struct live *l, struct process *p, u32 tid);
-/* The same when it has another, of one of which a batch has come; and that it has ended, with its last name or "".
- * Nobody is concerned by others. */
-int process_thread_named(struct live *l, const struct process *p, u32 tid, u64 mono_ns,
-			 const char *name);
+/* That it has ended, under that name; one that never handed a batch over is nobody's concern. */
 int process_thread_ended(struct live *l, struct process *p, u32 tid, u64 mono_ns, const char *name);
 /* What waits for a moment when the ring is empty; idle: it has been so. */
 int process_settle(struct live *l, bool idle);
@@ -476,8 +473,9 @@ void live_rings_open(const struct process *p, const struct registry *r, u32 *mos
  * l->failed. */
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
 			  u64 mono_ns);
-/* Are marks of a thread that has ended still on their way? Then its end is told of behind them. */
-bool live_rings_thread_lags(const struct registry *r, u32 tid);
+/* Are marks of a thread that has ended still on their way? Then its end, under that name, is told of
+ * behind them. */
+bool live_rings_thread_lags(const struct registry *r, u32 tid, const char *name);
 /* The process has lost its memory, and with it what its threads had not handed over. */
 int live_rings_process_end(struct live *l, struct process *p);
 /* What its threads are in, and will not be heard to leave, as of that time (CLOCK_MONOTONIC). 0, or

@@ -464,12 +464,16 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	return e;
 }
 
-bool live_rings_thread_lags(const struct registry *r, u32 tid)
+bool live_rings_thread_lags(const struct registry *r, u32 tid, const char *name)
 {
-	const u64 *thread = map_get(&r->tids, tid),
-		  *at = thread ? map_get(&r->rings, *thread) : NULL;
+	const u64 *thread = map_get(&r->tids, tid);
+	const u64 *at = thread ? map_get(&r->rings, *thread) : NULL;
+	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
 
-	return at && ((const struct ring_reader *)(uintptr_t)*at)->over_ns;
+	if (!t || !t->over_ns)
+		return false;
+	snprintf(t->over_name, sizeof(t->over_name), "%s", name);
+	return true;
 }
 
 int live_rings_process_end(struct live *l, struct process *p)

@@ -28,8 +28,9 @@ struct ring_reader {
 	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
 	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
-	 * not. */
+	 * not. And its name by then. */
 	u64 over_ns;
+	char over_name[16];
 	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
 	u32 tid;
 };

@@ -39,7 +39,7 @@ static int reader_over(struct live *l, struct process *p, struct registry *r, u3
 		return l->failed;
 	/* Its number may be another's by now. */
 	if (t->over_ns && known && *known == thread)
-		process_thread_ended(l, p, t->tid, ended_ns, "");
+		process_thread_ended(l, p, t->tid, ended_ns, t->over_name);
 	mark_ring_reader_end(r, thread);
 	return l->failed;
 }

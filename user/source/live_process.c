@@ -286,21 +286,9 @@ void process_free(struct live *l, struct process *p)
 	free(p);
 }
 
-static int tell_thread(struct live *l, const struct process *p, u32 tid, u64 mono_ns,
-		       const char *name, bool ended)
-{
-	const struct item it = { .type = ITEM_THREAD,
-				 .thread = { .pid = p->pid,
-					     .tid = tid,
-					     .ended = ended,
-					     .mono_ns = mono_ns,
-					     .name = name } };
-
-	return live_emit(l, &it);
-}
-
 int process_thread(struct live *l, struct process *p, u32 tid)
 {
+	struct item it = { .type = ITEM_THREAD };
 	char path[64], name[32] = "";
 	FILE *f;
 
@@ -316,18 +304,22 @@ int process_thread(struct live *l, struct process *p, u32 tid)
 		name[strcspn(name, "\n")] = 0;
 		fclose(f);
 	}
-	return tell_thread(l, p, tid, clock_mono_ns(), name, false);
-}
-
-int process_thread_named(struct live *l, const struct process *p, u32 tid, u64 mono_ns,
-			 const char *name)
-{
-	return map_get(&p->threads, tid) ? tell_thread(l, p, tid, mono_ns, name, false) : 0;
+	it.thread = (struct item_thread){
+		.pid = p->pid, .tid = tid, .mono_ns = clock_mono_ns(), .name = name
+	};
+	return live_emit(l, &it);
 }
 
 int process_thread_ended(struct live *l, struct process *p, u32 tid, u64 mono_ns, const char *name)
 {
-	return map_del(&p->threads, tid) ? tell_thread(l, p, tid, mono_ns, name, true) : 0;
+	const struct item it = { .type = ITEM_THREAD,
+				 .thread = { .pid = p->pid,
+					     .tid = tid,
+					     .ended = true,
+					     .mono_ns = mono_ns,
+					     .name = name } };
+
+	return map_del(&p->threads, tid) ? live_emit(l, &it) : 0;
 }
 
 /* ---- At quiet moments ---- */
