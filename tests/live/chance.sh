@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs by chance (tests/vm/chance.c): whatever a program does that keeps to the rules, what is reported
-# of it as complete is what it has counted itself, to the unit. With VMSPAN_TEST_SECONDS it is done again for so long, with
-# other seeds and builds.
+# Programs by chance (tests/vm/chance.c): whatever a program does that keeps to the rules, what is
+# reported of it as complete is what it has counted itself, to the unit. With VMSPAN_TEST_SECONDS it
+# is done again for so long, with other seeds and builds.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
 seed=${VMSPAN_TEST_SEED:-1}
 echo "# seed $seed"
-# One can hardly be the same by any two: what they do with the header differs.
+# Compilers differ in what they make of the header.
 builds=("gcc -O2" "clang -O0")
 if [ -n "${VMSPAN_TEST_SECONDS-}" ]; then
 	builds+=("gcc -O0 -no-pie" "gcc -O3 -flto" "gcc -Os -fno-plt" "clang -O3" "gcc -O2 -static")
 fi
-# All that there is.
+# All but leaves of what was never entered, of which a trace says that it is not complete.
 may=wsegbpcjtfrilozn
 
 for i in "${!builds[@]}"; do

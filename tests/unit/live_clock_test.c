@@ -88,7 +88,7 @@ static void its_memory_is_gone_as_the_trace_ends(struct rig *g)
 
 static void the_thread_ends(struct rig *g)
 {
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 }
 
 static void the_thread_ends_in_exact_mode(struct rig *g)

@@ -75,7 +75,7 @@ static void the_marks_of_a_thread_that_has_ended_are_taken_once(void **state)
 	hand_over(g);
 	spans(g, 4);
 	first = g->ring->head;
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	assert_int_equal(g->spans, 14);
 	assert_int_equal(g->r->rings.len, 0); /* nothing of it is kept */
 	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
@@ -106,7 +106,7 @@ static void a_ring_that_was_taken_over_is_left_to_the_next(void **state)
 	new_thread(g, 2);
 	g->seq_next = 10;
 	spans(g, 3);
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	assert_int_equal(g->spans, 10);
 	assert_int_equal(arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
 			 0);
@@ -283,10 +283,11 @@ static void of_threads_that_come_and_go_nothing_stays(void **state)
 			hand_over(g);
 		if (i % 2)
 			assert_int_equal(
-				live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+				live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""),
+				0);
 		takes_over(g, i + 1);
 		assert_int_equal(
-			live_rings_thread_end(&g->l, &g->p, g->r, TID + 1, clock_mono_ns()), 0);
+			live_rings_thread_end(&g->l, &g->p, g->r, TID + 1, clock_mono_ns(), ""), 0);
 		assert_int_equal(g->spans, 2 * i);
 		assert_int_equal(g->r->rings.len, 1);
 		assert_int_equal(g->r->tids.len, 1);
@@ -309,7 +310,8 @@ static void a_thread_from_before_the_trace_is_known(void **state)
 		live_rings_begin(&g->l, &g->p, g->r);
 		assert_int_equal(g->r->tids.len, same);
 	}
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID, clock_mono_ns(), ""),
+			 0);
 	assert_int_equal(g->r->rings.len, 0);
 	rig_close(g);
 }
@@ -325,13 +327,13 @@ static void who_has_ended_is_remembered_for_long(void **state)
 	hand_over(g);
 	spans(g, 4);
 	first = g->ring->head;
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	for (i = 2; g->r->ended.len < 131072; i++)
 		assert_int_equal(map_put(&g->r->ended, i, 0), 0);
 	new_thread(g, i);
 	g->ring->head.handed = g->ring->head.head;
 	hand_over(g);
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	assert_int_equal(g->r->ended.len, 1);
 	assert_int_equal(arrive_as(g, 0, 128, &first, true), 0);
 	assert_int_equal(g->spans, 4);
@@ -395,9 +397,10 @@ static void a_thread_is_called_what_the_tracer_calls_it(void **state)
 	assert_int_equal(g->spans, 4);
 	assert_int_equal(g->tid, TID);
 	/* Another one may have the number that it gives itself. */
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, OWN_TID, clock_mono_ns(), ""),
+			 0);
 	assert_int_equal(g->r->rings.len, 1);
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	assert_int_equal(g->r->rings.len, 0);
 	rig_close(g);
 }
@@ -485,8 +488,8 @@ static void the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost(void
 		hand_over(g);
 		spans(g, 4);
 		first = g->ring->head;
-		assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()),
-				 0);
+		assert_int_equal(
+			live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 		assert_int_equal(g->spans, 10);
 		assert_int_equal(g->records[LOSS_READ_FAULT], tails ? 0 : 8);
 		assert_int_equal(g->r->rings.len, 0);
@@ -540,7 +543,7 @@ static void what_a_process_takes_with_it_is_a_loss(void **state)
 	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
 	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
 	assert_int_equal(g->records[LOSS_READ_FAULT], 0);
-	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns()), 0);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
 	assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
 	new_thread(g, 2);

@@ -119,7 +119,7 @@ static unsigned int draw(unsigned int below)
 
 static void act(void);
 
-/* Some actions inside of another; then as many are above as before. */
+/* Some actions inside of another. */
 static void inside(void)
 {
 	struct thread *t = self();
@@ -127,6 +127,17 @@ static void inside(void)
 	t->nesting++;
 	act();
 	self()->nesting--;
+}
+
+/* The same, and nothing inside jumps out of it. */
+static void inside_only(void)
+{
+	struct thread *t = self();
+	int before = t->catch_base;
+
+	t->catch_base = t->catch_count;
+	inside();
+	self()->catch_base = before;
 }
 
 static void spins(void)
@@ -149,17 +160,6 @@ static void stays(void)
 		return;
 	vmspan_leave(comps[c]);
 	left(c);
-}
-
-/* The same, and nothing inside jumps out of it. */
-static void inside_only(void)
-{
-	struct thread *t = self();
-	int before = t->catch_base;
-
-	t->catch_base = t->catch_count;
-	inside();
-	self()->catch_base = before;
 }
 
 /* Nobody has entered it. */
@@ -328,7 +328,6 @@ static void thread(void)
 }
 
 static __attribute__((noreturn)) void ends(int how);
-static void handle_none(void);
 
 /* A child that executes this program again, or ends in its own way. */
 static void forks(void)
@@ -580,7 +579,7 @@ static void ends(int how)
 		int i;
 
 		snprintf(random, sizeof(random), "%u", draw(1u << 28) + 1);
-		/* Not for ever. */
+		/* Few: so it comes to an end. */
 		snprintf(actions, sizeof(actions), "%d", 40);
 		for (i = 0; i < library_count; i++)
 			args[5 + i] = libraries[i];

@@ -176,9 +176,9 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	name[sizeof(name) - 1] = 0;
 	/* Of the last one all is its process's, which ends now and may be quicker than this. */
 	for (i = 0; p && !w->other && i < p->registry_count; i++) {
-		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns))
+		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns, name))
 			return l->failed;
-		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid, name);
+		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid);
 	}
 	if (!p)
 		return 0;

@@ -469,13 +469,12 @@ u64 live_rings_next(const struct live *l);
  */
 void live_rings_open(const struct process *p, const struct registry *r, u32 *most,
 		     bool (*fn)(void *ctx, u32 tid, const struct marks *m), void *ctx);
-/* The same of a thread that has ended (CLOCK_MONOTONIC), which is then forgotten, unless it lags. 0, or
- * l->failed. */
+/* The same of a thread that has ended (CLOCK_MONOTONIC), under that name. It is then forgotten, unless it
+ * lags. 0, or l->failed. */
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
-			  u64 mono_ns);
-/* Are marks of a thread that has ended still on their way? Then its end, under that name, is told of
- * behind them. */
-bool live_rings_thread_lags(const struct registry *r, u32 tid, const char *name);
+			  u64 mono_ns, const char *name);
+/* Are marks of a thread that has ended still on their way? Its end is then told of behind them. */
+bool live_rings_thread_lags(const struct registry *r, u32 tid);
 /* The process has lost its memory, and with it what its threads had not handed over. */
 int live_rings_process_end(struct live *l, struct process *p);
 /* What its threads are in, and will not be heard to leave, as of that time (CLOCK_MONOTONIC). 0, or

@@ -436,7 +436,7 @@ void live_rings_doubt(struct process *p)
 }
 
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
-			  u64 mono_ns)
+			  u64 mono_ns, const char *name)
 {
 	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
 	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
@@ -448,6 +448,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	if (!t)
 		return 0;
 	t->over_ns = mono_ns;
+	snprintf(t->over_name, sizeof(t->over_name), "%s", name);
 	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
 	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !mark_ring_is_one(&g) ||
 	    g.thread != *thread)
@@ -464,16 +465,12 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	return e;
 }
 
-bool live_rings_thread_lags(const struct registry *r, u32 tid, const char *name)
+bool live_rings_thread_lags(const struct registry *r, u32 tid)
 {
 	const u64 *thread = map_get(&r->tids, tid);
 	const u64 *at = thread ? map_get(&r->rings, *thread) : NULL;
-	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
 
-	if (!t || !t->over_ns)
-		return false;
-	snprintf(t->over_name, sizeof(t->over_name), "%s", name);
-	return true;
+	return at && ((const struct ring_reader *)(uintptr_t)*at)->over_ns;
 }
 
 int live_rings_process_end(struct live *l, struct process *p)
