@@ -145,7 +145,7 @@ $(B)/demohost: $(HOST_OBJ) $(B)/libvmspan.a
 vm: $(VM_BIN) $(B)/vm/live_probe
 # Of the live tests: attaches and counts, and stops at stages of attaching.
 LIVE_WRAPS := $(patsubst %,-Wl$(comma)--wrap=%,tracer_open site_flush site_armed \
-	bpf_program__attach_uprobe_opts kernel_uprobe_multi)
+	children_open bpf_program__attach_uprobe_opts kernel_uprobe_multi)
 $(B)/vm/live_probe: tests/live/live_probe.c tests/live/live_stage.c $(B)/libvmspan.a
 	@mkdir -p $(@D)
 	$(call say,CC  )

@@ -50,6 +50,7 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	born = task_ids(child);
 	copy = *p;
+	copy.flags |= TRACED_BORN;
 	if (bpf_map_update_elem(&traced, &born.tgid, &copy, BPF_ANY)) {
 		count(COUNT_LIFE_LOST, 1);
 		return 0;

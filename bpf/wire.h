@@ -79,6 +79,7 @@ struct wire_definition {
 enum traced_flag {
 	TRACED_PROCESS = 1, /* always set */
 	TRACED_CHILDREN = 2, /* those it forks are traced too */
+	TRACED_BORN = 4, /* it has been traced since its fork */
 };
 #define TRACED_REGISTRIES 8
 struct traced_process {

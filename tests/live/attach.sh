@@ -132,6 +132,19 @@ eq "a child that was there before: exact counts" "$(counts a '[.spans, .seen, .f
 eq "a child that was there before is as it was" "$(state "$forked")" "$untouched"
 dismiss family
 
+# What it has to say comes at its end, when its memory with the names of its groups is gone.
+target family "$T/steady"
+echo "keep 5" >&"$family_in"
+forked=$(answer family | sed 's/child //')
+answer family >/dev/null
+attach a -p "$family_pid"
+tell family "spans 31"
+echo _exit >&"$family_in"
+dismiss family # its parent ends with it
+check "a child that was there before and ends first: so does the trace" wait_line a '^end'
+detach a
+eq "a child that was there before and ends first: all is defined" "$(counts a .spans)$(counts a "$clean")" "31$none"
+
 # ---- exec ----
 
 target child "$T/steady"

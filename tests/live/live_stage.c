@@ -10,12 +10,14 @@
  *   carried   the carrier is attached
  *   arming    the armed site has been looked at
  *   armed     everything is attached
+ *   adopting  and the children that the targets have are looked for
  *
  * The functions in between are replaced by the linker's --wrap; the library is
  * the one that is shipped.
  */
 #include "attach/kernel.h"
 #include "attach/tracer.h"
+#include "source/live_int.h"
 
 #include <bpf/libbpf.h>
 #include <stdio.h>
@@ -74,6 +76,14 @@ struct site_link *__wrap_site_armed(struct tracer *t, u32 pid, const struct plan
 	link = __real_site_armed(t, pid, d, err);
 	stage("armed");
 	return link;
+}
+
+int __real_children_open(struct live *l, struct err *err);
+int __wrap_children_open(struct live *l, struct err *err);
+int __wrap_children_open(struct live *l, struct err *err)
+{
+	stage("adopting");
+	return __real_children_open(l, err);
 }
 
 struct bpf_link *__real_bpf_program__attach_uprobe_opts(const struct bpf_program *prog, pid_t pid,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What changes between discovery and attach: the tracer is stopped at each of
-# seven stages (live_stage.c), the world is changed, and it goes on. Either the
+# the stages of live_stage.c, the world is changed, and it goes on. Either the
 # counts are exact, or there are words and a status; and nothing is left behind.
 # What is mounted is for this script alone, and ends with it.
 if [ -z "${VMSPAN_TEST_MOUNTS-}" ] && unshare -m true 2>/dev/null; then
@@ -235,6 +235,30 @@ elif [ $may = 125 ]; then
 else
 	not_ok "a PID that goes to a stranger" "take_pid: status $may"
 fi
+
+# ---- It has a child meanwhile ----
+
+# The kernel side has told of it, and knows where its marks are, before it is found among those that
+# were there before the trace. What it has handed over to nobody is read there at its end.
+for ends in first later; do
+	target v "$T/steady"
+	stop_at adopting "$v_pid" || wrong+="adopting is not reached; "
+	echo "keep 5" >&"$v_in"
+	answer v >/dev/null # of its number
+	answer v >/dev/null
+	[ $ends = first ] || goes_on
+	tell v "spans 3"
+	echo _exit >&"$v_in"
+	dismiss v # its parent ends with it
+	[ $ends = later ] || goes_on
+	need_line a '^end'
+	exec {a_in}>&-
+	finish a
+	is "it ends $ends" status $? 0
+	grep '^{' "$T/a.out" >"$T/a.json"
+	is "it ends $ends" spans "$(counts a .spans)$(counts a "$clean")" "8$none"
+done
+verdict "a child that is born while the trace begins: exact counts, also when it ends at once"
 
 # ---- The tracer is gone ----
 

@@ -468,7 +468,10 @@ int tracer_trace(struct tracer *t, u32 pid, struct err *err)
 		.flags = TRACED_PROCESS | (t->children ? TRACED_CHILDREN : 0),
 	};
 
-	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p, BPF_ANY))
+	/* The kernel side may have it already, and know where its marks are: of a child that a target
+	 * has forked meanwhile. */
+	if (bpf_map_update_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p, BPF_NOEXIST) &&
+	    errno != EEXIST)
 		return err_set(err, -errno, "process %u: %s", pid,
 			       errno == E2BIG ? "too many processes are traced already"
 					      : strerror(errno));
@@ -476,6 +479,14 @@ int tracer_trace(struct tracer *t, u32 pid, struct err *err)
 	if (t->sched_on)
 		tracer_each_task(t->skel->progs.sched_present, pid);
 	return 0;
+}
+
+bool tracer_traces_since_birth(struct tracer *t, u32 pid)
+{
+	struct traced_process p;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(t->skel->maps.traced), &pid, &p) &&
+	       p.flags & TRACED_BORN;
 }
 
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count)

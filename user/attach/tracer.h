@@ -61,6 +61,8 @@ u64 tracer_ring_bytes(const struct tracer *t);
 
 /* Adds and removes a process. */
 int tracer_trace(struct tracer *t, u32 pid, struct err *err);
+/* Its parent was traced when it was forked, and its children are. */
+bool tracer_traces_since_birth(struct tracer *t, u32 pid);
 /* Where registries of a traced process are, besides those that are known: what its threads hold when
  * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);

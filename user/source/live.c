@@ -60,56 +60,6 @@ int live_emit_clock(struct live *l)
 	return emit_clock(l, &c);
 }
 
-/*
- * Definitions are first read as soon as marks are on, so that none falls
- * between, and no later, since the target may end or exec before the first
- * poll. Until then they are held.
- */
-static int hold(void *ctx, const struct item *it)
-{
-	struct live *l = ctx;
-
-	buf_put(&l->held, it, sizeof(*it));
-	return it->type == ITEM_DEFS ? buf_put(&l->held, it->defs.data, it->defs.bytes) : 0;
-}
-
-static int read_defs(struct live *l)
-{
-	u64 key, value;
-	size_t at = 0;
-
-	l->fn = hold;
-	l->ctx = l;
-	while (map_next(&l->processes, &at, &key, &value)) {
-		struct process *p = (struct process *)(uintptr_t)value;
-
-		p->told = !p->adopted;
-		if (process_defs(l, p))
-			break;
-		p->told = false;
-	}
-	l->fn = NULL;
-	return l->failed;
-}
-
-static int emit_held(struct live *l)
-{
-	struct item it;
-	size_t at = 0;
-
-	while (at < l->held.len && !l->failed) {
-		memcpy(&it, l->held.data + at, sizeof(it));
-		at += sizeof(it);
-		if (it.type == ITEM_DEFS) {
-			it.defs.data = l->held.data + at;
-			at += it.defs.bytes;
-		}
-		live_emit(l, &it);
-	}
-	buf_free(&l->held);
-	return l->failed;
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const struct process *const *p = a, *const *q = b;
@@ -142,7 +92,7 @@ static int start_processes(struct live *l)
 static int start(struct live *l)
 {
 	l->started = true;
-	if (emit_clock(l, &l->first) || live_cost_emit(l) || start_processes(l) || emit_held(l))
+	if (emit_clock(l, &l->first) || live_cost_emit(l) || start_processes(l))
 		return l->failed;
 	return parts_tell(l);
 }
@@ -361,7 +311,6 @@ static void live_free(struct source *s)
 	process_free_buried(l);
 	free(l->carriers);
 	forget_looked(l);
-	buf_free(&l->held);
 	ring_close(&l->ring);
 	command_free(&l->command);
 	tracer_free(l->t);
@@ -572,9 +521,8 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		r = open_pids(l, config, err);
 	if (!r)
 		begin(l);
+	l->open_ns = clock_mono_ns();
 	forget_looked(l);
-	if (!r && read_defs(l))
-		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && config->command)
 		r = open_command(l, config->command, !config->no_children, err);
 	if (!r) {

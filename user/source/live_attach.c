@@ -298,6 +298,10 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		r = process_attach_file(l, p, &plan, err);
 	if (!r)
 		r = check_reused(l, p, before, err);
+	/* As soon as marks are on, so that none falls between, and no later: it may end or exec before
+	 * it has something to say. */
+	if (!r && !p->told && process_defs(l, p))
+		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && !p->attachments)
 		r = no_method(l, p, err);
 	plan_free(&plan);

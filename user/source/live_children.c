@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The descendants that targets had before the trace. Their parents are in
- * `traced` already, so whatever is born meanwhile tells of itself.
+ * `traced` already, so whatever is born meanwhile tells of itself: what it is
+ * and has, it has of its parent, also when it has ended by then.
  */
 #include "source/live_int.h"
 
@@ -86,7 +87,8 @@ int children_open(struct live *l, struct err *err)
 	while (!r && more) {
 		more = false;
 		for (i = 0; i < count && !r; i++) {
-			if (!process_find(l, list[i].ppid) || process_find(l, list[i].pid))
+			if (!process_find(l, list[i].ppid) || process_find(l, list[i].pid) ||
+			    tracer_traces_since_birth(l->t, list[i].pid))
 				continue;
 			more = true;
 			r = adopt(l, &list[i], err);

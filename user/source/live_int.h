@@ -131,6 +131,7 @@ struct process {
 	const char *vm; /* profile name or "" */
 	bool command; /* started by us and not yet through its first exec */
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
+	struct buf held; /* its items from before that; behind defs, their data */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool by_batches; /* unlinked, and all of its marks come in batches */
@@ -201,6 +202,7 @@ struct live {
 	struct map processes; /* pid -> struct process *, owned */
 	struct carrier **carriers; /* owned */
 	u32 carrier_count;
+	u64 held_bytes; /* by processes that have not been told of */
 	struct attachment *buried; /* of ended processes, not yet detached */
 	/* Links were given up in between: children may have lost their marks. 0: none. */
 	u64 doubt_begin_ns, doubt_end_ns;
@@ -212,9 +214,9 @@ struct live {
 	enum live_trial_part trial; /* of those */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
+	u64 open_ns; /* since when all that was there has been armed */
 	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */
-	struct buf held; /* items from before the first poll; behind defs, their data */
 	u64 clock_ns; /* when the last clock item was made */
 	struct item_cost cost; /* see live_cost.c; of `cpu_ns` so much has been handed out: */
 	u64 cost_ns, mark_ps, cost_clocks;
@@ -282,8 +284,13 @@ int process_pidfd(u32 pid);
 bool process_is_over(int pidfd);
 /* A new process state; an older one of the pid is ended first. NULL: no memory. */
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
-/* Tells of a process that is there; once. */
+/* Tells of a process that is there, and what was held until then; once. */
 int process_tell(struct live *l, struct process *p);
+/*
+ * Hands out what was read of a process: definitions or a loss. Until it is told of, that is held.
+ * 0, l->failed, or -ENOSPC: there is no more room for definitions that are held.
+ */
+int process_emit(struct live *l, struct process *p, const struct item *it);
 /* Reads the definitions of all its registries. */
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);

@@ -86,11 +86,54 @@ static int emit_change(struct live *l, const struct process *p, enum process_cha
 			   .process = { .change = change,
 					.pid = p->pid,
 					.ppid = p->ppid,
-					.mono_ns = mono_ns,
+					/* It may be born while the trace begins. */
+					.mono_ns = max_u64(mono_ns, l->first.mono_ns),
 					.name = p->name,
 					.vm = p->vm } };
 
 	return live_emit(l, &it);
+}
+
+/* Of all processes. Beyond it, definitions are read when there is something to say. */
+#define HELD_MAX (64ull << 20)
+
+int process_emit(struct live *l, struct process *p, const struct item *it)
+{
+	u64 bytes = sizeof(*it) + (it->type == ITEM_DEFS ? it->defs.bytes : 0);
+
+	if (p->told)
+		return live_emit(l, it);
+	if (it->type == ITEM_DEFS && l->held_bytes + bytes > HELD_MAX)
+		return -ENOSPC;
+	l->held_bytes += bytes;
+	if (buf_put(&p->held, it, sizeof(*it)) ||
+	    (it->type == ITEM_DEFS && buf_put(&p->held, it->defs.data, it->defs.bytes)))
+		l->failed = -ENOMEM;
+	return l->failed;
+}
+
+static void forget_held(struct live *l, struct process *p)
+{
+	l->held_bytes -= p->held.len;
+	buf_free(&p->held);
+}
+
+static int emit_held(struct live *l, struct process *p)
+{
+	struct item it;
+	size_t at = 0;
+
+	while (at < p->held.len && !l->failed) {
+		memcpy(&it, p->held.data + at, sizeof(it));
+		at += sizeof(it);
+		if (it.type == ITEM_DEFS) {
+			it.defs.data = p->held.data + at;
+			at += it.defs.bytes;
+		}
+		live_emit(l, &it);
+	}
+	forget_held(l, p);
+	return l->failed;
 }
 
 int process_tell(struct live *l, struct process *p)
@@ -98,7 +141,7 @@ int process_tell(struct live *l, struct process *p)
 	if (p->told)
 		return 0;
 	p->told = true;
-	return emit_change(l, p, PROCESS_SEEN, clock_mono_ns());
+	return emit_change(l, p, PROCESS_SEEN, clock_mono_ns()) || emit_held(l, p) ? l->failed : 0;
 }
 
 void process_not_candidate(struct live *l, struct process *p)
@@ -112,8 +155,7 @@ int process_defs(struct live *l, struct process *p)
 {
 	u32 i;
 
-	/* Else they are read before its first batch. */
-	for (i = 0; i < p->registry_count && p->told; i++)
+	for (i = 0; i < p->registry_count; i++)
 		if (registry_read(l, p, &p->registries[i]))
 			break;
 	return l->failed;
@@ -150,7 +192,8 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
 	p->forked_ns = w->mono_ns;
-	p->link_ns = clock_mono_ns() + LINK_NS;
+	/* Its parent may not have been armed yet. */
+	p->link_ns = w->mono_ns < l->open_ns ? 0 : clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -183,7 +226,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	return p->told ? emit_change(l, p, PROCESS_FORK, w->mono_ns) : 0;
 }
 
-static void forget_memory(struct process *p)
+static void forget_memory(struct live *l, struct process *p)
 {
 	u32 i;
 
@@ -193,6 +236,7 @@ static void forget_memory(struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->copies);
+	forget_held(l, p);
 	p->rings_begun = false;
 	map_free(&p->threads);
 	live_vm_free(p);
@@ -246,7 +290,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns))
 		return l->failed;
-	forget_memory(p);
+	forget_memory(l, p);
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	set_name(p, w);
@@ -280,7 +324,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 void process_free(struct live *l, struct process *p)
 {
 	attachments_free(l, p);
-	forget_memory(p);
+	forget_memory(l, p);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	free(p);
@@ -362,7 +406,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 			process_not_candidate(l, p);
 			live_refused(p, &ignored);
 		}
-		for (i = 0; i < p->registry_count && p->told; i++)
+		for (i = 0; i < p->registry_count; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}

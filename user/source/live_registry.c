@@ -145,18 +145,26 @@ static int hand_out(void *ctx, const void *data, u32 bytes)
 		return -EBADMSG;
 	}
 	registry_knows(g->r, data, bytes, &sum);
-	return live_emit(g->l, &it);
+	return process_emit(g->l, g->p, &it);
 }
 
 int registry_read(struct live *l, struct process *p, struct registry *r)
 {
+	const struct item broken = {
+		.type = ITEM_LOSS, .loss = { .cause = LOSS_TRUNCATED, .records = 1, .batches = 1 }
+	};
 	struct reading g = { l, p, r };
+	int e;
 
 	r->due = false;
 	r->read_ns = clock_mono_ns();
-	if (target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g) == -EBADMSG &&
-	    !l->failed)
-		live_emit_loss(l, LOSS_TRUNCATED, 1, 1);
+	e = target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g);
+	if (e == -EBADMSG && !l->failed) {
+		process_emit(l, p, &broken);
+	} else if (e == -ENOSPC) {
+		memset(&r->log, 0, sizeof(r->log));
+		r->read_ns = 0;
+	}
 	return l->failed;
 }
 
