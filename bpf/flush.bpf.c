@@ -27,6 +27,7 @@ const volatile __u64 alert_cycles = 0;
 const volatile bool tail_calls = false;
 __u64 last_wake = 0;
 __u32 sched_watch = 0;
+__u32 marks_off = 0;
 
 /*
  * Does the batch end with an event that took as long as somebody waits for?

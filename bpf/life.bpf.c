@@ -45,6 +45,7 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct ids ids = task_ids(parent), born;
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
+	struct traced_armed *a;
 
 	if (!p || !(p->flags & TRACED_CHILDREN) || child->pid != child->tgid)
 		return 0;
@@ -55,6 +56,9 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 		count(COUNT_LIFE_LOST, 1);
 		return 0;
 	}
+	a = bpf_map_lookup_elem(&marks_armed, &ids.tgid);
+	if (a)
+		bpf_map_update_elem(&marks_armed, &born.tgid, a, BPF_ANY);
 	emit_life(WIRE_FORK, ids, born.tgid, child, true);
 	return 0;
 }
@@ -84,6 +88,7 @@ int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_bi
 	p = bpf_map_lookup_elem(&traced, &ids.tgid);
 	if (p)
 		__builtin_memset(p->registries, 0, sizeof(p->registries));
+	bpf_map_delete_elem(&marks_armed, &ids.tgid);
 	emit_life(WIRE_EXEC, ids, 0, task, true);
 	return 0;
 }
@@ -165,9 +170,13 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		return 0;
 	if (tails && task->mm && (exact || is_swept_away(task)))
 		tail_walk(task, false);
-	if (tails && task->mm && last)
+	if (tails && task->mm && last) {
 		tail_walk(task, true);
+		tail_armed(task);
+	}
 	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
+	if (last)
+		bpf_map_delete_elem(&marks_armed, &ids.tgid);
 	if (last && !bpf_map_delete_elem(&traced, &ids.tgid))
 		emit_life(WIRE_EXIT, ids, 0, task, true);
 	return 0;
@@ -194,5 +203,6 @@ SEC("?tp_btf/sched_prepare_exec")
 int BPF_PROG(tail_exec, struct task_struct *task)
 {
 	tail_walk(task, !exact);
+	tail_armed(task);
 	return 0;
 }

@@ -30,6 +30,15 @@ struct {
 	__type(value, struct traced_process);
 } traced SEC(".maps") __weak;
 
+/* By tgid, of traced processes. Apart from what the kernel side writes there, or one would write over
+ * what the other has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, TRACED_MAX);
+	__type(key, __u32);
+	__type(value, struct traced_armed);
+} marks_armed SEC(".maps") __weak;
+
 /* By enum wire_counter. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -66,6 +75,8 @@ extern const volatile __u32 sweep_flags;
 extern const volatile __u64 alert_ns;
 /* The same in cycles. */
 extern const volatile __u64 alert_cycles;
+/* The tracer has turned the marks of all off, or is about to. */
+extern __u32 marks_off;
 /* When the reader was last woken, ns. Written without order: two wake-ups
  * instead of one do no harm. */
 extern __u64 last_wake;

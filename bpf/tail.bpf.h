@@ -239,6 +239,41 @@ static long one_registry(__u32 i, struct tail *w)
 	return 0;
 }
 
+/*
+ * Who detaches from a file takes the probes out of each process that nobody has asked for by name: also
+ * out of another's child that lives on what it has inherited. Its marks are off then, without a word.
+ */
+static long one_armed(__u32 i, struct tail *w)
+{
+	struct traced_armed *a = bpf_map_lookup_elem(&marks_armed, &w->pid);
+	const struct vmspan_registry *r;
+	__u16 semaphore;
+	__u32 magic;
+
+	if (!a || i >= TRACED_REGISTRIES)
+		return 1;
+	r = (const void *)a->at[i];
+	if (!r || a->at[i] & TRACED_ARMING)
+		return 0;
+	/* Another library may be there by now. */
+	if (bpf_probe_read_user(&semaphore, sizeof(semaphore), &r->semaphore) || semaphore ||
+	    bpf_probe_read_user(&magic, sizeof(magic), &r->magic) || magic != VMSPAN_MAGIC)
+		return 0;
+	count(COUNT_DISARMED, 1);
+	return 1;
+}
+
+/* Before the process loses its memory. */
+static __always_inline void tail_armed(struct task_struct *task)
+{
+	struct tail w = { .pid = task_ids(task).tgid };
+
+	if (marks_off || !bpf_map_lookup_elem(&marks_armed, &w.pid) ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
+		return;
+	bpf_loop(TRACED_REGISTRIES, one_armed, &w, 0);
+}
+
 static __always_inline void tail_walk(struct task_struct *task, bool all)
 {
 	struct ids ids = task_ids(task);

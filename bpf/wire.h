@@ -89,6 +89,13 @@ struct traced_process {
 	vmspan_u64 registries[TRACED_REGISTRIES];
 };
 
+/* Addresses of each struct vmspan_registry whose marks the tracer has turned on in a process; 0: none.
+ * A child gets its parent's. */
+struct traced_armed {
+	vmspan_u64 at[TRACED_REGISTRIES];
+};
+#define TRACED_ARMING 1ull /* of an address: nobody has seen yet that they are on */
+
 /* A batch is copied once, into the smallest of these that holds it. */
 enum {
 	WIRE_SMALL = VMSPAN_BATCH_HEADER + 14 * VMSPAN_SLOT,
@@ -123,6 +130,7 @@ enum wire_counter {
 	COUNT_MARK_LOST, /* direct method: marks without state or clock */
 	COUNT_WALK_FAULTS, /* stacks of stock VMs that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */
+	COUNT_DISARMED, /* processes whose marks were off at their end */
 	COUNT_SCHED_LOST, /* scheduler records without room, and switches found to be unseen */
 	COUNT_MAX,
 };

@@ -177,4 +177,6 @@ chmod 755 "$T" "$PROBE" "$T/steady"
 	none='[0,0,0,0,0,0]'
 	untouched='0 90 90 '
 	traced='1 cc cc '
+	# shellcheck disable=SC2034 # for those that source this
+	disarmed='0 90 cc '
 }

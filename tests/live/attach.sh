@@ -120,6 +120,45 @@ detach a
 eq "a child outlives it" "$(counts a '[.spans, ([.pids[]] | sort)]')" '[1014,[9,1005]]'
 dismiss child
 
+# While it is young a child lives on what it has inherited, and who detaches from its program's file
+# takes that away: what it does then nobody sees, and that is said, as it ends or gets links of its own.
+attach_at_once() { # a child, whose tracer does not get to see that it is there
+	target family "$T/steady"
+	attach a -p "$family_pid"
+	kill -s STOP "$a_pid"
+	echo "keep 5" >&"$family_in"
+	forked=$(answer family | sed 's/child //')
+	answer family >/dev/null
+	attach b -p "$family_pid"
+	detach b
+	eq "$1: it is off" "$(state "$forked")" "$disarmed"
+	tell family "spans 7"
+}
+for end in _exit exec; do
+	attach_at_once "a young child that another tracer's detaching disarms, $end"
+	echo "$end" >&"$family_in"
+	if [ $end = exec ]; then
+		kill -s CONT "$a_pid" # its successor waits for it
+		answer family >/dev/null # it is ready
+		echo quit >&"$family_in"
+	fi
+	dismiss family
+	kill -s CONT "$a_pid"
+	check "a young child that another tracer's detaching disarms, $end: its end is told" wait_line a '^end'
+	detach a
+	eq "a young child that another tracer's detaching disarms, $end: a loss" "$(counts a '[.spans, .truncated]')" '[5,1]'
+done
+attach_at_once "a young child that another tracer's detaching disarms, and lives"
+kill -s CONT "$a_pid"
+is_armed() {
+	[ "$(state "$forked")" = "$traced" ]
+}
+check "a young child that another tracer's detaching disarms, and lives: it is armed again" until_true is_armed
+tell family "spans 9"
+detach a
+eq "a young child that another tracer's detaching disarms, and lives: a loss" "$(counts a '[.spans, .truncated]')" '[14,1]'
+dismiss family
+
 target family "$T/steady"
 echo "keep 5" >&"$family_in"
 forked=$(answer family | sed 's/child //')

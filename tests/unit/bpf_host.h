@@ -107,6 +107,7 @@ const volatile bool use_tsc = true, exact = true, tail_calls = false;
 const volatile __u64 cycles_hz = 1000000000, wake_bytes = 1000, alert_ns = 0, alert_cycles = 100;
 const volatile __u32 ns_inum = 0, sweep_flags = 0;
 __u32 sched_watch = 1;
+__u32 marks_off;
 __u64 last_wake;
 /* What libbpf sets. */
 const bool LINUX_HAS_BPF_COOKIE = true;

@@ -66,6 +66,18 @@ bool tracer_traces_since_birth(struct tracer *t, u32 pid);
 /* Where registries of a traced process are, besides those that are known: what its threads hold when
  * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);
+enum tracer_arms {
+	TRACER_ARMS, /* is about to */
+	TRACER_ARMED,
+	TRACER_NOT /* has tried in vain */
+};
+/* Of the struct vmspan_registry at an address of a process: does the tracer turn its marks on? From
+ * then on they stay so until tracer_marks_off(), in children too; those that end otherwise are counted. */
+void tracer_armed(struct tracer *t, u32 pid, u64 address, enum tracer_arms how);
+/* A process has ended, maybe before that was called. */
+void tracer_disarmed(struct tracer *t, u32 pid);
+/* Whether the marks of all are about to be turned off: whose are, ends without a loss. */
+void tracer_marks_off(struct tracer *t, bool off);
 void tracer_untrace(struct tracer *t, u32 pid);
 /* Totals since load, summed over the CPUs. 0 or negative errno. */
 int tracer_counters(const struct tracer *t, u64 out[COUNT_MAX]);

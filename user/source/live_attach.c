@@ -133,18 +133,24 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier = carrier_get(l, d, err);
 	if (!a->carrier)
 		return -1;
-	if (!part_wanted(l, TRACE_TURNS) || a->armed)
+	if (!part_wanted(l, TRACE_TURNS))
 		return 0;
 	if (!a->carrier->link)
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
 		return -1;
+	if (d->registry)
+		tracer_armed(l->t, p->pid, d->registry, a->armed ? TRACER_ARMED : TRACER_ARMS);
+	if (a->armed)
+		return 0;
 	r = registry_of(p, d);
 	if (r && r->abi1)
 		registry_new_session(p->pid, r->address);
 	else
 		live_rings_begin(l, p, r);
 	a->armed = site_armed(l->t, p->pid, d, err);
+	if (d->registry)
+		tracer_armed(l->t, p->pid, d->registry, a->armed ? TRACER_ARMED : TRACER_NOT);
 	return a->armed ? 0 : -1;
 }
 
@@ -369,18 +375,44 @@ bool process_has_ended(const struct process *p)
 	return p->ended || (p->pidfd >= 0 && poll(&end, 1, 0) > 0);
 }
 
+/* Marks that are off although this tracer has not turned them off. */
+static bool has_lost_marks(const struct process *p)
+{
+	struct vmspan_registry head;
+	u64 copy, address;
+	size_t at = 0;
+
+	while (map_next(&p->copies, &at, &copy, &address))
+		if (!target_registry(p->pid, copy, &head) && !head.semaphore)
+			return true;
+	return false;
+}
+
+int process_link(struct live *l, struct process *p)
+{
+	struct err ignored = { 0 };
+	/* Of those whose parent had not been armed yet marks were never on. */
+	bool lost = p->by_batches && p->link_ns && part_wanted(l, TRACE_TURNS) && has_lost_marks(p);
+
+	bool linked = !process_has_ended(p) && !process_attach(l, p, &ignored);
+
+	p->unlinked &= !linked;
+	/* Else the kernel side tells of it as the process ends, if it can look then. How many marks
+	 * there were while they were off nobody knows. */
+	return lost && (linked || !l->tails) ? live_emit_loss(l, LOSS_TRUNCATED, 1, 0) : 0;
+}
+
 /* Whoever lives on links that are not its own gets some. */
 static void link_all(struct live *l)
 {
-	struct err ignored = { 0 };
 	u64 key, value;
 	size_t at = 0;
 
-	while (map_next(&l->processes, &at, &key, &value)) {
+	while (!l->failed && map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (p->unlinked && !process_has_ended(p) && !process_attach(l, p, &ignored))
-			p->unlinked = false;
+		if (p->unlinked)
+			process_link(l, p);
 	}
 }
 
@@ -406,46 +438,27 @@ static void detach_some(struct live *l, bool idle)
 	l->doubt_end_ns = clock_mono_ns();
 }
 
-/* Marks that are off although nobody has turned them off. */
-static bool has_lost_marks(const struct process *p)
-{
-	struct vmspan_registry head;
-	u64 copy, address;
-	size_t at = 0;
-
-	while (map_next(&p->copies, &at, &copy, &address))
-		if (!target_registry(p->pid, copy, &head) && !head.semaphore &&
-		    !head.probes_semaphore)
-			return true;
-	return false;
-}
-
 /* The children that were born while links were being detached. */
 static int rearm(struct live *l)
 {
-	struct err ignored = { 0 };
 	u64 key, value;
 	size_t at = 0;
 
 	l->doubt_end_ns = 0;
-	while (map_next(&l->processes, &at, &key, &value)) {
+	while (!l->failed && map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (!p->unlinked || !p->by_batches || !has_lost_marks(p))
-			continue;
-		if (!process_has_ended(p) && !process_attach(l, p, &ignored))
-			p->unlinked = false;
-		/* How many marks there were while they were off nobody knows. */
-		if (live_emit_loss(l, LOSS_TRUNCATED, 1, 0))
-			break;
+		if (p->unlinked && p->by_batches && has_lost_marks(p))
+			process_link(l, p);
 	}
 	return l->failed;
 }
 
 void attachments_ended(struct live *l, const struct process *p, u64 mono_ns)
 {
-	if (p->unlinked && p->by_batches && p->told && p->forked_ns < l->doubt_end_ns &&
-	    mono_ns > l->doubt_begin_ns)
+	/* Where the kernel side looks at them as they end, it tells by itself. */
+	if (!l->tails && p->unlinked && p->by_batches && p->told &&
+	    p->forked_ns < l->doubt_end_ns && mono_ns > l->doubt_begin_ns)
 		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 }
 
@@ -474,6 +487,7 @@ void process_disarm_all(struct live *l)
 	u64 key, value;
 	size_t at = 0;
 
+	tracer_marks_off(l->t, true);
 	while (map_next(&l->processes, &at, &key, &value))
 		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
 			detach_links(a);
@@ -517,6 +531,7 @@ int process_attach_missing(struct live *l, struct err *err)
 		first = r;
 		*err = e;
 	}
+	tracer_marks_off(l->t, !part_wanted(l, TRACE_TURNS));
 	return first;
 }
 

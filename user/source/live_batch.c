@@ -235,6 +235,8 @@ int live_losses(struct live *l)
 		{ LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES },
 		{ LOSS_TRUNCATED, -1, COUNT_MALFORMED },
 		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
+		/* How many marks there were while they were off nobody knows. */
+		{ LOSS_TRUNCATED, COUNT_DISARMED, -1 },
 		{ LOSS_RING_FULL, COUNT_VM_LOST, -1 },
 		{ LOSS_RING_FULL, -1, COUNT_LIFE_LOST },
 		{ LOSS_READ_FAULT, COUNT_WALK_FAULTS, -1 },

@@ -291,6 +291,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns))
 		return l->failed;
 	forget_memory(l, p);
+	p->by_batches = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	set_name(p, w);
@@ -312,6 +313,8 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
 		tracer_untrace(l->t, p->pid);
+	if (p->attachments)
+		tracer_disarmed(l->t, p->pid);
 	process_not_candidate(l, p);
 	if (l->command.pid == (int)p->pid)
 		command_reap(&l->command, true);
@@ -393,10 +396,9 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 	struct err ignored = { 0 };
 	u32 i;
 
-	if (p->unlinked && now >= p->link_ns) {
-		/* A process that has just ended says so by its exit record. */
-		if (!process_has_ended(p))
-			process_attach(l, p, &ignored);
+	if (p->unlinked && !l->detached && now >= p->link_ns) {
+		process_link(l, p);
+		/* What could not be attached to now cannot be later. */
 		p->unlinked = false;
 	}
 	if (p->rescans && now >= p->rescan_ns) {
