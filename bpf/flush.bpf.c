@@ -16,6 +16,10 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+enum bpf_func_id___cookie {
+	BPF_FUNC_get_attach_cookie___cookie = 174
+};
+
 const volatile __u64 wake_bytes = 2 << 20;
 const volatile __u32 ns_inum = 0;
 const volatile __u32 sweep_flags = 0;
@@ -142,6 +146,41 @@ static __always_inline int carry_definition(struct ids ids, const void *def, __u
 	return 0;
 }
 
+/* A process marks: so those of its copy of the SDK are on, which lies as far from the probe as its
+ * attachment says. */
+static __always_inline void marks_on(struct pt_regs *ctx, __u32 pid)
+{
+	struct traced_armed *a, first = {};
+	const struct vmspan_registry *r;
+	__u64 cookie, next, now;
+	__u16 semaphore;
+	__u32 i;
+
+	/* Linux 5.15. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___cookie,
+					BPF_FUNC_get_attach_cookie___cookie))
+		return;
+	cookie = bpf_get_attach_cookie(ctx);
+	r = (const void *)(PT_REGS_IP(ctx) + cookie);
+	if (!cookie || bpf_probe_read_user(&semaphore, sizeof(semaphore), &r->semaphore) ||
+	    !semaphore)
+		return;
+	a = bpf_map_lookup_elem(&marks_armed, &pid);
+	if (!a) {
+		first.at[0] = (__u64)r;
+		bpf_map_update_elem(&marks_armed, &pid, &first, BPF_NOEXIST);
+		return;
+	}
+	for (i = 0; i < TRACED_REGISTRIES; i++)
+		if (a->at[i] == (__u64)r)
+			return;
+	for (i = 0, next = (__u64)r; next && i < TRACED_REGISTRIES; i++) {
+		now = a->at[i];
+		a->at[i] = next;
+		next = now;
+	}
+}
+
 SEC("uprobe")
 int flush(struct pt_regs *ctx)
 {
@@ -155,6 +194,8 @@ int flush(struct pt_regs *ctx)
 	/* Of a process nobody asked for. */
 	if (!p)
 		return 0;
+	if (size == VMSPAN_FLUSH_MARKS) /* the first of a thread */
+		marks_on(ctx, ids.tgid);
 	if (size & VMSPAN_FLUSH_MARKS)
 		return carry_marks(ids, p, what, (__u32)size, from);
 	if (size & VMSPAN_FLUSH_DEFINITION)

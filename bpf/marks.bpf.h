@@ -111,32 +111,13 @@ static __always_inline void marks_note(struct traced_process *p, __u64 process)
 	}
 }
 
-/* A thread of the process marks: so they are on where they are being turned on. */
-static __always_inline void marks_on(__u32 pid)
-{
-	struct traced_armed *a = bpf_map_lookup_elem(&marks_armed, &pid);
-	const struct vmspan_registry *r;
-	__u16 semaphore;
-	__u32 i;
-
-	for (i = 0; a && i < TRACED_REGISTRIES; i++) {
-		if (!(a->at[i] & TRACED_ARMING))
-			continue;
-		r = (const void *)(a->at[i] & ~TRACED_ARMING);
-		if (!bpf_probe_read_user(&semaphore, sizeof(semaphore), &r->semaphore) && semaphore)
-			a->at[i] &= ~TRACED_ARMING;
-	}
-}
-
 static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
 				       const struct vmspan_ring *r, __u32 bytes, __u64 from)
 {
 	__u64 process;
 
-	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process) && process) {
+	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process) && process)
 		marks_note(p, process);
-		marks_on(ids.tgid);
-	}
 	if (bytes > VMSPAN_FLUSH_MAX || bytes % sizeof(struct vmspan_mark)) {
 		count(COUNT_MALFORMED, 1);
 		return 0;

@@ -253,7 +253,7 @@ static long one_armed(__u32 i, struct tail *w)
 	if (!a || i >= TRACED_REGISTRIES)
 		return 1;
 	r = (const void *)a->at[i];
-	if (!r || a->at[i] & TRACED_ARMING)
+	if (!r)
 		return 0;
 	/* Another library may be there by now. */
 	if (bpf_probe_read_user(&semaphore, sizeof(semaphore), &r->semaphore) || semaphore ||

@@ -89,12 +89,11 @@ struct traced_process {
 	vmspan_u64 registries[TRACED_REGISTRIES];
 };
 
-/* Addresses of each struct vmspan_registry whose marks the tracer has turned on in a process; 0: none.
- * A child gets its parent's. */
+/* Addresses of each struct vmspan_registry whose marks are on in a process; 0: none. A child gets its
+ * parent's. */
 struct traced_armed {
 	vmspan_u64 at[TRACED_REGISTRIES];
 };
-#define TRACED_ARMING 1ull /* of an address: nobody has seen yet that they are on */
 
 /* A batch is copied once, into the smallest of these that holds it. */
 enum {

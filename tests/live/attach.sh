@@ -126,6 +126,12 @@ attach_at_once() { # a child, whose tracer does not get to see that it is there
 	target family "$T/steady"
 	attach a -p "$family_pid"
 	kill -s STOP "$a_pid"
+	# Of the new program the tracer knows nothing: that it is armed shows when it marks.
+	if [ "${2-}" = executed ]; then
+		tell family exec
+		answer family >/dev/null # it is ready
+		tell family "spans 3"
+	fi
 	echo "keep 5" >&"$family_in"
 	forked=$(answer family | sed 's/child //')
 	answer family >/dev/null
@@ -136,8 +142,10 @@ attach_at_once() { # a child, whose tracer does not get to see that it is there
 }
 for end in _exit exec; do
 	attach_at_once "a young child that another tracer's detaching disarms, $end"
-	echo "$end" >&"$family_in"
-	if [ $end = exec ]; then
+	if [ $end = _exit ]; then
+		echo _exit >&"$family_in"
+	else
+		tell family exec
 		kill -s CONT "$a_pid" # its successor waits for it
 		answer family >/dev/null # it is ready
 		echo quit >&"$family_in"
@@ -148,6 +156,14 @@ for end in _exit exec; do
 	detach a
 	eq "a young child that another tracer's detaching disarms, $end: a loss" "$(counts a '[.spans, .truncated]')" '[5,1]'
 done
+attach_at_once "a young child of a new program that another tracer's detaching disarms" executed
+echo _exit >&"$family_in"
+dismiss family
+kill -s CONT "$a_pid"
+check "a young child of a new program that another tracer's detaching disarms: its end is told" wait_line a '^end'
+detach a
+eq "a young child of a new program that another tracer's detaching disarms: a loss" \
+	"$(counts a '[.spans, .truncated]')" '[8,1]'
 attach_at_once "a young child that another tracer's detaching disarms, and lives"
 kill -s CONT "$a_pid"
 is_armed() {

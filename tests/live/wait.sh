@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 # Set by target, by name.
-vm_pid=''
-take_programs plain
+vm_pid='' command_pid=''
+take_programs plain steady
 build "$T/vm.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY
 
 target vm "$T/plain"
@@ -41,3 +41,46 @@ tell vm "lib 7"
 finish record INT
 none "who has it already is not waited for" "$(grep waiting "$T/record.err")"
 dismiss vm
+
+# ---- What a command executes waits, but not for ever ----
+
+# A child that executes the program again, of which the tracer hears when nobody waits for it any more.
+for then in ends lives; do
+	target command "$VMSPAN" record -q -o "$T/rec.vmspan" -- "$T/steady"
+	kill -s STOP "$command_pid"
+	echo "keep 5" >&"$command_in"
+	child=$(answer command | sed 's/child //')
+	answer command >/dev/null
+	tell command exec
+	check "waited in vain, $then: it goes on" answer command
+	tell command "event 7"
+	[ $then = lives ] || echo quit >&"$command_in"
+	kill -s CONT "$command_pid"
+	if [ $then = lives ]; then
+		check "waited in vain, $then: it is attached to" until_true is_armed "$child" 1
+		tell command "event 9"
+	fi
+	dismiss command
+	eq "waited in vain, $then: status" $? 0
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "waited in vain, $then: that is a loss" "$T/report.json" '[.events.count - .events.implicit, .losses.truncated]' \
+		"$([ $then = lives ] && echo '[1,1]' || echo '[0,1]')"
+done
+# Had it come in time, it is none. On a busy machine it may be late: then once more.
+in_time() {
+	target command "$VMSPAN" record -q -o "$T/rec.vmspan" -- "$T/steady"
+	echo "keep 5" >&"$command_in"
+	answer command >/dev/null # of its number
+	answer command >/dev/null
+	tell command exec
+	answer command >/dev/null # it is ready
+	tell command "event 7"
+	dismiss command
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	[ "$(jq .losses.truncated "$T/report.json")" = 0 ]
+}
+for _ in 1 2 3 4 5; do
+	! in_time || break
+done
+json_eq "waited for and come: nothing is lost" "$T/report.json" \
+	'[.events.count - .events.implicit, ([.losses[]] | add)]' '[1,0]'

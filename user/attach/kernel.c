@@ -77,7 +77,8 @@ struct multi_attr {
 	u32 count, multi_flags, pid, pad;
 };
 
-int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u32 pid)
+int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u64 cookie,
+			u32 pid)
 {
 	struct multi_attr a = { .prog_fd = (u32)program,
 				.attach_type = KERNEL_UPROBE_MULTI,
@@ -89,6 +90,8 @@ int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore
 
 	if (semaphore_offset)
 		a.ref_ctr_offsets = (u64)(uintptr_t)&semaphore_offset;
+	if (cookie)
+		a.cookies = (u64)(uintptr_t)&cookie;
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
 	return fd < 0 ? -errno : fd;
 }
@@ -116,7 +119,7 @@ bool kernel_has_uprobe_multi(void)
 	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
 	if (fd < 0)
 		return false;
-	link = kernel_uprobe_multi(fd, "/", 0, 0, 0);
+	link = kernel_uprobe_multi(fd, "/", 0, 0, 0, 0);
 	if (link >= 0)
 		close(link);
 	close(fd);

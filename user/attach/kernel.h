@@ -28,7 +28,8 @@ const char *kernel_setcap(const char *missing);
  * descriptor that is the link, or negative errno.
  */
 #define KERNEL_UPROBE_MULTI 48 /* enum bpf_attach_type */
-int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u32 pid);
+int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u64 cookie,
+			u32 pid);
 /* Can this kernel and this user make them? */
 bool kernel_has_uprobe_multi(void);
 

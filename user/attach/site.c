@@ -3,6 +3,7 @@
 #include "attach/kernel.h"
 #include "attach/place.h"
 #include "attach/tracer_int.h"
+#include "base/wire.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,11 +110,11 @@ static struct site_link *new_link(struct bpf_link *link, int fd)
 
 /* pid 0: every process. NULL with errno. */
 static struct site_link *attach_multi(struct bpf_program *prog, u32 pid, const struct plan_dso *d,
-				      u64 offset, u64 semaphore_offset)
+				      u64 offset, u64 semaphore_offset, u64 cookie)
 {
 	char name[32];
 	int fd = kernel_uprobe_multi(bpf_program__fd(prog), name_of(d, name), offset,
-				     semaphore_offset, pid);
+				     semaphore_offset, cookie, pid);
 
 	if (fd >= 0)
 		return new_link(NULL, fd);
@@ -124,13 +125,17 @@ static struct site_link *attach_multi(struct bpf_program *prog, u32 pid, const s
 /* A perf event belongs to a thread, the breakpoint it makes to the process.
  * pid -1: every process. NULL with errno. */
 static struct site_link *attach_perf(struct bpf_program *prog, int pid, const struct plan_dso *d,
-				     u64 offset, u64 semaphore_offset)
+				     u64 offset, u64 semaphore_offset, u64 cookie)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = semaphore_offset,
+		    .bpf_cookie = cookie);
 	struct bpf_link *link;
 	char name[32];
 
 	link = bpf_program__attach_uprobe_opts(prog, pid, name_of(d, name), offset, &opts);
+	/* Before Linux 5.15 there are none. */
+	if (!link && cookie && errno == EOPNOTSUPP)
+		return attach_perf(prog, pid, d, offset, semaphore_offset, 0);
 	return link ? new_link(link, -1) : NULL;
 }
 
@@ -154,9 +159,14 @@ static int attach_flush(void *ctx, u64 offset)
 {
 	struct flush_site *f = ctx;
 
+	/* From there to the struct vmspan_registry of this copy of the SDK. */
+	u64 copy = f->d->probes.sites[ROLE_ARMED].semaphore & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
+	const struct plan_site *own = &f->d->probes.sites[ROLE_FLUSH];
+	u64 cookie = copy ? copy - (own->address + offset - own->offset) : 0;
+
 	f->at = offset;
-	f->link = f->t->multi ? attach_multi(f->t->skel->progs.flush, 0, f->d, offset, 0)
-			      : attach_perf(f->t->skel->progs.flush, -1, f->d, offset, 0);
+	f->link = f->t->multi ? attach_multi(f->t->skel->progs.flush, 0, f->d, offset, 0, cookie)
+			      : attach_perf(f->t->skel->progs.flush, -1, f->d, offset, 0, cookie);
 	return f->link ? 0 : -errno;
 }
 
@@ -239,14 +249,14 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 		return NULL;
 	if (t->has_multi && (t->multi || !leader_ended(pid))) {
 		link = attach_multi(t->skel->progs.armed_multi, pid, d, s->offset,
-				    s->semaphore_offset);
+				    s->semaphore_offset, 0);
 		if (link)
 			return checked(link, d, ROLE_ARMED, err);
 		attach_error(err, -errno, pid, d, ROLE_ARMED);
 		return NULL;
 	}
 	for (tries = 0; tries < THREADS_TRIED && tid > 0; tries++) {
-		link = attach_perf(t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset);
+		link = attach_perf(t->skel->progs.armed, tid, d, s->offset, s->semaphore_offset, 0);
 		if (link)
 			return checked(link, d, ROLE_ARMED, err);
 		r = -errno;

@@ -513,24 +513,18 @@ void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 coun
 		bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
 }
 
-void tracer_armed(struct tracer *t, u32 pid, u64 address, enum tracer_arms how)
+void tracer_armed(struct tracer *t, u32 pid, u64 address)
 {
 	int fd = bpf_map__fd(t->skel->maps.marks_armed);
 	struct traced_armed a = { 0 };
-	u64 is = address;
 	u32 i;
 
 	bpf_map_lookup_elem(fd, &pid, &a);
-	for (i = 0; i < TRACED_REGISTRIES && (a.at[i] & ~TRACED_ARMING) != address; i++)
-		;
-	if (i == TRACED_REGISTRIES) {
-		memmove(a.at + 1, a.at, (TRACED_REGISTRIES - 1) * sizeof(a.at[0]));
-		a.at[i = 0] = 0;
-	}
-	/* The kernel side may have seen by itself that they are on. */
-	if (how == TRACER_ARMS)
-		is = a.at[i] ? a.at[i] : address | TRACED_ARMING;
-	a.at[i] = how == TRACER_NOT ? 0 : is;
+	for (i = 0; i < TRACED_REGISTRIES; i++)
+		if (a.at[i] == address)
+			return;
+	memmove(a.at + 1, a.at, (TRACED_REGISTRIES - 1) * sizeof(a.at[0]));
+	a.at[0] = address;
 	bpf_map_update_elem(fd, &pid, &a, BPF_ANY);
 }
 

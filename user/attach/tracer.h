@@ -66,14 +66,10 @@ bool tracer_traces_since_birth(struct tracer *t, u32 pid);
 /* Where registries of a traced process are, besides those that are known: what its threads hold when
  * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);
-enum tracer_arms {
-	TRACER_ARMS, /* is about to */
-	TRACER_ARMED,
-	TRACER_NOT /* has tried in vain */
-};
-/* Of the struct vmspan_registry at an address of a process: does the tracer turn its marks on? From
- * then on they stay so until tracer_marks_off(), in children too; those that end otherwise are counted. */
-void tracer_armed(struct tracer *t, u32 pid, u64 address, enum tracer_arms how);
+/* The struct vmspan_registry at an address of a process has its marks on, and keeps them on until
+ * tracer_marks_off(), in children too: those that end otherwise are counted. (Of who marks, the kernel
+ * side knows it by itself.) */
+void tracer_armed(struct tracer *t, u32 pid, u64 address);
 /* A process has ended, maybe before that was called. */
 void tracer_disarmed(struct tracer *t, u32 pid);
 /* Whether the marks of all are about to be turned off: whose are, ends without a loss. */

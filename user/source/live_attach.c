@@ -139,18 +139,20 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
 		return -1;
-	if (d->registry)
-		tracer_armed(l->t, p->pid, d->registry, a->armed ? TRACER_ARMED : TRACER_ARMS);
-	if (a->armed)
+	if (a->armed) {
+		/* An exec has given the file another place, maybe. */
+		if (d->registry)
+			tracer_armed(l->t, p->pid, d->registry);
 		return 0;
+	}
 	r = registry_of(p, d);
 	if (r && r->abi1)
 		registry_new_session(p->pid, r->address);
 	else
 		live_rings_begin(l, p, r);
 	a->armed = site_armed(l->t, p->pid, d, err);
-	if (d->registry)
-		tracer_armed(l->t, p->pid, d->registry, a->armed ? TRACER_ARMED : TRACER_NOT);
+	if (a->armed && d->registry)
+		tracer_armed(l->t, p->pid, d->registry);
 	return a->armed ? 0 : -1;
 }
 
@@ -198,6 +200,10 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 		if (r) {
 			attachment_free(l, a);
 			return err->code;
+		}
+		if (process_armed(l, p, clock_mono_ns())) {
+			attachment_free(l, a);
+			return l->failed;
 		}
 		a->next = p->attachments;
 		p->attachments = a;
@@ -277,8 +283,36 @@ static int check_reused(struct live *l, struct process *p, const struct attachme
 		       p->pid);
 }
 
+/* Marks that are off although this tracer has not turned them off. */
+static bool has_lost_marks(const struct process *p)
+{
+	struct vmspan_registry head;
+	u64 copy, address;
+	size_t at = 0;
+
+	while (map_next(&p->copies, &at, &copy, &address))
+		if (!target_registry(p->pid, copy, &head) && !head.semaphore)
+			return true;
+	return false;
+}
+
+/* Have others turned the marks of a child off that lives on what it has inherited? Of those whose parent
+ * had not been armed yet they were never on. */
+static bool others_disarmed(struct live *l, const struct process *p)
+{
+	return p->unlinked && p->by_batches && p->link_ns && part_wanted(l, TRACE_TURNS) &&
+	       has_lost_marks(p);
+}
+
+/* How many marks there were while they were off nobody knows. */
+static int tell_disarmed(struct live *l)
+{
+	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+}
+
 int process_attach(struct live *l, struct process *p, struct err *err)
 {
+	bool disarmed = others_disarmed(l, p);
 	const struct attachment *before;
 	struct plan plan;
 	int r;
@@ -313,7 +347,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);
-	return r;
+	p->unlinked &= r != 0;
+	return !r && disarmed ? tell_disarmed(l) : r;
 }
 
 /* ---- The way back ---- */
@@ -375,31 +410,16 @@ bool process_has_ended(const struct process *p)
 	return p->ended || (p->pidfd >= 0 && poll(&end, 1, 0) > 0);
 }
 
-/* Marks that are off although this tracer has not turned them off. */
-static bool has_lost_marks(const struct process *p)
-{
-	struct vmspan_registry head;
-	u64 copy, address;
-	size_t at = 0;
-
-	while (map_next(&p->copies, &at, &copy, &address))
-		if (!target_registry(p->pid, copy, &head) && !head.semaphore)
-			return true;
-	return false;
-}
-
 int process_link(struct live *l, struct process *p)
 {
 	struct err ignored = { 0 };
-	/* Of those whose parent had not been armed yet marks were never on. */
-	bool lost = p->by_batches && p->link_ns && part_wanted(l, TRACE_TURNS) && has_lost_marks(p);
 
-	bool linked = !process_has_ended(p) && !process_attach(l, p, &ignored);
-
-	p->unlinked &= !linked;
-	/* Else the kernel side tells of it as the process ends, if it can look then. How many marks
-	 * there were while they were off nobody knows. */
-	return lost && (linked || !l->tails) ? live_emit_loss(l, LOSS_TRUNCATED, 1, 0) : 0;
+	/* Of one that has ended the kernel side tells, if it can look then. */
+	if (!process_has_ended(p))
+		process_attach(l, p, &ignored);
+	else if (!l->tails && others_disarmed(l, p))
+		tell_disarmed(l);
+	return l->failed;
 }
 
 /* Whoever lives on links that are not its own gets some. */
@@ -456,9 +476,8 @@ static int rearm(struct live *l)
 
 void attachments_ended(struct live *l, const struct process *p, u64 mono_ns)
 {
-	/* Where the kernel side looks at them as they end, it tells by itself. */
-	if (!l->tails && p->unlinked && p->by_batches && p->told &&
-	    p->forked_ns < l->doubt_end_ns && mono_ns > l->doubt_begin_ns)
+	if (p->unlinked && p->by_batches && p->told && p->forked_ns < l->doubt_end_ns &&
+	    mono_ns > l->doubt_begin_ns)
 		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 }
 
@@ -523,8 +542,6 @@ int process_attach_missing(struct live *l, struct err *err)
 		if (process_has_ended(p) || (!p->attachments && !p->vm_profile && !p->unlinked))
 			continue;
 		r = process_attach(l, p, &e);
-		if (!r)
-			p->unlinked = false;
 		/* One that is just ending has nothing left to attach to. */
 		if (!r || r == -ENOENT || r == -ESRCH || process_has_ended(p) || first)
 			continue;

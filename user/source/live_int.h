@@ -138,6 +138,10 @@ struct process {
 	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
+	/* CLOCK_MONOTONIC: when the SDK said last that it had been loaded, and when marks were last
+	 * turned on in one more file; 0: never since the last exec. */
+	u64 loaded_ns, armed_ns;
+	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
@@ -295,6 +299,8 @@ int process_emit(struct live *l, struct process *p, const struct item *it);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
+/* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
+int process_armed(struct live *l, struct process *p, u64 mono_ns);
 /* The SDK says that it has been loaded: a look is due. */
 int process_loaded(struct live *l, const struct wire_life *w);
 /* Attaches to what is there, and looks again later. */

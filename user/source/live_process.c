@@ -205,6 +205,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		size_t at = 0;
 
 		p->vm = parent->vm;
+		p->armed_ns = parent->armed_ns;
 		p->rings_begun = parent->rings_begun;
 		p->vm_profile = parent->vm_profile;
 		while (map_next(&parent->copies, &at, &copy, &address))
@@ -261,10 +262,36 @@ void process_look(struct live *l, struct process *p)
 	struct err ignored = { 0 };
 
 	/* It need not have probes: then its children may. */
-	if (!process_attach(l, p, &ignored))
-		p->unlinked = false;
+	process_attach(l, p, &ignored);
 	p->rescans = RESCANS;
 	look_later(p);
+}
+
+/*
+ * So long the SDK waits for a tracer that is to come (vmspan_loaded_2()): in what a command executes,
+ * and where another copy of it is traced. Then it goes on without, and marks nothing.
+ */
+#define SDK_WAITS_NS (250 * NSEC_PER_MSEC)
+
+static int missed(struct live *l)
+{
+	/* How many marks nobody knows. */
+	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+}
+
+int process_armed(struct live *l, struct process *p, u64 mono_ns)
+{
+	bool awaited = l->command.pid || p->attachments;
+
+	p->armed_ns = mono_ns;
+	return awaited && p->loaded_ns && mono_ns >= p->loaded_ns + SDK_WAITS_NS ? missed(l) : 0;
+}
+
+/* Was it over before the tracer came? Others too may give themselves the name that they have, but when
+ * the tracer comes in time, it finds out. */
+static int never_armed(struct live *l, const struct process *p)
+{
+	return p->heard_late && !p->armed_ns && l->command.pid ? missed(l) : 0;
 }
 
 int process_loaded(struct live *l, const struct wire_life *w)
@@ -273,6 +300,11 @@ int process_loaded(struct live *l, const struct wire_life *w)
 
 	if (!p)
 		return sweep_new(l, w);
+	p->loaded_ns = w->mono_ns;
+	p->heard_late = clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
+	/* An exec may have been heard of before this, and too late. */
+	if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l))
+		return l->failed;
 	/* The target says so, as often as it likes. */
 	p->rescans = p->rescans ? p->rescans : 1;
 	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
@@ -288,12 +320,16 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
-	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns))
+	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
+	    never_armed(l, p))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
+	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
+	p->loaded_ns = 0;
+	p->heard_late = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
@@ -307,8 +343,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
-	if (!live_rings_process_end(l, p))
-		live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns);
+	if (!live_rings_process_end(l, p) && !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns))
+		never_armed(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)
