@@ -16,7 +16,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Links of the dead that are kept. Some more wait for a quiet moment; no more
@@ -171,6 +173,15 @@ static void tell_registries(struct live *l, const struct process *p)
 	tracer_registries(l->t, p->pid, addresses, n);
 }
 
+static bool is_the_program(u32 pid, const struct plan_dso *d)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	return !stat(path, &st) && st.st_dev == d->dev && st.st_ino == d->inode;
+}
+
 /* 0 also when the file has nothing for the method that was asked for. */
 static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
 {
@@ -212,6 +223,8 @@ static int attach_dso(struct live *l, struct process *p, const struct plan_dso *
 	}
 	if (registry_of(p, d))
 		tell_registries(l, p);
+	if (is_the_program(p->pid, d))
+		p->own_copy = d->registry;
 	p->vm = d->probes.profile->name;
 	l->attached_once = true;
 	return 0;
@@ -283,15 +296,25 @@ static int check_reused(struct live *l, struct process *p, const struct attachme
 		       p->pid);
 }
 
+/* Is there a copy of the SDK at this address, and no tracer of its marks? */
+static bool is_off(u32 pid, u64 copy)
+{
+	struct vmspan_registry head;
+
+	return !target_registry(pid, copy, &head) && !head.semaphore;
+}
+
 /* Marks that are off although this tracer has not turned them off. */
 static bool has_lost_marks(const struct process *p)
 {
-	struct vmspan_registry head;
 	u64 copy, address;
 	size_t at = 0;
 
+	/* A library that a child has loaded may lie where one of its parent's lay, and wait. */
+	if (p->own_copy || p->loaded)
+		return p->own_copy && is_off(p->pid, p->own_copy);
 	while (map_next(&p->copies, &at, &copy, &address))
-		if (!target_registry(p->pid, copy, &head) && !head.semaphore)
+		if (is_off(p->pid, copy))
 			return true;
 	return false;
 }
@@ -347,7 +370,10 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);
-	p->unlinked &= r != 0;
+	if (!r) {
+		p->unlinked = false;
+		p->waits_ns = 0;
+	}
 	return !r && disarmed ? tell_disarmed(l) : r;
 }
 

@@ -138,14 +138,16 @@ struct process {
 	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
-	/* CLOCK_MONOTONIC: when the SDK said last that it had been loaded, and when marks were last
-	 * turned on in one more file; 0: never since the last exec. */
-	u64 loaded_ns, armed_ns;
+	bool loaded; /* the SDK has said so, since the fork or the last exec */
+	/* CLOCK_MONOTONIC: when it said so last, 0: all that was there then has been attached to; and
+	 * when marks were last turned on in one more file, 0: never since the last exec. */
+	u64 waits_ns, armed_ns;
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
 	struct map copies; /* of the SDK: address -> that of its registry | version 1 */
+	u64 own_copy; /* the address of that in the program's own file, or 0 */
 	/* What was in its rings when it was armed is known: nothing that is of the trace. */
 	bool rings_begun;
 	u32 registry_count;

@@ -206,6 +206,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 
 		p->vm = parent->vm;
 		p->armed_ns = parent->armed_ns;
+		p->own_copy = parent->own_copy;
 		p->rings_begun = parent->rings_begun;
 		p->vm_profile = parent->vm_profile;
 		while (map_next(&parent->copies, &at, &copy, &address))
@@ -237,6 +238,7 @@ static void forget_memory(struct live *l, struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->copies);
+	p->own_copy = 0;
 	forget_held(l, p);
 	p->rings_begun = false;
 	map_free(&p->threads);
@@ -284,7 +286,7 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 	bool awaited = l->command.pid || p->attachments;
 
 	p->armed_ns = mono_ns;
-	return awaited && p->loaded_ns && mono_ns >= p->loaded_ns + SDK_WAITS_NS ? missed(l) : 0;
+	return awaited && p->waits_ns && mono_ns >= p->waits_ns + SDK_WAITS_NS ? missed(l) : 0;
 }
 
 /* Was it over before the tracer came? Others too may give themselves the name that they have, but when
@@ -300,7 +302,8 @@ int process_loaded(struct live *l, const struct wire_life *w)
 
 	if (!p)
 		return sweep_new(l, w);
-	p->loaded_ns = w->mono_ns;
+	p->loaded = true;
+	p->waits_ns = w->mono_ns;
 	p->heard_late = clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
 	/* An exec may have been heard of before this, and too late. */
 	if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l))
@@ -328,8 +331,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
-	p->loaded_ns = 0;
-	p->heard_late = false;
+	p->waits_ns = 0;
+	p->loaded = p->heard_late = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
