@@ -259,7 +259,8 @@ static long one_armed(__u32 i, struct tail *w)
 	if (bpf_probe_read_user(&semaphore, sizeof(semaphore), &r->semaphore) || semaphore ||
 	    bpf_probe_read_user(&magic, sizeof(magic), &r->magic) || magic != VMSPAN_MAGIC)
 		return 0;
-	count(COUNT_DISARMED, 1);
+	if (!marks_off) /* by now */
+		count(COUNT_DISARMED, 1);
 	return 1;
 }
 

@@ -323,14 +323,24 @@ static bool has_lost_marks(const struct process *p)
  * had not been armed yet they were never on. */
 static bool others_disarmed(struct live *l, const struct process *p)
 {
-	return p->unlinked && p->by_batches && p->link_ns && part_wanted(l, TRACE_TURNS) &&
-	       has_lost_marks(p);
+	return p->unlinked && p->by_batches && p->link_ns && l->parts[TRACE_TURNS].on &&
+	       !l->marks_off && has_lost_marks(p);
 }
 
 /* How many marks there were while they were off nobody knows. */
 static int tell_disarmed(struct live *l)
 {
 	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+}
+
+/* It lives, and there is nothing in it that waits. */
+static void looked_at(struct process *p, int r)
+{
+	p->unlinked &= r != 0;
+	if (r && r != -ENOENT)
+		return;
+	p->waits_ns = 0;
+	p->heard_late = false;
 }
 
 int process_attach(struct live *l, struct process *p, struct err *err)
@@ -349,6 +359,7 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		if (v != -ENOENT) {
 			if (!v)
 				process_not_candidate(l, p);
+			looked_at(p, v);
 			plan_free(&plan);
 			*err = vm_err;
 			return v;
@@ -370,11 +381,11 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);
-	if (!r) {
-		p->unlinked = false;
-		p->waits_ns = 0;
-	}
-	return !r && disarmed ? tell_disarmed(l) : r;
+	looked_at(p, r);
+	/* One that could not be attached to, the kernel side tells of as it ends, if it can look then. */
+	if (disarmed && (!r || !l->tails) && tell_disarmed(l))
+		return l->failed;
+	return r;
 }
 
 /* ---- The way back ---- */
@@ -532,6 +543,12 @@ void process_disarm_all(struct live *l)
 	u64 key, value;
 	size_t at = 0;
 
+	/* Before it cannot be told any more who has turned them off. */
+	while (map_next(&l->processes, &at, &key, &value))
+		if (others_disarmed(l, (struct process *)(uintptr_t)value))
+			tell_disarmed(l);
+	at = 0;
+	l->marks_off = true;
 	tracer_marks_off(l->t, true);
 	while (map_next(&l->processes, &at, &key, &value))
 		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
@@ -574,7 +591,11 @@ int process_attach_missing(struct live *l, struct err *err)
 		first = r;
 		*err = e;
 	}
-	tracer_marks_off(l->t, !part_wanted(l, TRACE_TURNS));
+	if (part_wanted(l, TRACE_TURNS)) {
+		l->marks_off = false;
+		l->open_ns = clock_mono_ns();
+		tracer_marks_off(l->t, false);
+	}
 	return first;
 }
 

@@ -20,7 +20,10 @@ struct process *live_process_of(struct live *l, u32 pid)
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (!p && !access(path, F_OK))
 		p = process_new(l, pid, 0);
-	return p && !process_tell(l, p) ? p : NULL;
+	if (!p || process_tell(l, p))
+		return NULL;
+	p->marked = true;
+	return p;
 }
 
 /*

@@ -143,6 +143,8 @@ struct process {
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
+	bool marked; /* since the last exec */
+	bool held_full; /* there was no room for its definitions */
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
@@ -220,7 +222,8 @@ struct live {
 	enum live_trial_part trial; /* of those */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
-	u64 open_ns; /* since when all that was there has been armed */
+	u64 open_ns; /* since when all that was there has been armed, the last time */
+	bool marks_off; /* by the tracer itself */
 	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */
 	u64 clock_ns; /* when the last clock item was made */

@@ -154,8 +154,8 @@ static int drop_turns(struct live *l, struct err *err)
 	size_t at = 0;
 	int r;
 
-	p->on = p->told = false;
 	process_disarm_all(l);
+	p->on = p->told = false;
 	live_vm_drop_part(l, TRACE_PARTS);
 	if (l->vm_hz)
 		vm_pause(l->t);

@@ -169,6 +169,13 @@ static void set_name(struct process *p, const struct wire_life *w)
 	p->name[sizeof(p->name) - 1] = 0;
 }
 
+/* Was a child born when its parent's marks were not on? So are its own, until it has links. */
+static bool born_off(const struct live *l, const struct process *parent, u64 mono_ns)
+{
+	return l->marks_off || mono_ns < l->open_ns ||
+	       (parent && (mono_ns < parent->armed_ns || (parent->unlinked && !parent->link_ns)));
+}
+
 int process_fork(struct live *l, const struct wire_life *w)
 {
 	struct process *parent = process_find(l, w->h.pid), *p;
@@ -192,8 +199,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
 	p->forked_ns = w->mono_ns;
-	/* Its parent may not have been armed yet. */
-	p->link_ns = w->mono_ns < l->open_ns ? 0 : clock_mono_ns() + LINK_NS;
+	p->link_ns = born_off(l, parent, w->mono_ns) ? 0 : clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
 		l->candidates++;
@@ -225,7 +231,9 @@ int process_fork(struct live *l, const struct wire_life *w)
 	    (process_tell(l, parent) || process_defs(l, parent)))
 		return l->failed;
 	p->told = parent && parent->told;
-	return p->told ? emit_change(l, p, PROCESS_FORK, w->mono_ns) : 0;
+	if (p->told && emit_change(l, p, PROCESS_FORK, w->mono_ns))
+		return l->failed;
+	return p->by_batches && !p->link_ns ? process_link(l, p) : 0;
 }
 
 static void forget_memory(struct live *l, struct process *p)
@@ -278,7 +286,8 @@ void process_look(struct live *l, struct process *p)
 static int missed(struct live *l)
 {
 	/* How many marks nobody knows. */
-	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	return l->marks_off || !l->parts[TRACE_TURNS].on ? 0
+							 : live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 }
 
 int process_armed(struct live *l, struct process *p, u64 mono_ns)
@@ -293,7 +302,7 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
  * the tracer comes in time, it finds out. */
 static int never_armed(struct live *l, const struct process *p)
 {
-	return p->heard_late && !p->armed_ns && l->command.pid ? missed(l) : 0;
+	return p->heard_late && !p->marked && l->command.pid ? missed(l) : 0;
 }
 
 int process_loaded(struct live *l, const struct wire_life *w)
@@ -303,8 +312,9 @@ int process_loaded(struct live *l, const struct wire_life *w)
 	if (!p)
 		return sweep_new(l, w);
 	p->loaded = true;
-	p->waits_ns = w->mono_ns;
-	p->heard_late = clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
+	/* The first that nobody has come to see. */
+	p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
+	p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
 	/* An exec may have been heard of before this, and too late. */
 	if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l))
 		return l->failed;
@@ -332,7 +342,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
 	p->waits_ns = 0;
-	p->loaded = p->heard_late = false;
+	p->loaded = p->heard_late = p->marked = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";

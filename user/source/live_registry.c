@@ -156,6 +156,8 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 	struct reading g = { l, p, r };
 	int e;
 
+	if (p->held_full && !p->told)
+		return 0;
 	r->due = false;
 	r->read_ns = clock_mono_ns();
 	e = target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g);
@@ -164,6 +166,7 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 	} else if (e == -ENOSPC) {
 		memset(&r->log, 0, sizeof(r->log));
 		r->read_ns = 0;
+		p->held_full = true;
 	}
 	return l->failed;
 }

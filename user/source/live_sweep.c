@@ -175,7 +175,9 @@ int sweep_open(struct live *l, struct err *err)
 		u32 pid = (u32)strtoul(e->d_name, NULL, 10);
 		char comm[16];
 
-		if (!pid || pid == (u32)getpid() || process_find(l, pid))
+		/* Whom a traced process has forked meanwhile, its fork tells of. */
+		if (!pid || pid == (u32)getpid() || process_find(l, pid) ||
+		    tracer_traces_since_birth(l->t, pid))
 			continue;
 		process_read_name(pid, comm);
 		if (matches(&l->sweep, pid, comm))
