@@ -612,7 +612,6 @@ static void a_child_whose_marks_are_off_has_lost_some(void **state)
 	for (on = 0; on < 2; on++) {
 		doubtful_child(&g, address);
 		target.registry.semaphore = on;
-		g.p.ended = true; /* so that nobody attaches to it again */
 		assert_int_equal(attachments_thin(&g.l, false), 0);
 		assert_int_equal(g.records[LOSS_TRUNCATED], !on);
 		/* Once. */

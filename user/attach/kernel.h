@@ -24,8 +24,9 @@ const char *kernel_setcap(const char *missing);
  * uprobe_multi links (6.6): probes in programs with CAP_BPF and CAP_PERFMON
  * alone, where perf events at user probes want CAP_SYS_ADMIN. Made by the
  * system call, since libbpf before 1.3 does not know them. One offset of one
- * file; pid 0: every process. The program must have been loaded for them. A
- * descriptor that is the link, or negative errno.
+ * file; pid 0: every process; cookie: what bpf_get_attach_cookie() is to say,
+ * or 0. The program must have been loaded for them. A descriptor that is the
+ * link, or negative errno.
  */
 #define KERNEL_UPROBE_MULTI 48 /* enum bpf_attach_type */
 int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u64 cookie,

@@ -451,11 +451,9 @@ int process_link(struct live *l, struct process *p)
 {
 	struct err ignored = { 0 };
 
-	/* Of one that has ended the kernel side tells, if it can look then. */
+	/* Of one that has ended the kernel side tells, if it can look then: its memory is gone. */
 	if (!process_has_ended(p))
 		process_attach(l, p, &ignored);
-	else if (!l->tails && others_disarmed(l, p))
-		tell_disarmed(l);
 	return l->failed;
 }
 
@@ -505,7 +503,7 @@ static int rearm(struct live *l)
 	while (!l->failed && map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
-		if (p->unlinked && p->by_batches && has_lost_marks(p))
+		if (others_disarmed(l, p))
 			process_link(l, p);
 	}
 	return l->failed;
@@ -537,6 +535,13 @@ void process_free_buried(struct live *l)
 	}
 }
 
+/* Both sides know whether it is the tracer itself who has turned them off. */
+static void set_marks_off(struct live *l, bool off)
+{
+	l->marks_off = off;
+	tracer_marks_off(l->t, off);
+}
+
 void process_disarm_all(struct live *l)
 {
 	struct attachment *a;
@@ -548,8 +553,7 @@ void process_disarm_all(struct live *l)
 		if (others_disarmed(l, (struct process *)(uintptr_t)value))
 			tell_disarmed(l);
 	at = 0;
-	l->marks_off = true;
-	tracer_marks_off(l->t, true);
+	set_marks_off(l, true);
 	while (map_next(&l->processes, &at, &key, &value))
 		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
 			detach_links(a);
@@ -591,10 +595,9 @@ int process_attach_missing(struct live *l, struct err *err)
 		first = r;
 		*err = e;
 	}
-	if (part_wanted(l, TRACE_TURNS)) {
-		l->marks_off = false;
+	if (l->marks_off && part_wanted(l, TRACE_TURNS)) {
 		l->open_ns = clock_mono_ns();
-		tracer_marks_off(l->t, false);
+		set_marks_off(l, false);
 	}
 	return first;
 }

@@ -233,7 +233,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->told = parent && parent->told;
 	if (p->told && emit_change(l, p, PROCESS_FORK, w->mono_ns))
 		return l->failed;
-	return p->by_batches && !p->link_ns ? process_link(l, p) : 0;
+	return p->by_batches && !p->link_ns && !l->marks_off ? process_link(l, p) : 0;
 }
 
 static void forget_memory(struct live *l, struct process *p)
