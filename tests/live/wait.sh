@@ -44,8 +44,12 @@ dismiss vm
 
 # ---- What a command executes waits, but not for ever ----
 
+is_gone() { # PID
+	! kill -s 0 "$1" 2>/dev/null
+}
+
 # A child that executes the program again, of which the tracer hears when nobody waits for it any more.
-for then in ends lives; do
+for then in ends lives silent; do
 	target command "$VMSPAN" record -q -o "$T/rec.vmspan" -- "$T/steady"
 	kill -s STOP "$command_pid"
 	echo "keep 5" >&"$command_in"
@@ -54,12 +58,14 @@ for then in ends lives; do
 	tell command exec
 	check "waited in vain, $then: it goes on" answer command
 	tell command "event 7"
-	[ $then = lives ] || echo quit >&"$command_in"
-	kill -s CONT "$command_pid"
-	if [ $then = lives ]; then
-		check "waited in vain, $then: it is attached to" until_true is_armed "$child" 1
-		tell command "event 9"
+	if [ $then = ends ]; then
+		echo quit >&"$command_in"
+		check "waited in vain, $then: it has ended" until_true is_gone "$child"
 	fi
+	kill -s CONT "$command_pid"
+	[ $then = ends ] ||
+		check "waited in vain, $then: it is attached to" until_true is_armed "$child" 1
+	[ $then != lives ] || tell command "event 9"
 	dismiss command
 	eq "waited in vain, $then: status" $? 0
 	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"

@@ -312,12 +312,14 @@ int process_loaded(struct live *l, const struct wire_life *w)
 	if (!p)
 		return sweep_new(l, w);
 	p->loaded = true;
-	/* The first that nobody has come to see. */
-	p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
-	p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
-	/* An exec may have been heard of before this, and too late. */
-	if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l))
+	if (p->armed_ns < w->mono_ns) {
+		/* The first that nobody has come to see. */
+		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
+		p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
+	} else if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l)) {
+		/* At the news of an exec, which was heard of before this, and too late. */
 		return l->failed;
+	}
 	/* The target says so, as often as it likes. */
 	p->rescans = p->rescans ? p->rescans : 1;
 	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is loaded waits for the tracer, which may come too late: user/source/live_process.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "source/live_int.h"
+
+static u64 losses;
+
+static int take(void *ctx, const struct item *it)
+{
+	(void)ctx;
+	assert_int_equal(it->type, ITEM_LOSS);
+	assert_int_equal(it->loss.cause, LOSS_TRUNCATED);
+	losses += it->loss.records;
+	return 0;
+}
+
+#define MS NSEC_PER_MSEC
+
+/* The news of an exec come first, and what it has executed is attached to then: what the SDK says
+ * after that is told of once, if at all. */
+static void what_was_attached_to_waits_no_more(void **state)
+{
+	static const struct {
+		u64 armed_after; /* the SDK has been loaded; 0: never */
+		bool command, off, lost, waits;
+	} cases[] = {
+		{ 0, true, false, false, true },        { 0, false, false, false, true },
+		{ 10 * MS, true, false, false, false }, { 249 * MS, true, false, false, false },
+		{ 251 * MS, true, false, true, false }, { 251 * MS, false, false, false, false },
+		{ 251 * MS, true, true, false, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_life w = { .h.pid = 4711, .mono_ns = clock_mono_ns() - 400 * MS };
+		struct process p = { .pid = 4711, .pidfd = -1 };
+		struct live l = { .fn = take, .marks_off = cases[i].off };
+
+		l.parts[TRACE_TURNS].on = true;
+		l.command.pid = cases[i].command;
+		p.armed_ns = cases[i].armed_after ? w.mono_ns + cases[i].armed_after : 0;
+		assert_int_equal(map_put(&l.processes, p.pid, (u64)(uintptr_t)&p), 0);
+		losses = 0;
+		assert_int_equal(process_loaded(&l, &w), 0);
+		assert_int_equal(losses, cases[i].lost);
+		assert_int_equal(p.heard_late, cases[i].waits);
+		assert_int_equal(p.waits_ns, cases[i].waits ? w.mono_ns : 0);
+		/* A look is due in any case. */
+		assert_int_equal(p.rescans, 1);
+		map_free(&l.processes);
+	}
+}
+
+/* What waits and is attached to in time, has lost nothing; and what nobody has waited for neither. */
+static void who_comes_in_time_loses_nothing(void **state)
+{
+	static const struct {
+		u64 waited; /* ns; 0: nobody has */
+		bool command, lost;
+	} cases[] = {
+		{ 0, true, false },
+		{ 249 * MS, true, false },
+		{ 250 * MS, true, true },
+		{ 250 * MS, false, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { .fn = take };
+		struct process p = { .pid = 4711, .pidfd = -1 };
+
+		l.parts[TRACE_TURNS].on = true;
+		l.command.pid = cases[i].command;
+		p.waits_ns = cases[i].waited ? 1000 * MS : 0;
+		losses = 0;
+		assert_int_equal(process_armed(&l, &p, 1000 * MS + cases[i].waited), 0);
+		assert_int_equal(losses, cases[i].lost);
+		assert_int_equal(p.armed_ns, 1000 * MS + cases[i].waited);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_attached_to_waits_no_more),
+		cmocka_unit_test(who_comes_in_time_loses_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
