@@ -64,9 +64,11 @@ accuracy() { # RUN
 	measure "$1" "idle machine" plain
 	crowd $((2 * cpus))
 	measure "$1" "2x oversubscribed" plain
+	measure "$1" "short events, 2x oversubscribed" short
 	disperse $((2 * cpus))
 	measure "$1" "forced migration" migrate
 	measure "$1" "bursts of 2 us" bursts
+	measure "$1" "unannounced sleeps" blocked
 	measure "$1" "nested loops" nested
 	measure "$1" "threads that come and go" threads
 }

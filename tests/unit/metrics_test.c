@@ -74,6 +74,7 @@ static void totals_are_those_of_the_snapshot(void **state)
 		"group_wall_seconds_total{group=\"page:shop\",kind=\"page\"} 21.000000000",
 		"group_self_seconds_total{group=\"page:shop\",kind=\"page\"} 22.000000000",
 		"group_cpu_seconds_total{group=\"page:shop\",kind=\"page\"} 23.000000000",
+		"group_cpu_margin_seconds_total{group=\"page:shop\",kind=\"page\"} 31.000000000",
 		"group_blocked_seconds_total{group=\"page:shop\",kind=\"page\"} 24.000000000",
 		"group_gc_seconds_total{group=\"page:shop\",kind=\"page\"} 25.000000000",
 		"group_ticks_total{group=\"page:shop\",kind=\"page\"} 26",
@@ -107,6 +108,7 @@ static void totals_are_those_of_the_snapshot(void **state)
 	g->wall_ns = 21 * NSEC_PER_SEC;
 	g->self_ns = 22 * NSEC_PER_SEC;
 	g->cpu_ns = 23 * NSEC_PER_SEC;
+	g->cpu_margin_ns = 31 * NSEC_PER_SEC;
 	g->blocked_ns = 24 * NSEC_PER_SEC;
 	g->gc_ns = 25 * NSEC_PER_SEC;
 	g->ticks = 26;

@@ -169,10 +169,8 @@ static inline void slow_answer(const struct tree *t, enum nested_mode mode, stru
 				continue;
 			a->preempted[g] += off_under(t, i, true);
 			a->wall[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true);
-			/* Nobody has read the thread's clock outside of events. */
-			if (n->event >= 0)
-				a->cpu[g] += n->end - n->begin - under(t, i, 0) -
-					     off_under(t, i, true) - off_under(t, i, false);
+			a->cpu[g] += n->end - n->begin - under(t, i, 0) - off_under(t, i, true) -
+				     off_under(t, i, false);
 			a->blocked[g] += under(t, i, VMSPAN_BLOCK) + off_under(t, i, false);
 			a->gc[g] += under(t, i, VMSPAN_GC);
 		}

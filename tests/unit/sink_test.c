@@ -489,6 +489,10 @@ static void numbers_as_people_read_them(void **state)
 	assert_string_equal(percent_text(percent, 1, 3), "33.3");
 	assert_string_equal(percent_text(percent, 3, 3), "100");
 	assert_string_equal(percent_text(percent, 1, 0), "0");
+	assert_string_equal(about_text(500, 5), "");
+	assert_string_equal(about_text(500, 6), "~");
+	assert_string_equal(about_text(0, 0), "");
+	assert_string_equal(about_text(0, 1), "~");
 }
 
 /* ---- top ---- */

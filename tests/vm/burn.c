@@ -12,8 +12,9 @@
  * of the CPUs that this process may use, as far as the kernel has counted it in whole ticks.
  *
  * Cases: plain; migrate (stays change CPU in the middle); blocked (group b
- * waits unannounced in every stay); bursts (stays of 2 us); nested (a nested loop
- * in every event); threads (a new thread for every event).
+ * waits unannounced in every stay); short (stays of 10 to 40 us, fifty times as many events);
+ * bursts (stays of 2 us); nested (a nested loop in every event); threads (a new thread for every
+ * event).
  */
 #include "user/sdk/vmspan.h"
 
@@ -31,6 +32,8 @@ enum {
 	GROUP_C,
 	GROUPS
 };
+
+#define SHORT_TIMES 50 /* as many events */
 
 static const char *const names[GROUPS] = { "a", "b", "c" };
 static vmspan_u32 comp[GROUPS];
@@ -232,12 +235,17 @@ static void one_event(unsigned int n)
 	begin_wall = clock_ns(CLOCK_MONOTONIC);
 	begin = cpu_ns();
 	vmspan_event_begin(0);
-	burn_us(50);
+	if (strcmp(how, "short"))
+		burn_us(50);
 	if (!strcmp(how, "bursts")) {
 		burst(GROUP_A);
 		burn_us(50);
 		burst(GROUP_B);
 		burst(GROUP_B);
+	} else if (!strcmp(how, "short")) {
+		stay(GROUP_A, 20 + n % 7);
+		stay(GROUP_B, 40);
+		stay(GROUP_C, 10);
 	} else {
 		stay(GROUP_A, (300 + n % 7 * 50) * times);
 		burn_us(50);
@@ -280,6 +288,8 @@ int main(int argc, char **argv)
 	how = argc > 1 ? argv[1] : "plain";
 	if (argc > 3)
 		times = (unsigned int)atoi(argv[3]);
+	if (!strcmp(how, "short"))
+		events *= SHORT_TIMES;
 	for (i = 0; i < GROUPS; i++) {
 		vmspan_u32 g = vmspan_group(VMSPAN_ADDON, names[i]);
 

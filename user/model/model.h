@@ -96,6 +96,7 @@ struct model_span {
 struct model_share {
 	const char *group; /* "kind:name" */
 	u64 ticks, spans, wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
+	u64 cpu_margin_ns; /* as group_stats has it */
 	u64 off_ns[VMSPAN_OFF_REASONS]; /* of its own, by reason; exact mode */
 	struct model_uncharged uncharged; /* in none of the others */
 };

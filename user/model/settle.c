@@ -41,6 +41,7 @@ static int share_add(struct group_stats *st, const struct turn *t, const struct 
 	st->wall_ns += sh->wall_ns;
 	st->self_ns += sh->self_ns;
 	st->cpu_ns += sh->cpu_ns;
+	st->cpu_margin_ns += sh->cpu_margin_ns;
 	st->blocked_ns += sh->blocked_ns;
 	st->gc_ns += sh->gc_ns;
 	st->uncharged_ns += lack ? lack_uncharged(lack)->wall_ns : 0;
@@ -158,6 +159,7 @@ static int show_event(struct model *m, const struct stream *st, const struct tur
 			.wall_ns = sh->wall_ns,
 			.self_ns = sh->self_ns,
 			.cpu_ns = sh->cpu_ns,
+			.cpu_margin_ns = sh->cpu_margin_ns,
 			.blocked_ns = sh->blocked_ns,
 			.gc_ns = sh->gc_ns,
 			.preempted_ns = sh->preempted_ns,

@@ -11,6 +11,7 @@
 	X(wall_ns)                            \
 	X(self_ns)                            \
 	X(cpu_ns)                             \
+	X(cpu_margin_ns)                      \
 	X(blocked_ns)                         \
 	X(gc_ns)                              \
 	X(uncharged_ns)                       \

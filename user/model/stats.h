@@ -34,6 +34,7 @@ struct group_stats {
 	u64 wall_ns; /* charged: inside its stopwatches */
 	u64 self_ns; /* one of its compartments was the innermost */
 	u64 cpu_ns; /* its share of the events' thread CPU time */
+	u64 cpu_margin_ns; /* which may be so much too large or too small, at most; 0: it is known */
 	u64 blocked_ns; /* of wall: inside announced blocking calls */
 	u64 gc_ns; /* of wall: inside collections */
 	u64 uncharged_ns; /* not in wall: struct model_uncharged's */

@@ -55,7 +55,7 @@ struct share {
 	/* settled: their sum, the sums of outer[] in cycles, and ns */
 	u64 spans, ticks, charged, blocked, gc, cpu, preempted;
 	struct hole_room room;
-	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns, preempted_ns;
+	u64 wall_ns, self_ns, cpu_ns, cpu_margin_ns, blocked_ns, gc_ns, preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
 };
 

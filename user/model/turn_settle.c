@@ -161,7 +161,8 @@ static void share_times(struct share *sh, u64 own, u64 wall)
 {
 	u64 inside = sh->self_ns;
 
-	sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->cpu_ns = sh->preempted_ns = 0;
+	sh->gc_ns = sh->blocked_ns = sh->wall_ns = sh->preempted_ns = 0;
+	sh->cpu_ns = sh->cpu_margin_ns = 0;
 	if (!own)
 		return;
 	/* Around lost or forged records a group's stays may overlap. */
@@ -220,18 +221,42 @@ struct cpu_rule {
 	bool told; /* each stay knows which of its cycles those are */
 	struct away away;
 	u64 by_length; /* cycles: the same if all that changed CPU is kept */
+	bool known; /* cpu is the event's own, to the ns */
+	u64 off; /* ns without a CPU that have no place, where it is known */
 };
 
-/* A group's part of it. */
-static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
+/* Cycles in which a group may have had the CPU. */
+static u64 share_busy(const struct share *sh, const struct cpu_rule *r)
 {
 	u64 busy = sh->charged - min_u64(sh->charged, sh->blocked);
 
 	if (r->told)
-		busy = sh->cpu;
-	else if (sh->room.count)
-		busy -= min_u64(busy, r->away.hole);
-	return r->on ? scale(min_u64(busy, r->on), r->cpu, r->on) : 0;
+		return sh->cpu;
+	return sh->room.count ? busy - min_u64(busy, r->away.hole) : busy;
+}
+
+/* A group's part of it. */
+static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
+{
+	return r->on ? scale(min_u64(share_busy(sh, r), r->on), r->cpu, r->on) : 0;
+}
+
+/*
+ * How far that may be off: all the time without a CPU that has no place yet may have been in the
+ * group's stays, or none of it. Stays that changed CPU are taken for its place, and may not have been.
+ */
+static u64 share_margin(const struct share *sh, const struct cpu_rule *r, u64 own, u64 wall)
+{
+	u64 busy, least = 0, most;
+
+	if (r->told || (r->known && !r->off))
+		return 0;
+	most = busy = scale(min_u64(share_busy(sh, r), own), wall, own);
+	if (r->known) {
+		least = busy - min_u64(busy, r->off);
+		most = min_u64(busy, r->cpu);
+	}
+	return max_u64(sh->cpu_ns - min_u64(least, sh->cpu_ns), most - min_u64(most, sh->cpu_ns));
 }
 
 /*
@@ -293,7 +318,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 cpu = own_cpu(t, cpu_ns, wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), believed;
-	struct cpu_rule rule = { .cpu = cpu, .on = on };
+	struct cpu_rule rule = { .on = on };
 	u32 i;
 	int rc;
 
@@ -302,15 +327,22 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	believed = out->discarded ? 0 : own;
+	out->stolen_ns = stolen(t, own, wall, cpu);
+	/* No clock was read at its ends: the scheduler's records tell. */
+	if (!cpu && t->exact && believed)
+		cpu = scale(on, wall, own);
+	rule.cpu = cpu;
+	rule.known = cpu && !t->cpu_coarse;
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);
 		rule.by_length = own - min_u64(own, t->blocked);
 		rule.on = rule.by_length - rule.away.hole - rule.away.moved;
+		rule.off = scale(rule.by_length - rule.away.hole, wall, own);
+		rule.off -= min_u64(rule.off, cpu);
 	}
 	out->cpu_ns = cpu;
 	out->own = own;
-	out->stolen_ns = stolen(t, own, wall, cpu);
 	for (i = 0; i < t->share_len; i++) {
 		share_sum(&t->shares[i]);
 		t->shares[i].self_ns = 0;
@@ -326,6 +358,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 			continue;
 		/* A call that is announced as blocking may have used the CPU. */
 		sh->cpu_ns = min_u64(share_cpu(sh, &rule), sh->wall_ns + sh->preempted_ns);
+		sh->cpu_margin_ns = share_margin(sh, &rule, own, wall);
 		if (lack)
 			lack_times(sh, lack, own, wall, &rule);
 	}

@@ -5,6 +5,7 @@
 #include "sink/words.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,7 @@ static void put_node(struct out *o, const struct node *n, unsigned int depth)
 static void put_shares(struct out *o, const struct kept *k)
 {
 	char a[TEXT_NS_MAX], b[TEXT_NS_MAX], c[TEXT_NS_MAX], d[TEXT_NS_MAX], g[TEXT_NS_MAX];
+	char cpu[TEXT_NS_MAX + 1];
 	u32 i, r;
 
 	if (!k->e.share_count)
@@ -160,10 +162,11 @@ static void put_shares(struct out *o, const struct kept *k)
 	for (i = 0; i < k->e.share_count; i++) {
 		const struct model_share *s = &k->shares[i];
 
+		snprintf(cpu, sizeof(cpu), "%s%s", about_text(s->cpu_ns, s->cpu_margin_ns),
+			 time_text(c, s->cpu_ns));
 		out_printf(o, "  %8s %8s %8s %8s %8s %8llu  ", time_text(a, s->wall_ns),
-			   time_text(b, s->self_ns), time_text(c, s->cpu_ns),
-			   time_text(d, s->blocked_ns), time_text(g, s->gc_ns),
-			   (unsigned long long)s->spans);
+			   time_text(b, s->self_ns), cpu, time_text(d, s->blocked_ns),
+			   time_text(g, s->gc_ns), (unsigned long long)s->spans);
 		name_put(o, s->group, 0);
 		for (r = VMSPAN_OFF_PREEMPTED; r < VMSPAN_OFF_REASONS; r++)
 			if (s->off_ns[r])
@@ -299,6 +302,8 @@ static void json_shares(struct json *j, const struct kept *k)
 		json_key_u64(j, "wall_ns", s->wall_ns);
 		json_key_u64(j, "self_ns", s->self_ns);
 		json_key_u64(j, "cpu_ns", s->cpu_ns);
+		if (s->cpu_margin_ns)
+			json_key_u64(j, "cpu_margin_ns", s->cpu_margin_ns);
 		json_key_u64(j, "blocked_ns", s->blocked_ns);
 		json_key_u64(j, "gc_ns", s->gc_ns);
 		json_key_u64(j, "preempted_ns", s->preempted_ns);

@@ -14,7 +14,7 @@
 #include "base/types.h"
 
 #define LABEL_OTHER "(other)"
-#define LABEL_COUNTS 12
+#define LABEL_COUNTS 13
 /* Half of what a group was charged before weighs no more after so long. */
 #define LABEL_HALF_NS (600 * NSEC_PER_SEC)
 #define LABEL_HOUR_NS (3600 * NSEC_PER_SEC)

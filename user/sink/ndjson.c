@@ -96,6 +96,8 @@ static void put_share(struct json *j, const struct model_share *sh)
 	json_key_u64(j, "preempted_ns", sh->preempted_ns);
 	if (sh->uncharged.wall_ns)
 		json_key_u64(j, "uncharged_ns", sh->uncharged.wall_ns);
+	if (sh->cpu_margin_ns)
+		json_key_u64(j, "cpu_margin_ns", sh->cpu_margin_ns);
 	json_end_object(j);
 }
 

@@ -82,6 +82,8 @@ static const struct group_figure {
 	FIGURE("group_wall_seconds", wall_ns, true, "Time charged to the group."),
 	FIGURE("group_self_seconds", self_ns, true, "Time in the group's own code."),
 	FIGURE("group_cpu_seconds", cpu_ns, true, "CPU time charged to the group."),
+	FIGURE("group_cpu_margin_seconds", cpu_margin_ns, true,
+	       "CPU time by which that may be too large or too small, at most."),
 	FIGURE("group_blocked_seconds", blocked_ns, true, "Charged time in blocking calls."),
 	FIGURE("group_gc_seconds", gc_ns, true, "Charged time in collections."),
 	FIGURE("group_ticks", ticks, false, "Outermost entries."),

@@ -222,6 +222,8 @@ static void put_group(struct json *j, const struct snapshot *s, const struct sna
 		json_key_u64(j, "open", t->open.events);
 	if (t->uncharged_ns)
 		json_key_u64(j, "uncharged_ns", t->uncharged_ns);
+	if (t->cpu_margin_ns)
+		json_key_u64(j, "cpu_margin_ns", t->cpu_margin_ns);
 	json_end_object(j);
 }
 

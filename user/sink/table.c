@@ -12,6 +12,7 @@ enum cell_unit {
 	CELL_COUNT,
 	CELL_PERCENT, /* of the time of all events */
 	CELL_CPU, /* percent of the time gone by */
+	CELL_CPU_TIME,
 	CELL_NOW,
 	CELL_SPARK
 };
@@ -69,9 +70,9 @@ bool row_turns_unknown(const struct group_stats *s, bool interval)
 	X(wall, "wall", "WALL", "wall", 9, 2, 2, CELL_TIME, false, s->wall_ns,                  \
 	  "time from its outermost entries to their exits, whatever ran inside")                \
 	X(cpushare, "cpu%", "CPU%", NULL, 7, NEVER, 10, CELL_CPU, false, s->cpu_ns,             \
-	  "CPU time, of the time that has gone by: 100 is one CPU")                             \
-	X(cpu, "cpu", "CPU", "cpu", 9, 11, 12, CELL_TIME, false, s->cpu_ns,                     \
-	  "its share of the threads' CPU time")                                                 \
+	  "CPU time, of the time that has gone by: 100 is one CPU; ~: an estimate")             \
+	X(cpu, "cpu", "CPU", "cpu", 9, 11, 12, CELL_CPU_TIME, false, s->cpu_ns,                 \
+	  "its share of the threads' CPU time; ~: an estimate")                                 \
 	X(gc, "gc", "GC", "gc", 9, 9, 9, CELL_TIME, false, s->gc_ns,                            \
 	  "of wall: in collections")                                                            \
 	X(blocked, "blocked", "BLOCKED", "blocked", 9, 10, 11, CELL_TIME, false, s->blocked_ns, \
@@ -473,8 +474,10 @@ static void put_cell(const struct table *t, struct out *o, const struct table_it
 		     const struct table_column *c, u64 total_ns)
 {
 	u64 v = c->value(item->stats, t->interval);
+	bool of_cpu = c->unit == CELL_CPU || c->unit == CELL_CPU_TIME;
+	const char *about = of_cpu ? about_text(v, item->stats->cpu_margin_ns) : "";
 	unsigned int width = width_of(t, c);
-	char text[COUNT_MAX];
+	char text[COUNT_MAX], cell[COUNT_MAX + 1];
 
 	if (c->unit == CELL_SPARK) {
 		put_spark(t, o, item, width);
@@ -489,15 +492,17 @@ static void put_cell(const struct table *t, struct out *o, const struct table_it
 		put_tinted(t, o, item->now_ns ? text_ns(text, item->now_ns) : "", width, TINT_BAD);
 		return;
 	case CELL_TIME:
-		put_tinted(t, o, time_text(text, v), width, time_tint(t, c, v));
+	case CELL_CPU_TIME:
+		snprintf(cell, sizeof(cell), "%s%s", about, time_text(text, v));
+		put_tinted(t, o, cell, width, time_tint(t, c, v));
 		return;
 	case CELL_COUNT:
 		put_tinted(t, o, count_short(text, v), width, count_tint(c, v));
 		return;
 	default:
-		put_tinted(t, o,
-			   percent_text(text, v, c->unit == CELL_CPU ? t->elapsed_ns : total_ns),
-			   width, v ? TINT_NONE : TINT_DIM);
+		percent_text(text, v, c->unit == CELL_CPU ? t->elapsed_ns : total_ns);
+		snprintf(cell, sizeof(cell), "%s%s", about, text);
+		put_tinted(t, o, cell, width, v ? TINT_NONE : TINT_DIM);
 	}
 }
 

@@ -107,13 +107,17 @@ void put_columns(struct composer *c, unsigned int height)
 static void put_figures(struct composer *c, const struct group_stats *s)
 {
 	char wall[TEXT_NS_MAX], self[TEXT_NS_MAX], cpu[TEXT_NS_MAX], gc[TEXT_NS_MAX];
-	char blocked[TEXT_NS_MAX], share[PERCENT_MAX], busy[PERCENT_MAX];
+	char blocked[TEXT_NS_MAX], share[PERCENT_MAX], busy[PERCENT_MAX], margin[TEXT_NS_MAX];
+	const char *about = about_text(s->cpu_ns, s->cpu_margin_ns);
 
-	out_printf(&c->line, "self %s (%s %% of all turns)  wall %s  cpu %s (%s %% of a CPU)",
+	out_printf(&c->line, "self %s (%s %% of all turns)  wall %s  cpu %s%s (%s %% of a CPU",
 		   time_text(self, s->self_ns),
 		   percent_text(share, s->self_ns, c->s->events.wall_ns),
-		   time_text(wall, s->wall_ns), time_text(cpu, s->cpu_ns),
+		   time_text(wall, s->wall_ns), about, time_text(cpu, s->cpu_ns),
 		   percent_text(busy, s->cpu_ns, c->f->elapsed_ns));
+	if (*about)
+		out_printf(&c->line, "; off by %s at most", time_text(margin, s->cpu_margin_ns));
+	out_puts(&c->line, ")");
 	out_printf(&c->line, "  gc %s  blocked %s", time_text(gc, s->gc_ns),
 		   time_text(blocked, s->blocked_ns));
 	end_line(c, LINE_PLAIN);

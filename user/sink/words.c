@@ -61,6 +61,11 @@ char *time_text(char dst[TEXT_NS_MAX], u64 ns)
 	return dst;
 }
 
+const char *about_text(u64 value, u64 margin)
+{
+	return margin > value / 100 ? "~" : "";
+}
+
 const char *plural(u64 n)
 {
 	return n == 1 ? "" : "s";

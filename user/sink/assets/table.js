@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* All groups, sortable and filterable. */
 
-const COLUMNS = [["name", "Group"], ["self_ns", "Itself", ns], ["wall_ns", "Charged", ns], ["cpu_ns", "CPU", ns], ["blocked_ns", "Blocked", ns],
+const COLUMNS = [["name", "Group"], ["self_ns", "Itself", ns], ["wall_ns", "Charged", ns], ["cpu_ns", "CPU", cpu], ["blocked_ns", "Blocked", ns],
 	["gc_ns", "GC", ns], ["max_ns", "Longest", ns], ["p50_ns", "p50", ns], ["p99_ns", "p99", ns], ["events", "Turns", count],
 	["ticks", "Ticks", count], ["spans", "Spans", count], ["moved", "Moved", count], ["stale", "Stale", count], ["complete", "Complete", (v) => v ? "yes" : "no"]];
+/* With ~ where it may be off by a hundredth or more. */
+function cpu(v, g) {
+	return (g.cpu_margin_ns > v / 100 ? "~" : "") + ns(v);
+}
+
 const sorting = { key: "self_ns", up: false };
 
 function compareRows(a, b) {
@@ -25,7 +30,7 @@ function tableRow(g) {
 		ev.preventDefault();
 	} }, ...COLUMNS.map(([key, , text]) => key === "name"
 		? el("td", {}, dot(g.name), clean(g.name))
-		: el("td", { "data-key": key, "data-value": String(g[key]) }, text(g[key]))));
+		: el("td", { "data-key": key, "data-value": String(g[key]) }, text(g[key], g))));
 }
 
 function drawTable() {
