@@ -39,7 +39,7 @@ static bool forked;
 
 static void handler_that_forks(greg_t *ip)
 {
-	rseq_interrupt(ip);
+	*ip = (greg_t)rseq_interrupt((u64)*ip);
 	forked = true;
 	child = fork();
 	if (!child)

@@ -348,7 +348,7 @@ enum {
 
 static void handler(greg_t *ip)
 {
-	rseq_interrupt(ip);
+	*ip = (greg_t)rseq_interrupt((u64)*ip);
 	handler_marks();
 }
 

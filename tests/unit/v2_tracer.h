@@ -5,7 +5,7 @@
  * that copies what is handed over. The real reader (source/marks.h) makes records of
  * it, so what is tested is both. What forked children hand over arrives in the same place.
  *
- * It can also play the kernel's part of rseq(2): see rseq_play().
+ * It can also play the kernel's part of rseq(2): see rseq_played.h.
  */
 #ifndef V2_TRACER_H
 #define V2_TRACER_H
@@ -13,6 +13,7 @@
 #define VMSPAN__CLOCK_TRIES 1 /* step by step, each takes long */
 #include "sdk/vmspan.h"
 
+#include "rseq_played.h"
 #include "source/live_mark_rings.h"
 #include "step.h"
 
@@ -257,40 +258,6 @@ static void collect_of(u32 pid)
 static VMSPAN__UNUSED void collect(void)
 {
 	collect_of((u32)getpid());
-}
-
-/* ---- The kernel's part ---- */
-
-/*
- * The SDK is shown a struct rseq that the kernel does not know, and what the kernel does to an
- * interrupted thread is done here, where a test wants it: so no other program's doings show in
- * the marks. A step is a signal besides, and each would make the kernel begin the mark anew:
- * no instruction behind the first of a sequence would ever be seen.
- */
-struct rseq_played {
-	u32 cpu_start, cpu;
-	u64 section;
-	u32 rest[4];
-};
-static __thread struct rseq_played rseq_played __attribute__((aligned(32)));
-
-/* For this thread. `real`: it ends for all, who have the kernel's there again. */
-static VMSPAN__UNUSED void rseq_play(s64 real)
-{
-	vmspan_registry_2.rseq =
-		real ? real : (s64)((u64)(size_t)&rseq_played - vmspan__thread_pointer());
-}
-
-/* The thread is interrupted at *ip: by a signal, or it loses its CPU. */
-static VMSPAN__UNUSED void rseq_interrupt(greg_t *ip)
-{
-	const struct vmspan_section *s = (const struct vmspan_section *)(size_t)rseq_played.section;
-
-	if (!s)
-		return;
-	rseq_played.section = 0;
-	if ((u64)*ip - s->start < s->length)
-		*ip = (greg_t)s->abort;
 }
 
 /* ---- Coming and going ---- */

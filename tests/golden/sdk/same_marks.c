@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes random marks, of a seed, and prints which records come of them, a line each. Built with
- * this version of the SDK and its reader, (-DOLD) with version 1, which makes the records
- * itself, and (-DDIRECT) with the kernel side's programs for conventional probes: all print the
- * same.
+ * this version of the SDK and its reader (-DPLAYED: by restartable sequences, also where the
+ * system has none), (-DOLD) with version 1, which makes the records itself, and (-DDIRECT) with the
+ * kernel side's programs for conventional probes: all print the same.
  *   same_marks SEED MARKS
  */
 #if defined(DIRECT)
@@ -21,6 +21,9 @@
 #include "sdk/vmspan.h"
 #define REGISTRY vmspan_registry_2
 #include "source/marks.h"
+#ifdef PLAYED
+#include "tests/unit/rseq_played.h"
+#endif
 #endif
 
 #include <stdio.h>
@@ -154,6 +157,9 @@ int main(int argc, char **argv)
 #endif
 #if !defined(OLD) && !defined(DIRECT)
 	marks_init(&reader, as_it_is, NULL);
+#endif
+#ifdef PLAYED
+	rseq_play(0);
 #endif
 	for (i = 0; i < n; i++) {
 		unsigned int id = 1 + drawn(4);
