@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# once: a build with sanitizers has the same BPF programs
+# What every kernel from 5.10 on has to load. A compiler makes an atomic `or` of an addition of 0.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+check_status "the programs are read" 0 "$B/golden/bpf_ops" "$B/vmspan.bpf.o"
+eq "those that every kernel has to load have no operation that Linux 5.10 does not know" \
+	"$(grep -cE '^(flush|armed|armed_multi|life_[a-z_]*) ' "$T/out")" 0
+check "others do: they need a later one" grep -q '^watch_' "$T/out"
