@@ -145,12 +145,27 @@ static __always_inline struct ids current_ids(void)
  */
 static __always_inline struct ids memory_ids(void)
 {
-	struct task_struct *t = bpf_get_current_task_btf(), *parent;
+	/* Linux 5.10 has no other that the programs could look at by themselves. */
+	struct task_struct *t = (struct task_struct *)bpf_get_current_task(), *parent;
 
-	if (!t->vfork_done)
+	if (!BPF_CORE_READ(t, vfork_done))
 		return current_ids();
-	parent = t->real_parent;
-	return t->mm == parent->mm ? task_ids(parent) : current_ids();
+	parent = BPF_CORE_READ(t, real_parent);
+	return BPF_CORE_READ(t, mm) == BPF_CORE_READ(parent, mm) ? task_ids(parent) : current_ids();
+}
+
+/*
+ * n, and no more than `most`. Up to Linux 6.1 and later the verifier forgets what a comparison has said
+ * of a number that the compiler keeps on the stack: this leaves it none but a register.
+ */
+static __always_inline __u64 at_most(__u64 n, const __u64 most)
+{
+#ifdef __bpf__
+	asm volatile("if %0 <= %1 goto +1\n%0 = %1" : "+r"(n) : "i"(most));
+	return n;
+#else
+	return n < most ? n : most;
+#endif
 }
 
 #endif

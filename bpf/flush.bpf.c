@@ -74,7 +74,7 @@ static __always_inline int carry(struct ids ids, const void *batch, __u32 bytes,
 	}
 	/* clang must not drop the check because the caller has made it. */
 	barrier_var(bytes);
-	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
+	if (bytes > room || bpf_probe_read_user(h + 1, at_most(bytes, room), batch)) {
 		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, slots);
@@ -129,7 +129,8 @@ static __always_inline int carry_definition(struct ids ids, const void *def, __u
 		return 0;
 	}
 	barrier_var(bytes);
-	if (bytes > WIRE_DEFINITION_MAX || bpf_probe_read_user(d + 1, bytes, def)) {
+	if (bytes > WIRE_DEFINITION_MAX ||
+	    bpf_probe_read_user(d + 1, at_most(bytes, WIRE_DEFINITION_MAX), def)) {
 		bpf_ringbuf_discard(d, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, 1);

@@ -32,7 +32,7 @@ static __always_inline bool marks_alert(const struct wire_marks *w, const void *
 /* Are these marks of another thread? Who takes a ring over hands over what is left in it. */
 static __always_inline bool marks_foreign(const struct vmspan_ring *r)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	__u32 tid;
 
 	return bpf_probe_read_user(&tid, sizeof(tid), &r->tid) ||
@@ -55,7 +55,7 @@ static __always_inline int marks_copy(struct ids ids, const struct vmspan_ring *
 	/* By a fork in a handler, as the parent handed over, which it goes on with. */
 	wiped = read && !w->ring.base;
 	if (!read || wiped ||
-	    bpf_probe_read_user(w + 1, bytes,
+	    bpf_probe_read_user(w + 1, at_most(bytes, room),
 				(const void *)(w->ring.base + (from & w->ring.mask)))) {
 		bpf_ringbuf_discard(w, fill_flags());
 		if (!wiped)
@@ -101,10 +101,13 @@ static __always_inline void marks_note(struct traced_process *p, __u64 process)
 	for (i = 0; i < TRACED_REGISTRIES; i++)
 		if (p->registries[i] == next)
 			return;
-	for (i = 0; next && i < TRACED_REGISTRIES; i++) {
+			/* Up to Linux 6.1 and later a loop has to be closed by a jump. Here the compiler makes one of which
+	 * that is not so. */
+#pragma unroll
+	for (i = 0; i < TRACED_REGISTRIES; i++) {
 		now = p->registries[i];
 		/* Those of version 1 stay: user space alone finds them. */
-		if (now && !(now & 1))
+		if (!next || (now && !(now & 1)))
 			continue;
 		p->registries[i] = next;
 		next = now;

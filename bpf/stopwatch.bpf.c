@@ -35,7 +35,7 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 	/* clang must not know that the check below always passes: the verifier
 	 * cannot see why it does. */
 	barrier_var(bytes);
-	if (bytes > room || bpf_probe_read_kernel(h + 1, bytes, &w->batch)) {
+	if (bytes > room || bpf_probe_read_kernel(h + 1, at_most(bytes, room), &w->batch)) {
 		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, w->batch.records);

@@ -80,7 +80,7 @@ static __always_inline void send(const struct tail *w, __u32 tid, const void *ba
 		return;
 	}
 	barrier_var(bytes);
-	if (bytes > room || bpf_probe_read_user(h + 1, bytes, batch)) {
+	if (bytes > room || bpf_probe_read_user(h + 1, at_most(bytes, room), batch)) {
 		bpf_ringbuf_discard(h, BPF_RB_NO_WAKEUP);
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, records);

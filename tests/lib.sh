@@ -238,6 +238,14 @@ until_true() { # COMMAND...
 	done
 }
 
+kernel_since() { # MAJOR MINOR: of Linux
+	local have
+	have=$(uname -r | sed 's/[^0-9]/ /g')
+	# shellcheck disable=SC2086 # words
+	set -- "$1" "$2" $have
+	[ $(($3 * 1000 + $4)) -ge $(($1 * 1000 + $2)) ]
+}
+
 # For what is asked again and again. Not by the shell's own read -t: that goes by the clock of
 # the day, which may be set back meanwhile.
 pause() { # [SECONDS]

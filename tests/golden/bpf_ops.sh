@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # once: a build with sanitizers has the same BPF programs
-# What every kernel from 5.10 on has to load. A compiler makes an atomic `or` of an addition of 0.
+# Programs that kernels from 5.10 on refuse whatever they do. A compiler makes an atomic `or` of an
+# addition of 0, and loops that are closed by an instruction that is no jump.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 check_status "the programs are read" 0 "$B/golden/bpf_ops" "$B/vmspan.bpf.o"
 eq "those that every kernel has to load have no operation that Linux 5.10 does not know" \
-	"$(grep -cE '^(flush|armed|armed_multi|life_[a-z_]*) ' "$T/out")" 0
-check "others do: they need a later one" grep -q '^watch_' "$T/out"
+	"$(grep -cE '^(flush|armed|armed_multi|life_[a-z_]*) atomic' "$T/out")" 0
+check "others do: they need a later one" grep -q '^watch_.* atomic' "$T/out"
+eq "a jump closes each loop of any" "$(grep -c ' loop ' "$T/out")" 0

@@ -140,6 +140,14 @@ attach_at_once() { # a child, whose tracer does not get to see that it is there
 	eq "$1: it is off" "$(state "$forked")" "$disarmed"
 	tell family "spans 7"
 }
+# What is known from memory that earlier kernels have taken away by then.
+with_memory() { # NAME HAVE WANTED
+	if kernel_since 6 16; then
+		eq "$@"
+	else
+		skip "$1" "this kernel takes the memory away too early (before 6.16)"
+	fi
+}
 for end in _exit exec; do
 	attach_at_once "a young child that another tracer's detaching disarms, $end"
 	if [ $end = _exit ]; then
@@ -154,7 +162,8 @@ for end in _exit exec; do
 	kill -s CONT "$a_pid"
 	check "a young child that another tracer's detaching disarms, $end: its end is told" wait_line a '^end'
 	detach a
-	eq "a young child that another tracer's detaching disarms, $end: a loss" "$(counts a '[.spans, .truncated]')" '[5,1]'
+	with_memory "a young child that another tracer's detaching disarms, $end: a loss" \
+		"$(counts a '[.spans, .truncated]')" '[5,1]'
 done
 attach_at_once "a young child of a new program that another tracer's detaching disarms" executed
 echo _exit >&"$family_in"
@@ -162,7 +171,7 @@ dismiss family
 kill -s CONT "$a_pid"
 check "a young child of a new program that another tracer's detaching disarms: its end is told" wait_line a '^end'
 detach a
-eq "a young child of a new program that another tracer's detaching disarms: a loss" \
+with_memory "a young child of a new program that another tracer's detaching disarms: a loss" \
 	"$(counts a '[.spans, .truncated]')" '[8,1]'
 attach_at_once "a young child that another tracer's detaching disarms, and lives"
 kill -s CONT "$a_pid"
@@ -198,7 +207,8 @@ echo _exit >&"$family_in"
 dismiss family # its parent ends with it
 check "a child that was there before and ends first: so does the trace" wait_line a '^end'
 detach a
-eq "a child that was there before and ends first: all is defined" "$(counts a .spans)$(counts a "$clean")" "31$none"
+with_memory "a child that was there before and ends first: all is defined" \
+	"$(counts a .spans)$(counts a "$clean")" "31$none"
 
 # ---- exec ----
 
@@ -219,7 +229,7 @@ eq "a command: every span from the first" "$(counts a '[.spans, .status, .execs,
 	'[1009,0,0,1]'
 eq "a command: nothing lost, all defined" "$(counts a "$clean")" "$none"
 run_command a -- "$T/steady" "spans 3" "fork 7" "event 5" "threads 3 11"
-eq "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
+with_memory "a command with children and threads" "$(counts a '[.spans, .events, .forks]')" '[48,1,1]'
 PATH=$T:$PATH run_command a -- steady "spans 3"
 eq "a command found on PATH" "$(counts a .spans)" 3
 check_status "a command that is not there" 1 "$PROBE" -- "$T/nowhere"
@@ -291,7 +301,7 @@ if jq -e 'any(.checks[]; .id == "load" and .result == "ok")' "$T/doctor.json" >/
 	attach a -e -p "$vm_pid"
 	tell vm "event 3" "threads 4 211"
 	detach a
-	eq "exact: a thread's record has one start, and no wait from before it" \
+	with_memory "exact: a thread's record has one start, and no wait from before it" \
 		"$(counts a '[.spans, .off_starts]')" "[$((3 + 4 * 211)),5]"
 	# Each task switches it, and so many records fill a batch.
 	target child "$T/steady"

@@ -153,8 +153,7 @@ eq "a program that idles: nothing twice at the end" "$(tail -n 1 "$T/idle.out" |
 
 # A thread knows by its clock when it had no CPU, and the stay it was in then: who sleeps has
 # used none of it, though both take as long. From Linux 6.19 on it does not know of sleeps.
-read -r major minor <<<"$(uname -r | sed 's/[^0-9]/ /g' | awk '{ print $1, $2 }')"
-if build "$T/sleeps" tests/vm/sleeps.c -pthread && [ "$((major * 100 + minor))" -lt 619 ]; then
+if build "$T/sleeps" tests/vm/sleeps.c -pthread && ! kernel_since 6 19; then
 	start_ready sleeps "${ONE_CPU[@]}" "$T/sleeps"
 	start record "$VMSPAN" record -p "$sleeps_pid" -o "$T/sleeps.vmspan"
 	need_line record '^recording ' err
@@ -176,7 +175,7 @@ eq "exact: exact counts" "$(counts a '[.spans, .events, .threads]')" \
 eq "exact: nothing lost, all defined" "$(counts a "$clean")" "$none"
 
 # What threads hold when they are killed is read as they end (from Linux 6.16 on).
-if [ "$((major * 100 + minor))" -ge 616 ]; then
+if kernel_since 6 16; then
 	for how in '' -e; do
 		target child "$T/v2"
 		attach a $how -p "$child_pid"
