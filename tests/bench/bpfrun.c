@@ -170,6 +170,7 @@ static u64 helper(int id, u64 *r)
 		return now_ns;
 	case BPF_FUNC_get_current_pid_tgid:
 		return (u64)PID << 32 | PID;
+	case BPF_FUNC_get_current_task:
 	case BPF_FUNC_get_current_task_btf:
 		return (u64)(uintptr_t)task;
 	case BPF_FUNC_probe_read_user:
