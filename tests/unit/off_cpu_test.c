@@ -280,6 +280,41 @@ static void check_event(u32 n, u64 cpu, bool all_told)
 	assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES), all_told);
 }
 
+static bool is_coarse(u32 n)
+{
+	const struct vmspan_event *e = nth(VMSPAN_EVENT, n);
+
+	assert_non_null(e);
+	return e->h.depth & VMSPAN_F_COARSE;
+}
+
+/* Where waits are not seen, a clock that was told long before says little. */
+static void an_event_is_guessed_where_no_clock_was_told_at_its_ends(void **state)
+{
+	thread_begins(state);
+	marks.switches = false;
+	told(10 * US, VMSPAN_MARK_EVENT_BEGIN, 0, false);
+	told(510 * US, VMSPAN_MARK_EVENT_END, 0, false);
+	assert_false(is_coarse(0));
+	mark(511 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(1011 * US, VMSPAN_MARK_EVENT_END, 0, false); /* 1 us before its begin: of 500 */
+	assert_false(is_coarse(1));
+	mark(1021 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	told(1521 * US, VMSPAN_MARK_EVENT_END, 0, false); /* 10 us */
+	assert_true(is_coarse(2));
+	mark(1522 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(1600 * US, VMSPAN_MARK_EVENT_END, 0);
+	assert_true(is_coarse(3));
+	marks_free(&marks);
+	/* Where each is told, nothing is guessed. */
+	thread_begins(state);
+	back(10 * US, 3, 0);
+	mark(20 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(90 * US, VMSPAN_MARK_EVENT_END, 0);
+	assert_false(is_coarse(0));
+	marks_free(&marks);
+}
+
 /* Where a hypervisor took the CPU in the event, or a system call waited unseen. */
 static void the_clock_behind_an_events_end_is_that_events(void **state)
 {
@@ -550,6 +585,7 @@ int main(void)
 		TEST(what_was_taken_unseen_makes_events_uncertain),
 		cmocka_unit_test(a_value_that_comes_apart_is_put_together),
 		cmocka_unit_test(events_say_whether_all_is_told),
+		cmocka_unit_test(an_event_is_guessed_where_no_clock_was_told_at_its_ends),
 		cmocka_unit_test(the_clock_behind_an_events_end_is_that_events),
 		TEST(what_was_taken_before_an_event_is_not_of_it),
 		TEST(an_event_has_no_less_than_nothing),

@@ -454,6 +454,69 @@ static void in_exact_mode_it_is_by_the_threads_own_clock(void **state)
 	exact_by_its_clock(300, 300, false);
 }
 
+/* Outside of events there is no clock to go by, but what the thread says itself. */
+static void a_stay_outside_of_events_waits_in_exact_mode(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ .exact = true });
+	struct sim *s = sim_new(1), *sched = sim_of(1, 16), *c;
+	struct item it = { .type = ITEM_OPEN };
+	const struct group_stats *a;
+	struct snapshot *snap;
+
+	(void)state;
+	sim_off(sched, 900, 900, VMSPAN_OFF_START);
+	((struct vmspan_head *)sched->data[0])->type = VMSPAN_OFF;
+	sim_feed_sched(sched, m);
+	sim_enter(s, 1000, 1, VMSPAN_SPAN);
+	c = closing(s, 5000);
+	memmove(c->data[1], c->data[0], c->slots * VMSPAN_SLOT);
+	*(struct vmspan_span *)c->data[0] =
+		(struct vmspan_span){ .h = { VMSPAN_AWAY, 1, 1, 0 }, .begin = 2000, .end = 5000 };
+	it.open.what = event_of(1, 1000, 5000);
+	it.open.what.event = false;
+	it.open.batch = sim_item(c, SIM_PID, 0, c->records).batch;
+	it.open.batch.records++;
+	it.open.batch.bytes += VMSPAN_SLOT;
+	assert_int_equal(model_item(m, &it), 0);
+	snap = snapshot_take(m);
+	a = stats_of(snap, "addon:a");
+	assert_int_equal(a->wall_ns, 4000);
+	assert_int_equal(a->self_ns, 1000);
+	assert_int_equal(a->blocked_ns, 3000);
+	assert_int_equal(a->cpu_ns, 1000);
+	assert_true(a->cpu_margin_ns >= 3000); /* it says so, and may be wrong */
+	snapshot_free(snap);
+	model_free(m);
+	free(s);
+	free(c);
+	free(sched);
+}
+
+/* Of what goes on CPU time is an estimate; so is each difference in which it is. */
+static void the_margin_of_what_goes_on_is_in_the_difference(void **state)
+{
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct sim *s = hanging(m);
+	struct snapshot *before, *after, *since;
+
+	(void)state;
+	tell_open(s, m, 1000, 5000);
+	before = snapshot_take(m);
+	assert_int_equal(stats_of(before, "addon:a")->cpu_margin_ns, 3500);
+	sim_leave(s, 5500);
+	sim_event_end(s, 6000);
+	assert_int_equal(sim_batch(s, m, SIM_PID, 1, s->records), 0);
+	after = snapshot_take(m);
+	assert_int_equal(stats_of(after, "addon:a")->cpu_margin_ns, 0);
+	since = snapshot_delta(after, before);
+	assert_int_equal(stats_of(since, "addon:a")->cpu_margin_ns, 7000);
+	snapshot_free(since);
+	snapshot_free(before);
+	snapshot_free(after);
+	model_free(m);
+	free(s);
+}
+
 /* What had ended and has not come is in the distributions; where it never comes, nothing is below 0. */
 static void what_never_comes_leaves_no_negative_counts(void **state)
 {
@@ -514,6 +577,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_event_does_not_go_on),
 		cmocka_unit_test(open_events_of_one_group_add_up),
 		cmocka_unit_test(in_exact_mode_it_is_by_the_threads_own_clock),
+		cmocka_unit_test(a_stay_outside_of_events_waits_in_exact_mode),
+		cmocka_unit_test(the_margin_of_what_goes_on_is_in_the_difference),
 		cmocka_unit_test(what_never_comes_leaves_no_negative_counts),
 	};
 

@@ -479,7 +479,7 @@ static void a_group_alone_has_all_its_figures(void **state)
 	assert_string_equal(
 		line_text(line_of("self ")),
 		"self 240 ms (20.0 % of all turns)  wall 610 ms  cpu ~500 ms (25.0 % of "
-		"a CPU; off by 6.00 ms at most)  gc 30.0 ms  blocked 20.0 ms");
+		"a CPU; off by up to 6.00 ms)  gc 30.0 ms  blocked 20.0 ms");
 	assert_string_equal(line_text(line_of("a turn: ")),
 			    "a turn: p50 10.5 ms  p99 302 ms  max 400 ms  100 turns  101 entries  "
 			    "102 spans  103 moved  104 stale  INCOMPLETE");

@@ -50,7 +50,9 @@ enum vmspan_type { /* enum vmspan_definition besides */
 #define VMSPAN_DEPTH_MASK 0x0fffu
 #define VMSPAN_F_REPAIRED 0x8000u /* closed by whoever makes the records: its leave never came */
 #define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
-#define VMSPAN_F_COARSE 0x1000u /* of an event: its CPU times are up to a tick old */
+/* Of an event: its CPU times are up to a tick old, or its thread's clock had been told long before: by
+ * more than a hundredth of it they may be off. */
+#define VMSPAN_F_COARSE 0x1000u
 #define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
 /* Of an event: each time that its thread had no CPU is told by a VMSPAN_AWAY. Else they are told in
  * part, or not at all. */

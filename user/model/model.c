@@ -291,8 +291,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	return settle_root(m, st, t, s);
 }
 
-/* In exact mode the scheduler's record tells that, and why. Of what runs outside of events the CPU
- * time is not known. */
+/* In exact mode the scheduler's record tells that, and why. Else the CPU time of what runs outside of
+ * events is not known. */
 static int take_away(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
 	u16 depth = s->h.depth & VMSPAN_DEPTH_MASK;

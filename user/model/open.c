@@ -102,10 +102,11 @@ static u64 known_until(const struct sched *s)
 
 int open_away(const struct model *m, struct stream *st, const struct vmspan_span *s)
 {
-	/* What lies before it is in the record; what the end of all has is what remains. */
-	if (s->begin < known_until(st->sched) || s->end == m->sum->end)
-		return 0;
-	return add_off(m->sum, st->sched, s->begin, s->end);
+	u64 begin = max_u64(s->begin, known_until(st->sched));
+
+	if (s->end != m->sum->end) /* what lies before it is in the record */
+		return begin > s->begin ? 0 : add_off(m->sum, st->sched, s->begin, s->end);
+	return m->sum->rest || begin >= s->end ? 0 : add_off(m->sum, st->sched, begin, s->end);
 }
 
 /* How long a thread had no CPU, by its own clock: cycles, of which an event's `of` took its `wall`. */
@@ -202,6 +203,7 @@ static int take_records(struct model *m, struct stream *to, const struct item_ba
 	for (; p < end; p += (size_t)((const struct vmspan_head *)p)->slots * VMSPAN_SLOT)
 		if (((const struct vmspan_head *)p)->type == VMSPAN_EVENT)
 			outermost = (const void *)p;
+	m->sum->rest = outermost != NULL;
 	rc = model_records(m, to, &ended);
 	if (!rc && to->sched && outermost)
 		rc = add_rest(m->sum, to, outermost);

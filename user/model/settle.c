@@ -18,9 +18,10 @@ static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
 }
 
 /* How long it takes is not known, but that it is so long. */
-static void count_open(struct open_counts *open, u64 ns, bool incomplete)
+static void count_open(struct open_counts *open, u64 ns, bool incomplete, u64 margin)
 {
 	open->events++;
+	open->cpu_margin_ns += margin;
 	open->incomplete += incomplete;
 	open->max_ns = max_u64(open->max_ns, ns);
 	count_duration(open->longer, ns);
@@ -52,7 +53,7 @@ static int share_add(struct group_stats *st, const struct turn *t, const struct 
 	st->incomplete += incomplete;
 	count_duration(st->durations, sh->wall_ns);
 	if (open) {
-		count_open(&st->open, sh->wall_ns, incomplete);
+		count_open(&st->open, sh->wall_ns, incomplete, sh->cpu_margin_ns);
 		return 0;
 	}
 	return hist_add(&st->hist, sh->wall_ns);
@@ -200,6 +201,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	if (!model_in_range(m, begin_ns))
 		return 0;
 	t->cpu_coarse = e && (e->h.depth & VMSPAN_F_COARSE);
+	t->goes_on = open && (!e || !t->exact);
 	t->cpu_carry = st->cpu_carry;
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
@@ -225,7 +227,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	ev->max_ns = max_u64(ev->max_ns, s.ledger.event_wall_ns);
 	count_duration(ev->durations, s.ledger.event_wall_ns);
 	if (open) {
-		count_open(&ev->open, s.ledger.event_wall_ns, incomplete);
+		count_open(&ev->open, s.ledger.event_wall_ns, incomplete, 0);
 		ev->open.implicit += !t->iteration;
 	}
 	ledger_add(m->sum ? &m->sum->ledger : &p->ledger, &s.ledger);

@@ -67,6 +67,7 @@ static void open_add(struct open_counts *to, const struct open_counts *from)
 	to->implicit += from->implicit;
 	to->incomplete += from->incomplete;
 	to->max_ns = max_u64(to->max_ns, from->max_ns);
+	to->cpu_margin_ns += from->cpu_margin_ns;
 	durations_add(to->longer, from->longer);
 }
 
@@ -105,6 +106,8 @@ void group_stats_subtract(struct group_stats *to, const struct group_stats *from
 	GROUP_FIELDS(SUBTRACT)
 	to->wall_ns -= min_u64(to->wall_ns, uncharged);
 	to->uncharged_ns -= min_u64(to->uncharged_ns, charged);
+	/* What went on was an estimate then, and is another now: neither takes from the other. */
+	to->cpu_margin_ns += 2 * from->open.cpu_margin_ns;
 	count_subtract(&to->events, from->events, from->open.events);
 	count_subtract(&to->incomplete, from->incomplete, from->open.incomplete);
 	durations_subtract(to->durations, from->durations, from->open.longer);

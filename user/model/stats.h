@@ -17,6 +17,7 @@ struct open_counts {
 	u64 events, implicit, incomplete;
 	u64 longer[JANK_BUCKETS]; /* of `durations` */
 	u64 max_ns; /* so far */
+	u64 cpu_margin_ns; /* of a group: of its own */
 };
 
 /*

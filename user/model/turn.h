@@ -74,6 +74,7 @@ struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
 	bool cpu_coarse; /* its CPU time is only about right */
+	bool goes_on; /* what its thread's clock says now is an estimate */
 	u64 cpu_carry; /* of the thread's events before, what none of them can have had */
 	bool slept; /* the machine did, in it: its cycles are not those of its time */
 	u64 hole_cycles; /* HOLE_NS */

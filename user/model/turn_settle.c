@@ -221,7 +221,7 @@ struct cpu_rule {
 	bool told; /* each stay knows which of its cycles those are */
 	struct away away;
 	u64 by_length; /* cycles: the same if all that changed CPU is kept */
-	bool known; /* cpu is the event's own, to the ns */
+	bool known; /* cpu is the event's own */
 	u64 off; /* ns without a CPU that have no place, where it is known */
 };
 
@@ -244,14 +244,16 @@ static u64 share_cpu(const struct share *sh, const struct cpu_rule *r)
 /*
  * How far that may be off: all the time without a CPU that has no place yet may have been in the
  * group's stays, or none of it. Stays that changed CPU are taken for its place, and may not have been.
+ * Where not even the event's CPU time is known, all of the group's time may have been some, or none.
  */
 static u64 share_margin(const struct share *sh, const struct cpu_rule *r, u64 own, u64 wall)
 {
 	u64 busy, least = 0, most;
 
-	if (r->told || (r->known && !r->off))
+	if (r->known && !r->off)
 		return 0;
-	most = busy = scale(min_u64(share_busy(sh, r), own), wall, own);
+	busy = scale(min_u64(r->known ? share_busy(sh, r) : sh->charged, own), wall, own);
+	most = busy;
 	if (r->known) {
 		least = busy - min_u64(busy, r->off);
 		most = min_u64(busy, r->cpu);
@@ -329,18 +331,20 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	believed = out->discarded ? 0 : own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	/* No clock was read at its ends: the scheduler's records tell. */
-	if (!cpu && t->exact && believed)
+	if (t->exact && believed && (!cpu || t->cpu_coarse))
 		cpu = scale(on, wall, own);
 	rule.cpu = cpu;
-	rule.known = cpu && !t->cpu_coarse;
+	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || !t->cpu_coarse);
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);
 		rule.by_length = own - min_u64(own, t->blocked);
 		rule.on = rule.by_length - rule.away.hole - rule.away.moved;
-		rule.off = scale(rule.by_length - rule.away.hole, wall, own);
-		rule.off -= min_u64(rule.off, cpu);
+		on = rule.by_length - rule.away.hole;
 	}
+	if (believed && own)
+		rule.off = scale(on, wall, own);
+	rule.off -= min_u64(rule.off, cpu);
 	out->cpu_ns = cpu;
 	out->own = own;
 	for (i = 0; i < t->share_len; i++) {

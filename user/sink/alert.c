@@ -276,6 +276,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 	x->gc_ns = s->gc_ns;
 	x->blocked_ns = s->blocked_ns;
 	x->cpu_ns = s->cpu_ns;
+	x->cpu_margin_ns = s->cpu_margin_ns;
 	x->preempted_ns = s->preempted_ns;
 	memcpy(x->off_ns, s->off_ns, sizeof(x->off_ns));
 	x->wait = longest_wait(e, s->group);

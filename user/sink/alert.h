@@ -66,6 +66,7 @@ struct alert {
 	u64 total_ns, threshold_ns;
 	u64 uncharged_ns; /* of total_ns: charged to nobody, for spans changed CPU */
 	u64 self_ns, gc_ns, blocked_ns, cpu_ns;
+	u64 cpu_margin_ns; /* of cpu_ns, as struct group_stats has it */
 	/* Exact mode: others had the CPU, not in total_ns; and of self_ns: off
 	 * the CPU, by enum vmspan_off. */
 	u64 preempted_ns, off_ns[VMSPAN_OFF_REASONS];

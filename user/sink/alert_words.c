@@ -84,6 +84,7 @@ static void put_share(char *dst, size_t cap, const struct alert *a)
  * it that was; with it, what others took, which is not in the time but is in the tree's. */
 static void put_cpu(char *dst, size_t cap, const struct alert *a)
 {
+	const char *about = about_text(a->cpu_ns, a->cpu_margin_ns);
 	char time[TEXT_NS_MAX];
 	u64 off = a->preempted_ns;
 	u32 i;
@@ -98,10 +99,10 @@ static void put_cpu(char *dst, size_t cap, const struct alert *a)
 		return;
 	if (a->cause == CAUSE_SYSTEM)
 		snprintf(dst, cap,
-			 "; its thread had the CPU for %s of it, else it waited or others ran",
-			 text_ns(time, a->cpu_ns));
+			 "; its thread had the CPU for %s%s of it, else it waited or others ran",
+			 about, text_ns(time, a->cpu_ns));
 	else if ((a->cpu_ns + a->blocked_ns) * 4 < a->total_ns * 3)
-		snprintf(dst, cap, "; its thread had the CPU for %s of it",
+		snprintf(dst, cap, "; its thread had the CPU for %s%s of it", about,
 			 text_ns(time, a->cpu_ns));
 }
 
@@ -362,5 +363,7 @@ void alert_json(struct json *j, const struct alert *a, const struct alert_extra 
 	history_json(j, a);
 	json_key(j, "dump");
 	x->dump ? json_string(j, x->dump) : json_null(j);
+	if (a->cpu_margin_ns)
+		json_key_u64(j, "cpu_margin_ns", a->cpu_margin_ns);
 	json_end_object(j);
 }

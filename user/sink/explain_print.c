@@ -193,7 +193,10 @@ static void put_event(const struct explain *x, struct out *o, const struct kept 
 		out_printf(&line, " (%s)", name_text(name, sizeof(name), k->e.label));
 	out_printf(&line, ": %s", time_text(time, k->e.ledger.event_wall_ns));
 	out_printf(&line, " at +%s", time_text(time, k->e.begin_ns - x->begin_ns));
-	out_printf(&line, ", CPU %s", time_text(time, k->e.cpu_ns));
+	if (k->e.cpu_ns || !k->e.implicit)
+		out_printf(&line, ", CPU %s", time_text(time, k->e.cpu_ns));
+	else
+		out_puts(&line, ", CPU time not known");
 	out_printf(&line, ", %s ", name_text(name, sizeof(name), k->process));
 	out_printf(&line, "(%u), thread %u", k->pid, k->tid);
 	if (*k->thread)

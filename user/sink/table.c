@@ -470,12 +470,18 @@ static bool is_empty(const struct table *t, const struct table_item *item,
 	return of_a_turn(c) && row_turns_unknown(item->stats, t->interval);
 }
 
+/* Of sampled events each figure is an estimate. */
+static const char *cpu_about(const struct group_stats *s)
+{
+	return s->samples ? "~" : about_text(s->cpu_ns, s->cpu_margin_ns);
+}
+
 static void put_cell(const struct table *t, struct out *o, const struct table_item *item,
 		     const struct table_column *c, u64 total_ns)
 {
 	u64 v = c->value(item->stats, t->interval);
 	bool of_cpu = c->unit == CELL_CPU || c->unit == CELL_CPU_TIME;
-	const char *about = of_cpu ? about_text(v, item->stats->cpu_margin_ns) : "";
+	const char *about = of_cpu ? cpu_about(item->stats) : "";
 	unsigned int width = width_of(t, c);
 	char text[COUNT_MAX], cell[COUNT_MAX + 1];
 

@@ -116,7 +116,7 @@ static void put_figures(struct composer *c, const struct group_stats *s)
 		   time_text(wall, s->wall_ns), about, time_text(cpu, s->cpu_ns),
 		   percent_text(busy, s->cpu_ns, c->f->elapsed_ns));
 	if (*about)
-		out_printf(&c->line, "; off by %s at most", time_text(margin, s->cpu_margin_ns));
+		out_printf(&c->line, "; off by up to %s", time_text(margin, s->cpu_margin_ns));
 	out_puts(&c->line, ")");
 	out_printf(&c->line, "  gc %s  blocked %s", time_text(gc, s->gc_ns),
 		   time_text(blocked, s->blocked_ns));

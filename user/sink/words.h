@@ -20,7 +20,7 @@ char *count_short(char dst[COUNT_MAX], u64 v);
 char *percent_text(char dst[PERCENT_MAX], u64 part, u64 whole);
 /* A duration, "0" when there is none. */
 char *time_text(char dst[TEXT_NS_MAX], u64 ns);
-/* What stands before a figure that may be off by so much: "~" from a hundredth on, else "". */
+/* What stands before a figure that may be off by so much: "~" beyond a hundredth, else "". */
 const char *about_text(u64 value, u64 margin);
 /* "" for 1, else "s". */
 const char *plural(u64 n);

@@ -197,6 +197,12 @@ static u64 cpu_ns(const struct marks *m, u64 mono)
 	return m->cpu_known ? m->switch_cpu_ns + mono - m->switch_mono : mono;
 }
 
+/* How long it was told before: unseen, the thread may have had no CPU meanwhile. */
+static u64 unread_ns(const struct marks *m, u64 mono)
+{
+	return m->cpu_known ? mono - min_u64(mono, m->switch_mono) : UINT64_MAX / 2;
+}
+
 static int event_begin(struct marks *m, u32 label)
 {
 	struct marks_event *v;
@@ -220,6 +226,7 @@ static int event_begin(struct marks *m, u32 label)
 		.cpu = m->cpu,
 	};
 	v->cpu_ns = cpu_ns(m, v->mono);
+	v->unread_ns = unread_ns(m, v->mono);
 	v->away_ns = m->away_ns;
 	m->begun = true;
 	return 0;
@@ -236,8 +243,8 @@ static bool told(const struct marks *m, const struct marks_event *v, u64 wall, u
 	return m->known <= v->begin && wall <= cpu + away + UNTOLD_NS + wall / 100;
 }
 
-/* `cpu` is the thread's clock at the end. */
-static int event_end(struct marks *m, u64 cpu)
+/* `cpu` is the thread's clock at the end, told `unread` ns before. */
+static int event_end(struct marks *m, u64 cpu, u64 unread)
 {
 	struct marks_event *v = event_now(m);
 	struct vmspan_event *r;
@@ -268,12 +275,22 @@ static int event_end(struct marks *m, u64 cpu)
 	r->cpu_ns_end = max_u64(cpu, v->cpu_ns);
 	if (told(m, v, r->mono_end - r->mono_begin, r->cpu_ns_end - r->cpu_ns_begin))
 		r->h.depth |= VMSPAN_F_SWITCHES;
+	else if (v->unread_ns + unread > (r->mono_end - r->mono_begin) / 100)
+		r->h.depth |= VMSPAN_F_COARSE;
 	r->cpu_begin = v->cpu;
 	r->cpu_end = m->cpu;
 	r->parent = iteration_of(m);
 	r->label = v->label;
 	r->records = (u32)(m->seq + m->records - 1 - v->first);
 	return 0;
+}
+
+/* The same without a word of its clock. */
+static int event_end_unread(struct marks *m)
+{
+	u64 mono = m->ns(m->ns_ctx, m->last);
+
+	return event_end(m, cpu_ns(m, mono), unread_ns(m, mono));
 }
 
 /* What the thread was in is over, but for so many events, the outermost ones. */
@@ -283,7 +300,7 @@ static int unwind_events(struct marks *m, u32 keep)
 
 	m->events_over = (u32)min_u64(m->events_over, keep - min_u64(keep, m->events));
 	while (!e && m->events > keep)
-		e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
+		e = event_end_unread(m);
 	if (keep)
 		return e;
 	m->too_deep_open = 0;
@@ -354,6 +371,8 @@ static int switched(struct marks *m, u32 cpu, u64 ns, bool begun)
 
 	if (begun && m->cpu_known && ns >= m->switch_cpu_ns)
 		event_now(m)->cpu_ns = min_u64(event_now(m)->cpu_ns, ns);
+	if (begun)
+		event_now(m)->unread_ns = 0;
 
 	if (m->known != UINT64_MAX && mono > m->switch_mono && wall > on + AWAY_LEAST_NS)
 		e = away(m, (u16)cpu, wall - on, wall);
@@ -374,6 +393,8 @@ static void clocked(struct marks *m, u64 ns, bool begun)
 		return;
 	if (begun)
 		event_now(m)->cpu_ns = ns - min_u64(ns, mono - min_u64(mono, event_now(m)->mono));
+	if (begun)
+		event_now(m)->unread_ns = 0;
 	clock_told(m, mono, ns);
 }
 
@@ -391,7 +412,7 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 		return in->id < VMSPAN_ID_MARKS ? leave(m, in->id, 0) : 0;
 	case VMSPAN_MARK_EVENT_BEGIN:
 		if (m->doubtful) {
-			int e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
+			int e = event_end_unread(m);
 
 			m->doubtful = false;
 			if (e)
@@ -440,7 +461,7 @@ static void go_on(struct marks *m, u64 cycles)
 /* The end of an event that has been kept, with what follows it, if that is known. */
 static int end(struct marks *m, const struct vmspan_mark *in, u64 value)
 {
-	u64 mono, cpu;
+	u64 mono, cpu, unread;
 
 	if (!m->end.type)
 		return 0;
@@ -449,15 +470,17 @@ static int end(struct marks *m, const struct vmspan_mark *in, u64 value)
 	go_on(m, m->end.cycles);
 	mono = m->ns(m->ns_ctx, m->last);
 	cpu = cpu_ns(m, mono);
+	unread = unread_ns(m, mono);
 	if (in && in->type == VMSPAN_MARK_CLOCK && m->cpu_known && value >= m->switch_cpu_ns) {
 		u64 since = m->ns(m->ns_ctx, max_u64(in->cycles, m->last)) - mono;
 
 		cpu = value - min_u64(value, since);
+		unread = 0;
 	}
 	/* A switch came in between: it had not had more. */
 	if (in && in->type == VMSPAN_MARK_SWITCH && m->cpu_known && value >= m->switch_cpu_ns)
 		cpu = min_u64(cpu, value);
-	return event_end(m, cpu);
+	return event_end(m, cpu, unread);
 }
 
 static int next(struct marks *m, const struct vmspan_mark *in, u64 value)
@@ -533,7 +556,7 @@ int marks_close(struct marks *m, const struct marks_seen_at *now)
 	while (!e && m->events) {
 		e = closed(m, event_now(m)->base);
 		if (!e)
-			e = event_end(m, cpu_ns(m, m->ns(m->ns_ctx, m->last)));
+			e = event_end_unread(m);
 	}
 	return e ? e : closed(m, 0);
 }

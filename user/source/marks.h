@@ -28,6 +28,7 @@ struct marks_event {
 	u64 begin; /* cycles */
 	u64 mono, cpu_ns;
 	u64 away_ns; /* the thread's, when it began */
+	u64 unread_ns; /* so long before it the thread's clock had been told */
 	u64 first; /* number of its first record */
 	u32 iteration, label;
 	u32 base; /* stays that were open when it began */

@@ -4,9 +4,9 @@
 const COLUMNS = [["name", "Group"], ["self_ns", "Itself", ns], ["wall_ns", "Charged", ns], ["cpu_ns", "CPU", cpu], ["blocked_ns", "Blocked", ns],
 	["gc_ns", "GC", ns], ["max_ns", "Longest", ns], ["p50_ns", "p50", ns], ["p99_ns", "p99", ns], ["events", "Turns", count],
 	["ticks", "Ticks", count], ["spans", "Spans", count], ["moved", "Moved", count], ["stale", "Stale", count], ["complete", "Complete", (v) => v ? "yes" : "no"]];
-/* With ~ where it may be off by a hundredth or more. */
+/* With ~ where it may be off by more than a hundredth, as by samples it may. */
 function cpu(v, g) {
-	return (g.cpu_margin_ns > v / 100 ? "~" : "") + ns(v);
+	return (g.samples || g.cpu_margin_ns > v / 100 ? "~" : "") + ns(v);
 }
 
 const sorting = { key: "self_ns", up: false };
