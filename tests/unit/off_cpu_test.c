@@ -305,6 +305,9 @@ static void an_event_is_guessed_where_no_clock_was_told_at_its_ends(void **state
 	mark(1522 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
 	mark(1600 * US, VMSPAN_MARK_EVENT_END, 0);
 	assert_true(is_coarse(3));
+	told(1700 * US, VMSPAN_MARK_EVENT_BEGIN, 0, false);
+	mark(1790 * US, VMSPAN_MARK_EVENT_END, 0); /* its begin's clock is all */
+	assert_true(is_coarse(4));
 	marks_free(&marks);
 	/* Where each is told, nothing is guessed. */
 	thread_begins(state);
