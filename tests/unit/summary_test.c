@@ -201,7 +201,8 @@ static void each_cause_has_its_own_words(void **state)
 		"cause known [sequence_gap]; 4 records lost because they left what was never "
 		"entered [unmatched]; 5 records lost because they were cut: too deep, malformed, "
 		"or a cut recording [truncated]; 0 records in 6 batches lost because the "
-		"scheduler's record was full, or a switch was not told of [sched]");
+		"scheduler's record was full, a switch was not told of, or they came without it "
+		"[sched]");
 	free(text);
 }
 
