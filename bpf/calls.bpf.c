@@ -213,27 +213,27 @@ static __always_inline __u32 call_id(struct ids ids, const struct call_text *c)
 /* ---- Parts ---- */
 
 /* An event begins: calls under way go on in it. */
-__noinline int calls_resume(struct watch *w, __u32 iteration, __u64 now)
+__noinline int calls_resume(struct watch *w, struct watch_stack *k, __u32 iteration, __u64 now)
 {
 	__u32 d;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	w->iteration = iteration;
 	for (d = 1; d <= WATCH_DEPTH; d++) {
 		if (d > w->depth)
 			break;
-		w->open[d].begin = now;
+		k->open[d].begin = now;
 	}
 	return 0;
 }
 
 /* An event ends: it has the parts of the calls under way that lie in it. */
-__noinline int calls_cut(struct watch *w, __u64 now)
+__noinline int calls_cut(struct watch *w, struct watch_stack *k, __u64 now)
 {
 	__u32 depth, i;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	depth = w->depth;
 	for (i = 0; i < WATCH_DEPTH; i++) {
@@ -242,9 +242,9 @@ __noinline int calls_cut(struct watch *w, __u64 now)
 		if (!d || d > WATCH_DEPTH)
 			break;
 		barrier_var(d);
-		watch_close(w, now, 0, 0);
+		watch_close(w, k, now, 0, 0);
 		if (d <= WATCH_DEPTH)
-			w->open[d].reentered = 1;
+			k->open[d].reentered = 1;
 	}
 	w->depth = depth;
 	w->iteration = 0;
@@ -278,11 +278,11 @@ __noinline int calls_waited(struct watch *w, __u64 begin, __u64 end)
  * recorded; a thread without a loop is in one whenever it runs.
  */
 static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const struct vm_proc *p,
-						   struct ids ids, __u64 now)
+						   struct ids ids, __u64 now,
+						   struct watch_stack **k)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct watch *w =
-		bpf_task_storage_get(&watches, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct watch *w = watch_make(task, k);
 
 	if (!w) {
 		count(COUNT_MARK_LOST, 1);
@@ -302,31 +302,31 @@ static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const st
 }
 
 /* Outside of events a call ends: what lies above it has ended unseen, and nothing is recorded. */
-__noinline int calls_left(struct watch *w, __u32 id)
+__noinline int calls_left(struct watch *w, struct watch_stack *k, __u32 id)
 {
 	__u32 d;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	if (w->deep_open) {
 		w->deep_open--;
 		return 0;
 	}
-	d = find_open(w, id, 0);
+	d = find_open(w, k, id, 0);
 	if (d)
 		w->depth = d - 1;
 	return 0;
 }
 
 /* The newest call is of the function whose names are there. */
-static __always_inline bool top_is_at(struct watch *w, __u64 place)
+static __always_inline bool top_is_at(struct watch *w, struct watch_stack *k, __u64 place)
 {
 	__u32 d = w->depth;
 
 	if (!place || !d || w->deep_open)
 		return false;
 	barrier_var(d);
-	return d <= WATCH_DEPTH && w->open[d].id < VMSPAN_ID_MARKS && w->open[d].aux == place;
+	return d <= WATCH_DEPTH && k->open[d].id < VMSPAN_ID_MARKS && k->open[d].aux == place;
 }
 
 SEC("?usdt")
@@ -334,6 +334,7 @@ int vm_call_begin(struct pt_regs *ctx)
 {
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct watch_stack *k;
 	struct names names;
 	struct watch *w;
 	struct ids ids;
@@ -342,11 +343,11 @@ int vm_call_begin(struct pt_regs *ctx)
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
-	w = watch_in_turn(t, p, ids, bpf_ktime_get_ns());
+	w = watch_in_turn(t, p, ids, bpf_ktime_get_ns(), &k);
 	if (!w || !find_names(ctx, p->kind, &names))
 		return 0;
 	read_names(&names, p->kind, &t->call);
-	push(w, call_id(ids, &t->call), 0, place_of(&names, p->kind));
+	push(w, k, call_id(ids, &t->call), 0, place_of(&names, p->kind));
 	return 0;
 }
 
@@ -356,6 +357,7 @@ int vm_call_end(struct pt_regs *ctx)
 	__u64 end = bpf_ktime_get_ns();
 	const struct vm_proc *p;
 	struct vm_thread *t;
+	struct watch_stack *k;
 	struct names names;
 	struct watch *w;
 	struct ids ids;
@@ -366,26 +368,26 @@ int vm_call_end(struct pt_regs *ctx)
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
-	w = watch_in_turn(t, p, ids, end);
+	w = watch_in_turn(t, p, ids, end, &k);
 	/* Without a call under way it is one from before the trace. */
 	if (!w || !w->depth || !find_names(ctx, p->kind, &names))
 		return 0;
-	top = top_is_at(w, place_of(&names, p->kind));
+	top = top_is_at(w, k, place_of(&names, p->kind));
 	if (!top) {
 		read_names(&names, p->kind, &t->call);
 		id = call_id(ids, &t->call);
-		top = is_top(w, id);
+		top = is_top(w, k, id);
 	}
 	if (!t->open) {
 		if (top)
 			w->depth--;
 		else
-			calls_left(w, id);
+			calls_left(w, k, id);
 		return 0;
 	}
-	if (!top && !watch_rematch(w, id, end))
+	if (!top && !watch_rematch(w, k, id, end))
 		return 0;
-	watch_close(w, end, 0, 0);
+	watch_close(w, k, end, 0, 0);
 	settle(w, end);
 	return 0;
 }

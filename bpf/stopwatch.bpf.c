@@ -72,19 +72,20 @@ __noinline int watch_flush(struct watch *w)
 }
 
 /* Closes the top stay. */
-__noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags)
+__noinline int watch_close(struct watch *w, struct watch_stack *k, __u64 end, __u64 result,
+			   __u32 flags)
 {
-	struct abi1_open *o;
+	struct watch_open *o;
 	struct vmspan_span *s;
 	__u32 depth, at;
 	bool mark;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	depth = w->depth;
 	if (!depth || depth > WATCH_DEPTH)
 		return 0;
-	o = &w->open[depth];
+	o = &k->open[depth];
 	w->depth = depth - 1;
 	mark = o->id >= VMSPAN_ID_MARKS;
 	s = mark ? append(w, 2) : append(w, 1);
@@ -123,17 +124,17 @@ __noinline int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags
 }
 
 /* Closes what was never left above `depth`. */
-__noinline int watch_unwind(struct watch *w, __u32 depth, __u64 end)
+__noinline int watch_unwind(struct watch *w, struct watch_stack *k, __u32 depth, __u64 end)
 {
 	int i;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	w->deep_open -= too_deep_here(w);
 	for (i = 0; i < WATCH_DEPTH; i++) {
 		if (w->depth <= depth)
 			break;
-		watch_close(w, end, 0, VMSPAN_F_REPAIRED);
+		watch_close(w, k, end, 0, VMSPAN_F_REPAIRED);
 	}
 	return 0;
 }
@@ -142,25 +143,25 @@ __noinline int watch_unwind(struct watch *w, __u32 depth, __u64 end)
  * A leave that does not fit the top: what lies above the newest stay of `id`
  * in this event was left without a mark. 1 when the top is now `id`.
  */
-__noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
+__noinline int watch_rematch(struct watch *w, struct watch_stack *k, __u32 id, __u64 end)
 {
 	__u32 base, d;
 
-	if (!w)
+	if (!w || !k)
 		return 0;
 	if (too_deep_here(w)) {
 		w->deep_open--;
 		return 0;
 	}
 	base = base_of(w);
-	d = find_open(w, id, base);
+	d = find_open(w, k, id, base);
 	if (d <= base) {
 		/* At the bottom it may be that of an enter from before. */
 		if (w->depth || w->turns)
 			w->batch.unmatched++;
 		return 0;
 	}
-	watch_unwind(w, d, end);
+	watch_unwind(w, k, d, end);
 	return 1;
 }
 
@@ -168,7 +169,7 @@ __noinline int watch_rematch(struct watch *w, __u32 id, __u64 end)
  * The state of this thread; NULL when the process is not traced or no state
  * can be had. The cookie of the probe is the registry.
  */
-static __always_inline struct watch *watch_of(struct pt_regs *ctx)
+static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_stack **k)
 {
 	__u64 registry = bpf_usdt_cookie(ctx);
 	struct ids ids = current_ids();
@@ -177,8 +178,7 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 	stay_on_own_stack(ctx, &no_programs);
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return NULL;
-	w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL,
-				 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	w = watch_make(bpf_get_current_task_btf(), k);
 	if (!w) {
 		count(COUNT_MARK_LOST, 1);
 		return NULL;
@@ -191,46 +191,48 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_enter, __u64 id)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 	__u32 d;
 
 	/* No compartment has such an id; the stack uses it otherwise. */
 	if (!w || id >= VMSPAN_ID_MARKS)
 		return 0;
 	d = w->depth;
-	if (is_top(w, id) && d <= WATCH_DEPTH && w->open[d].reentered != 0xffff)
-		w->open[d].reentered++;
+	if (is_top(w, k, id) && d <= WATCH_DEPTH && k->open[d].reentered != 0xffff)
+		k->open[d].reentered++;
 	else
-		push(w, id, 0, 0);
+		push(w, k, id, 0, 0);
 	return 0;
 }
 
 /* The end of a stay: of a compartment, a collection or a blocking call. */
-static __always_inline void leave(struct watch *w, __u32 id, __u64 result)
+static __always_inline void leave(struct watch *w, struct watch_stack *k, __u32 id, __u64 result)
 {
 	__u64 end = cycles_now();
 	__u32 d;
 
-	if (!end || (!is_top(w, id) && !watch_rematch(w, id, end)))
+	if (!end || (!is_top(w, k, id) && !watch_rematch(w, k, id, end)))
 		return;
 	d = w->depth;
 	if (d > WATCH_DEPTH)
 		return;
-	if (id < VMSPAN_ID_MARKS && w->open[d].reentered) {
-		w->open[d].reentered--;
+	if (id < VMSPAN_ID_MARKS && k->open[d].reentered) {
+		k->open[d].reentered--;
 		return;
 	}
-	watch_close(w, end, result, 0);
+	watch_close(w, k, end, result, 0);
 	settle(w, end);
 }
 
 SEC("?usdt")
 int BPF_USDT(watch_leave, __u64 id)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 
 	if (w && id < VMSPAN_ID_MARKS)
-		leave(w, id, 0);
+		leave(w, k, id, 0);
 	return 0;
 }
 
@@ -248,7 +250,8 @@ static __always_inline __u64 thread_ns(void)
 SEC("?usdt")
 int BPF_USDT(watch_ev_begin, __u64 label)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 	struct abi1_turn *e;
 	__u32 i;
 
@@ -302,7 +305,8 @@ static __always_inline void event_record(struct watch *w, struct abi1_turn *e, _
 SEC("?usdt")
 int watch_ev_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 	__u64 mono = bpf_ktime_get_ns(), end;
 	__u32 i, outer;
 
@@ -318,7 +322,7 @@ int watch_ev_end(struct pt_regs *ctx)
 	end = cycles_now();
 	if (!end)
 		return 0;
-	watch_unwind(w, w->turn[i].base, end);
+	watch_unwind(w, k, w->turn[i].base, end);
 	w->turns = i;
 	outer = i - 1;
 	/* clang must check this value, not the one it was made from. */
@@ -333,47 +337,52 @@ int watch_ev_end(struct pt_regs *ctx)
 SEC("?usdt")
 int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		push(w, VMSPAN_ID_GC, label, bytes);
+		push(w, k, VMSPAN_ID_GC, label, bytes);
 	return 0;
 }
 
 SEC("?usdt")
 int BPF_USDT(watch_gc_end, __u64 bytes)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		leave(w, VMSPAN_ID_GC, bytes);
+		leave(w, k, VMSPAN_ID_GC, bytes);
 	return 0;
 }
 
 SEC("?usdt")
 int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		push(w, VMSPAN_ID_BLOCK, label, peer);
+		push(w, k, VMSPAN_ID_BLOCK, label, peer);
 	return 0;
 }
 
 SEC("?usdt")
 int watch_bl_end(struct pt_regs *ctx)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		leave(w, VMSPAN_ID_BLOCK, 0);
+		leave(w, k, VMSPAN_ID_BLOCK, 0);
 	return 0;
 }
 
 SEC("?usdt")
 int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 {
-	struct watch *w = watch_of(ctx);
+	struct watch_stack *k;
+	struct watch *w = watch_of(ctx, &k);
 	struct vmspan_point *m;
 	__u64 now;
 

@@ -14,9 +14,18 @@ extern const volatile __u64 flush_cycles;
 extern __u32 watch_last;
 
 int watch_flush(struct watch *w);
-int watch_close(struct watch *w, __u64 end, __u64 result, __u32 flags);
-int watch_unwind(struct watch *w, __u32 depth, __u64 end);
-int watch_rematch(struct watch *w, __u32 id, __u64 end);
+int watch_close(struct watch *w, struct watch_stack *k, __u64 end, __u64 result, __u32 flags);
+int watch_unwind(struct watch *w, struct watch_stack *k, __u32 depth, __u64 end);
+int watch_rematch(struct watch *w, struct watch_stack *k, __u32 id, __u64 end);
+
+/* Both pieces of a thread's state. NULL: there is no memory. */
+static __always_inline struct watch *watch_make(struct task_struct *task, struct watch_stack **k)
+{
+	*k = bpf_task_storage_get(&watch_stacks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!*k)
+		return NULL;
+	return bpf_task_storage_get(&watches, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
 
 static __always_inline void reset(struct watch *w)
 {
@@ -88,13 +97,13 @@ static __always_inline __u32 too_deep_here(struct watch *w)
 }
 
 /* The newest stay of `id` above `base`; if there is none, `base` or less. */
-static __always_inline __u32 find_open(struct watch *w, __u32 id, __u32 base)
+static __always_inline __u32 find_open(struct watch *w, struct watch_stack *k, __u32 id, __u32 base)
 {
 	__u32 d = w->depth;
 	int i;
 
 	for (i = 0; i < WATCH_DEPTH; i++) {
-		if (d <= base || d > WATCH_DEPTH || w->open[d].id == id)
+		if (d <= base || d > WATCH_DEPTH || k->open[d].id == id)
 			break;
 		d--;
 	}
@@ -102,7 +111,7 @@ static __always_inline __u32 find_open(struct watch *w, __u32 id, __u32 base)
 }
 
 /* Is that the stay which has to be left first? What was open when the event began is none. */
-static __always_inline bool is_top(struct watch *w, __u32 id)
+static __always_inline bool is_top(struct watch *w, struct watch_stack *k, __u32 id)
 {
 	__u32 d = w->depth;
 
@@ -110,20 +119,21 @@ static __always_inline bool is_top(struct watch *w, __u32 id)
 		return false;
 	/* clang must not check d - 1 instead: verifiers up to 6.1 then know nothing of d. */
 	barrier_var(d);
-	return d <= WATCH_DEPTH && w->open[d].id == id;
+	return d <= WATCH_DEPTH && k->open[d].id == id;
 }
 
-static __always_inline void push(struct watch *w, __u32 id, __u32 label, __u64 aux)
+static __always_inline void push(struct watch *w, struct watch_stack *k, __u32 id, __u32 label,
+				 __u64 aux)
 {
 	__u32 d = w->depth + 1;
-	struct abi1_open *o;
+	struct watch_open *o;
 
 	if (d > WATCH_DEPTH) {
 		w->deep_open++;
 		w->batch.too_deep++;
 		return;
 	}
-	o = &w->open[d];
+	o = &k->open[d];
 	o->id = id;
 	o->label = label;
 	o->aux = aux;

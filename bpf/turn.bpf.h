@@ -47,9 +47,15 @@ static __always_inline struct vm_thread *thread_known(struct ids *ids, const str
  * together with an event.
  */
 extern const volatile bool exact_calls;
-int calls_resume(struct watch *w, __u32 iteration, __u64 now);
-int calls_cut(struct watch *w, __u64 now);
+int calls_resume(struct watch *w, struct watch_stack *k, __u32 iteration, __u64 now);
+int calls_cut(struct watch *w, struct watch_stack *k, __u64 now);
 int calls_waited(struct watch *w, __u64 begin, __u64 end);
+
+/* What goes with calls_of(). */
+static __always_inline struct watch_stack *stack_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&watch_stacks, task, NULL, 0);
+}
 
 static __always_inline struct watch *calls_of(struct task_struct *task)
 {
@@ -75,7 +81,7 @@ static __always_inline void turn_open(struct vm_thread *t, struct task_struct *t
 	t->off.count = 0;
 	t->open = 1;
 	if (w)
-		calls_resume(w, t->iteration, now);
+		calls_resume(w, stack_of(task), t->iteration, now);
 }
 
 static __always_inline void turn_head(struct wire_turn *r, const struct vm_thread *t,
@@ -103,7 +109,7 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 	t->open = 0;
 	/* An event follows what is in it. */
 	if (w)
-		calls_cut(w, now);
+		calls_cut(w, stack_of(task), now);
 	if (t->text_len) {
 		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 		if (!r)

@@ -281,6 +281,7 @@ int vm_stall_end(struct pt_regs *ctx)
 /* epoch: of now. Whatever began in an earlier one will not end. */
 static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u16 epoch)
 {
+	struct watch_stack *k;
 	struct watch *w;
 
 	if (g->epoch != epoch) {
@@ -291,8 +292,9 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
 	g->among_calls = w != NULL;
-	if (w)
-		push(w, VMSPAN_ID_GC, 0, 0);
+	k = w ? stack_of(bpf_get_current_task_btf()) : NULL;
+	if (k)
+		push(w, k, VMSPAN_ID_GC, 0, 0);
 	g->begin = bpf_ktime_get_ns();
 	g->cpu = bpf_get_smp_processor_id();
 	return 0;
@@ -300,10 +302,10 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 
 /* It has its place among calls. What was called in it has ended too, seen or not; and if it is
  * not there any more, the end of a call below it was its own. */
-static __always_inline int gc_leave(struct watch *w, __u64 end, bool part)
+static __always_inline int gc_leave(struct watch *w, struct watch_stack *k, __u64 end, bool part)
 {
-	if (is_top(w, VMSPAN_ID_GC) || watch_rematch(w, VMSPAN_ID_GC, end))
-		watch_close(w, end, 0, part ? VMSPAN_F_PART : 0);
+	if (k && (is_top(w, k, VMSPAN_ID_GC) || watch_rematch(w, k, VMSPAN_ID_GC, end)))
+		watch_close(w, k, end, 0, part ? VMSPAN_F_PART : 0);
 	return 0;
 }
 
@@ -317,7 +319,7 @@ static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, 
 		return 0;
 	w = calls_of(bpf_get_current_task_btf());
 	if (w && g->among_calls)
-		return gc_leave(w, bpf_ktime_get_ns(), part);
+		return gc_leave(w, stack_of(bpf_get_current_task_btf()), bpf_ktime_get_ns(), part);
 	return stay_emit(WIRE_VM_GC, ids,
 			 &(struct wire_stay){ .begin = g->begin,
 					      .iteration = t->open && !w ? t->iteration : 0,

@@ -11,9 +11,19 @@ enum {
 	WATCH_TURNS = VMSPAN_EVENT_MAX,
 };
 
+/* An open stay. In 28 bytes: see below. */
+struct watch_open {
+	__u64 begin;
+	__u64 aux; /* gc: bytes before; block: peer; a call: where its names are */
+	__u32 id; /* compartment or VMSPAN_ID_* */
+	__u32 label;
+	__u16 cpu, reentered;
+} __attribute__((packed, aligned(4)));
+
 /*
  * A thread is in one program at a time (its own trap, or its exit), so its
- * storage needs no lock, where a per-CPU buffer would: see flush.bpf.c.
+ * storage needs no lock, where a per-CPU buffer would: see flush.bpf.c. In two pieces: from Linux
+ * 7.0 on one may have 8 KB at most, with some 100 bytes of the kernel's (kmalloc_nolock()).
  */
 struct watch {
 	struct vmspan_batch batch; /* the records follow it at once */
@@ -27,7 +37,17 @@ struct watch {
 	struct ids ids;
 	__u64 flush_at; /* cycles */
 	struct abi1_turn turn[WATCH_TURNS];
-	struct abi1_open open[WATCH_DEPTH + 1];
+};
+
+struct watch_stack {
+	struct watch_open open[WATCH_DEPTH + 1];
+};
+_Static_assert(sizeof(struct watch) < 7900 && sizeof(struct watch_stack) < 7900, "task storage");
+
+/* Both of a thread. `stack` is there where `watch` is. */
+struct watched {
+	struct watch *w;
+	struct watch_stack *k;
 };
 
 struct {
@@ -36,5 +56,12 @@ struct {
 	__type(key, int);
 	__type(value, struct watch);
 } watches SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct watch_stack);
+} watch_stacks SEC(".maps") __weak;
 
 #endif

@@ -81,6 +81,7 @@ static void a_function_that_finds_no_room_is_a_loss(void **state)
 }
 
 static struct watch watch;
+static struct watch_stack watch_stack;
 
 static void under_way(const __u32 *ids, __u32 n)
 {
@@ -89,7 +90,7 @@ static void under_way(const __u32 *ids, __u32 n)
 	memset(&watch, 0, sizeof(watch));
 	watch.calls = 1;
 	for (i = 0; i < n; i++)
-		push(&watch, ids[i], 0, 0);
+		push(&watch, &watch_stack, ids[i], 0, 0);
 	assert_int_equal(watch.depth, n);
 }
 
@@ -99,18 +100,18 @@ static void a_call_that_ends_takes_with_it_what_it_called(void **state)
 	static const __u32 ids[] = { 1, 2, 1, 3, 4 };
 
 	under_way(ids, 5);
-	calls_left(&watch, 1);
+	calls_left(&watch, &watch_stack, 1);
 	assert_int_equal(watch.depth, 2);
-	calls_left(&watch, 5);
+	calls_left(&watch, &watch_stack, 5);
 	assert_int_equal(watch.depth, 2);
-	calls_left(&watch, 1);
+	calls_left(&watch, &watch_stack, 1);
 	assert_int_equal(watch.depth, 0);
-	calls_left(&watch, 1);
+	calls_left(&watch, &watch_stack, 1);
 	assert_int_equal(watch.depth, 0);
 	/* One that found no place ends first. */
 	under_way(ids, 5);
 	watch.deep_open = 1;
-	calls_left(&watch, 4);
+	calls_left(&watch, &watch_stack, 4);
 	assert_int_equal(watch.depth, 5);
 	assert_int_equal(watch.deep_open, 0);
 	assert_int_equal(watch.used, 0);
@@ -122,16 +123,16 @@ static void a_collection_among_calls_ends_once(void **state)
 	static const __u32 open[] = { 1, VMSPAN_ID_GC, 2 };
 
 	under_way(open, 2);
-	gc_leave(&watch, 9000, false);
+	gc_leave(&watch, &watch_stack, 9000, false);
 	assert_int_equal(watch.depth, 1);
 	assert_int_equal(watch.batch.repaired, 0);
 	under_way(open, 3);
-	gc_leave(&watch, 9000, false);
+	gc_leave(&watch, &watch_stack, 9000, false);
 	assert_int_equal(watch.depth, 1);
 	assert_int_equal(watch.batch.repaired, 1);
 	assert_int_equal(watch.used - watch.extra, 2);
 	/* It has ended with a call below it. */
-	gc_leave(&watch, 9000, false);
+	gc_leave(&watch, &watch_stack, 9000, false);
 	assert_int_equal(watch.depth, 1);
 	assert_int_equal(watch.used - watch.extra, 2);
 }

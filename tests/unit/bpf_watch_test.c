@@ -12,9 +12,12 @@
 #include <cmocka.h>
 
 static struct watch watch;
+static struct watch_stack watch_stack;
 
 static void *more(void *map, const void *key)
 {
+	if (map == &watch_stacks)
+		return &watch_stack;
 	return map == &watches ? &watch : NULL;
 }
 
@@ -50,7 +53,7 @@ static void no_compartment_is_taken_for_a_collection(void **state)
 	assert_int_equal(____watch_enter(&host.registers, VMSPAN_ID_GC), 0);
 	assert_int_equal(____watch_enter(&host.registers, 1ull << 32 | 2), 0);
 	assert_int_equal(w->depth, 1);
-	push(&watch, VMSPAN_ID_BLOCK, 0, 0);
+	push(&watch, &watch_stack, VMSPAN_ID_BLOCK, 0, 0);
 	assert_int_equal(____watch_leave(&host.registers, VMSPAN_ID_BLOCK), 0);
 	assert_int_equal(w->depth, 2);
 }

@@ -71,10 +71,13 @@ static void print(const char *p, const char *end)
 
 #if defined(DIRECT)
 static struct watch watch;
+static struct watch_stack watch_stack;
 
 static void *more(void *map, const void *key)
 {
 	(void)key;
+	if (map == &watch_stacks)
+		return &watch_stack;
 	return map == &watches ? &watch : NULL;
 }
 
