@@ -26,6 +26,24 @@ static void each_mark_is_taken_once(void **state)
 	rig_close(g);
 }
 
+/* No record is made of it, and none may follow. */
+static void a_leave_of_nothing_is_told_where_it_is_the_last_mark(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	mark(g, VMSPAN_MARK_ENTER, 1);
+	mark(g, VMSPAN_MARK_LEAVE, 2);
+	hand_over(g);
+	assert_int_equal(g->records[LOSS_UNMATCHED], 1);
+	mark(g, VMSPAN_MARK_LEAVE, 1);
+	hand_over(g);
+	assert_int_equal(g->spans, 1);
+	assert_int_equal(g->unmatched, 0); /* it is told of once */
+	assert_int_equal(g->records[LOSS_UNMATCHED], 1);
+	rig_close(g);
+}
+
 static void what_did_not_come_is_missing(void **state)
 {
 	struct rig *g = rig_open();
@@ -641,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_mark_is_taken_once),
+		cmocka_unit_test(a_leave_of_nothing_is_told_where_it_is_the_last_mark),
 		cmocka_unit_test(what_did_not_come_is_missing),
 		cmocka_unit_test(what_was_overwritten_is_missing),
 		cmocka_unit_test(an_event_is_open_only_where_all_has_come),

@@ -45,7 +45,7 @@ struct rig {
 	struct item_unfinished last_unfinished;
 	u64 seq_next; /* of the last batch: the number behind it */
 	u32 gaps; /* numbers left out */
-	u32 tid, in_mark; /* of the last batch */
+	u32 tid, in_mark, unmatched; /* of the last batch */
 	u64 reserved, drained; /* positions in the ring buffer */
 };
 
@@ -74,6 +74,7 @@ static int take(void *ctx, const struct item *it)
 	assert_int_equal(it->batch.registry, (u64)(uintptr_t)g->process);
 	g->tid = it->batch.tid;
 	g->in_mark = it->batch.in_mark;
+	g->unmatched = it->batch.unmatched;
 	g->gaps += (u32)(it->batch.seq - g->seq_next);
 	g->seq_next = it->batch.seq + it->batch.records;
 	g->spans += it->batch.records;
