@@ -98,11 +98,12 @@ static __always_inline void marks_note(struct traced_process *p, __u64 process)
 	__u64 next = process | 1, now;
 	__u32 i;
 
-	for (i = 0; i < TRACED_REGISTRIES; i++)
+	for (i = 0; i < TRACED_REGISTRIES; i++) {
 		if (p->registries[i] == next)
 			return;
-			/* Up to Linux 6.1 and later a loop has to be closed by a jump. Here the compiler makes one of which
-	 * that is not so. */
+	}
+	/* Kernels up to 6.1 and later want a loop to be closed by a jump, which the compiler does not do
+	 * with this one. */
 #pragma unroll
 	for (i = 0; i < TRACED_REGISTRIES; i++) {
 		now = p->registries[i];

@@ -44,12 +44,6 @@ struct watch_stack {
 };
 _Static_assert(sizeof(struct watch) < 7900 && sizeof(struct watch_stack) < 7900, "task storage");
 
-/* Both of a thread. `stack` is there where `watch` is. */
-struct watched {
-	struct watch *w;
-	struct watch_stack *k;
-};
-
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -152,21 +152,8 @@ u32 mark_ring_lost(const struct ring_reader *t, const struct vmspan_ring *g)
 	return n - t->lost_told > INT32_MAX ? t->lost_told : n;
 }
 
-/* Marks of which no record was made, and behind which there may be none for long: a batch would tell of
- * them together with its records. */
-static int tell_unmade(struct live *l, struct ring_reader *t)
-{
-	u32 unmatched = t->m.unmatched - t->unmatched_told;
-	u32 too_deep = t->m.too_deep - t->too_deep_told;
-
-	t->m.unmatched = t->unmatched_told;
-	t->m.too_deep = t->too_deep_told;
-	if (unmatched && live_emit_loss(l, LOSS_UNMATCHED, unmatched, 0))
-		return l->failed;
-	return too_deep ? live_emit_loss(l, LOSS_TRUNCATED, too_deep, 0) : 0;
-}
-
-/* Hands out the records that have been made of marks. */
+/* Hands out the records that have been made of marks, and the counts of those of which none was: behind
+ * these there may be no record any more. */
 static int emit_records(struct live *l, struct process *p, struct registry *r,
 			const struct vmspan_ring *g, struct ring_reader *t)
 {
@@ -174,8 +161,9 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 	struct batch_sum sum;
 	u32 bytes = (u32)t->m.out.len;
 
-	if (!t->m.records)
-		return tell_unmade(l, t);
+	if (!t->m.records && t->m.unmatched == t->unmatched_told &&
+	    t->m.too_deep == t->too_deep_told)
+		return 0;
 	if (batch_sum(t->m.out.data, bytes, t->m.records, &sum) || process_tell(l, p) ||
 	    process_thread(l, p, t->tid) || live_define(l, p, r, t->m.out.data, bytes, &sum))
 		return l->failed;

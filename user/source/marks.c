@@ -391,10 +391,10 @@ static void clocked(struct marks *m, u64 ns, bool begun)
 
 	if (m->cpu_known && ns < m->switch_cpu_ns)
 		return;
-	if (begun)
+	if (begun) {
 		event_now(m)->cpu_ns = ns - min_u64(ns, mono - min_u64(mono, event_now(m)->mono));
-	if (begun)
 		event_now(m)->unread_ns = 0;
+	}
 	clock_told(m, mono, ns);
 }
 
