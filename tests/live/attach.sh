@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 # Set by target and attach, by name.
-vm_pid='' child_pid='' child_in='' probes_pid='' liar_pid='' v_pid='' sleeper_pid=''
+a_pid='' vm_pid='' child_pid='' child_in='' probes_pid='' liar_pid='' v_pid='' sleeper_pid=''
 family_pid='' family_in=''
 if ! build "$T/probes" tests/vm/steady.c -pthread -DVMSPAN_PROBES ||
 	! build "$T/hostile" tests/vm/hostile.c -pthread; then
@@ -21,6 +21,10 @@ eq "a target is untouched before" "$(state "$vm_pid")" "$untouched"
 tell vm "spans 12345" "group late"
 attach a -p "$vm_pid"
 eq "attached: its semaphore is up" "$(state "$vm_pid")" "$traced"
+# Before 5.11 the kernel has none of it, and refuses all the rest with it. 29 is its map type.
+maps=$(cat /proc/"$a_pid"/fdinfo/* | grep '^map_type:')
+check "the kernel tells of the tracer's maps" grep -q '27$' <<<"$maps"
+none "targets with the SDK need no task storage" "$(grep '29$' <<<"$maps")"
 tell vm "spans 1009" "event 31" "threads 4 211" "gc 3" "block 5" "input 7" "value 11"
 detach a
 eq "by PID: exact counts" "$(counts a '[.spans, .events, .gc, .block, .input, .value]')" \

@@ -195,11 +195,13 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 	if (config->sweep)
 		t->skel->rodata->sweep_flags =
 			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
-	/* Maps of programs that stay unloaded need no memory either. */
+	/* Maps of programs that stay unloaded need no memory; and before 5.11 none can be in task
+	 * storage. */
 	if (config->direct)
 		configure_direct(t);
 	else if (!config->calls)
-		r = bpf_map__set_autocreate(t->skel->maps.watches, false);
+		r = bpf_map__set_autocreate(t->skel->maps.watches, false) ||
+		    bpf_map__set_autocreate(t->skel->maps.watch_stacks, false);
 	if (config->exact)
 		configure_exact(t);
 	else if (!r)
