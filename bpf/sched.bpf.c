@@ -16,7 +16,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Bits of task_struct.__state; part of what /proc and tracepoints show. */
 #define STATE_INTERRUPTIBLE 1
-#define STATE_UNINTERRUPTIBLE 2
+#define STATE_STOPPED 4
+#define STATE_TRACED 8
+#define STATE_FROZEN 0x8000 /* Linux 6.1 */
+#define FLAG_FROZEN 0x10000 /* of task_struct.flags, before that */
 
 #ifdef __TARGET_ARCH_x86
 #define CALL_FUTEX 202
@@ -83,12 +86,39 @@ static __always_inline bool is_futex(__u32 call)
 	return call == CALL_FUTEX || call == 449 || call == 455;
 }
 
+/*
+ * Its cgroup has used up its quota. From Linux 6.18 on each thread is held back as it
+ * returns to its program, and says so. Before, all run queues of the cgroup are, also while threads wait
+ * in them: what these have waited for is told by how it was as they left their CPU.
+ */
+static __always_inline bool is_throttled(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->throttled))
+		return t->throttled;
+	return bpf_core_field_exists(t->se.cfs_rq->throttle_count) && t->se.cfs_rq->throttle_count;
+}
+
+/*
+ * By the freezer of cgroup 1 and of suspend, or of cgroup 2, whose bit is also set while a thread is
+ * stopped and while it waits for a child of vfork(2).
+ */
+static __always_inline bool is_frozen(struct task_struct *t, __u32 state)
+{
+	return state & STATE_FROZEN || t->flags & FLAG_FROZEN ||
+	       (state & STATE_INTERRUPTIBLE && bpf_core_field_exists(t->frozen) &&
+		BPF_CORE_READ_BITFIELD_PROBED(t, frozen));
+}
+
 static __always_inline __u32 reason_of(struct task_struct *t, bool preempt, __u32 call)
 {
 	__u32 state = state_of(t);
 
 	if (preempt || !state)
-		return VMSPAN_OFF_PREEMPTED;
+		return is_throttled(t) ? VMSPAN_OFF_THROTTLED : VMSPAN_OFF_PREEMPTED;
+	if (state & (STATE_STOPPED | STATE_TRACED))
+		return VMSPAN_OFF_STOPPED;
+	if (is_frozen(t, state))
+		return VMSPAN_OFF_FROZEN;
 	if (BPF_CORE_READ_BITFIELD_PROBED(t, in_iowait))
 		return VMSPAN_OFF_IO;
 	if (is_futex(call))

@@ -112,6 +112,7 @@ struct rq {
 
 struct cfs_rq {
 	struct rq *rq;
+	int throttle_count; /* groups around it whose quota is used up, itself included */
 };
 
 struct sched_entity {
@@ -142,6 +143,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct completion *vfork_done;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1; /* Linux 5.2 */
+	_Bool throttled; /* Linux 6.18 */
 	unsigned int in_execve : 1;
 	char comm[16];
 	struct task_struct *group_leader;

@@ -201,7 +201,7 @@ static void what_others_took_is_told_apart(void **state)
 	assert_int_equal(feed(&r), 0);
 	assert_int_equal(alerts_flush(r.a), 0);
 	assert_string_equal(words_sentence,
-			    "page:shop held host (100)'s loop for 110 ms; others had its CPU for "
+			    "page:shop held host (100)'s loop for 110 ms; others had the CPU for "
 			    "40.0 ms besides; the cause is addon:tracker");
 	text = strndup((const char *)words_out.buf.data, words_out.buf.len);
 	assert_string_equal(text,

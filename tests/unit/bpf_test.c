@@ -110,6 +110,39 @@ static void who_has_woken_a_thread_is_waited_for_once(void **state)
 	assert_int_equal(newest()->iteration, 0);
 }
 
+/* Why it leaves its CPU, by how it is then. */
+static void why_a_thread_has_no_cpu(void **state)
+{
+	const struct {
+		__u32 state, flags, reason;
+		bool preempt, throttled;
+	} cases[] = {
+		{ .reason = VMSPAN_OFF_PREEMPTED },
+		{ 1, .reason = VMSPAN_OFF_PREEMPTED, .preempt = true },
+		{ 4, .reason = VMSPAN_OFF_PREEMPTED, .preempt = true },
+		{ .reason = VMSPAN_OFF_THROTTLED, .throttled = true },
+		{ 1, .reason = VMSPAN_OFF_SLEEPING },
+		{ 2, .reason = VMSPAN_OFF_UNINTERRUPTIBLE },
+		{ 0x104, .reason = VMSPAN_OFF_STOPPED }, /* killable too, as the kernel has it */
+		{ 8, .reason = VMSPAN_OFF_STOPPED },
+		{ 0x8000, .reason = VMSPAN_OFF_FROZEN },
+		{ 2, .flags = 0x10000, .reason = VMSPAN_OFF_FROZEN },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned long long args[] = { cases[i].preempt, (__u64)&host.thread,
+					      (__u64)&host.other };
+
+		host.thread.__state = cases[i].state;
+		host.thread.flags = cases[i].flags;
+		host.thread.throttled = cases[i].throttled;
+		assert_int_equal(sched_switch(args), 0);
+		assert_int_equal(sched.reason, cases[i].reason);
+		switched(&host.other, &host.thread);
+	}
+}
+
 static void nobody_waits_for_a_thread_of_the_kernels(void **state)
 {
 	host.other.flags = FLAG_KTHREAD;
@@ -274,6 +307,7 @@ int main(void)
 		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
 		TEST(a_child_that_finds_no_room_is_a_loss),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
+		TEST(why_a_thread_has_no_cpu),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),
 		TEST(a_reader_that_sleeps_is_woken_for_switches_too),

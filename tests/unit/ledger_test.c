@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "sim.h"
+#include "sink/figures.h"
 
 struct example {
 	struct sim *sim, *sched;
@@ -102,6 +103,9 @@ static void example_check(const struct example *x, const char *what, const char 
 		{ "native", "preempted", &s->ledger.native_off_ns[VMSPAN_OFF_PREEMPTED] },
 		{ "native", "sleeping", &s->ledger.native_off_ns[VMSPAN_OFF_SLEEPING] },
 		{ "preempted", "ns", &s->ledger.preempted_ns },
+		{ "preempted", "stopped", &s->ledger.stopped_ns },
+		{ "preempted", "frozen", &s->ledger.frozen_ns },
+		{ "preempted", "throttled", &s->ledger.throttled_ns },
 		{ "repairs", "repaired", &s->repairs.repaired },
 		{ "losses", "sequence_gap", &s->losses.records[LOSS_SEQUENCE_GAP] },
 	};
@@ -164,9 +168,9 @@ static void example_expect(struct example *x, char *line)
 static void example_off(struct example *x, u64 t, const char *reason)
 {
 	x->off = t;
-	x->reason = !strcmp(reason, "preempted")  ? VMSPAN_OFF_PREEMPTED
-		    : !strcmp(reason, "sleeping") ? VMSPAN_OFF_SLEEPING
-						  : VMSPAN_OFF_IO;
+	for (x->reason = VMSPAN_OFF_PREEMPTED; strcmp(off_reasons[x->reason].key, reason);
+	     x->reason++)
+		assert_true(x->reason + 1 < VMSPAN_OFF_REASONS);
 }
 
 static void example_on(struct example *x, u64 t)
@@ -305,7 +309,7 @@ static void ledger_examples(void **state)
 		}
 	}
 	fclose(f);
-	assert_int_equal(blocks, 29);
+	assert_int_equal(blocks, 30);
 }
 
 int main(void)

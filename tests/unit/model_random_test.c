@@ -194,6 +194,9 @@ static void random_switches(void **state)
 		slow_answer(t, config.nested, &a);
 		compare(seed, snap, &a, true);
 		SAME("preempted in all", snap->ledger.preempted_ns, a.l.preempted_ns);
+		SAME("stopped in all", snap->ledger.stopped_ns, a.l.stopped_ns);
+		SAME("frozen in all", snap->ledger.frozen_ns, a.l.frozen_ns);
+		SAME("throttled in all", snap->ledger.throttled_ns, a.l.throttled_ns);
 		SAME("records", snap->records, s->records);
 		snapshot_free(snap);
 		model_free(m);

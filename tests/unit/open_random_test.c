@@ -201,7 +201,7 @@ static void at_random_times_unhanded(unsigned int seed)
 	struct answer a;
 
 	for (done = 0; done < s->records; done = next) {
-		struct item it = { .type = ITEM_OPEN };
+		struct item it = { .type = ITEM_OPEN, .open.off = VMSPAN_OFF_SLEEPING };
 
 		next = (u32)min_u64(done + 1 + (u64)random() % 40, s->records);
 		at = ((struct vmspan_span *)s->data[s->at[next - 1]])->end;

@@ -389,11 +389,12 @@ static void open_events_of_one_group_add_up(void **state)
 }
 
 /* In exact mode the scheduler's record of it comes late: until then the thread's own clock says
- * that it slept, for all the time since it was told last, or that others ran, if it would; and what
+ * that it slept, for all the time since it was told last, or that others ran, if it would, or that
+ * it was stopped; and what
  * changed CPU is not discarded. */
-static void exact_by_its_clock(u64 slept, u64 known, bool runs)
+static void exact_by_its_clock(u64 slept, u64 known, u32 why)
 {
-	const u32 why = runs ? VMSPAN_OFF_PREEMPTED : VMSPAN_OFF_SLEEPING;
+	const bool waits = why == VMSPAN_OFF_SLEEPING;
 	struct model *m = model_make(&(struct model_config){ .exact = true });
 	struct sim *s, *c, *sched = sim_of(1, 16);
 	struct item it = { .type = ITEM_OPEN };
@@ -414,7 +415,7 @@ static void exact_by_its_clock(u64 slept, u64 known, bool runs)
 	((struct vmspan_span *)c->data[0])->cpu_begin = 3;
 	((struct vmspan_span *)c->data[0])->cpu_end = 1;
 	it.open.what = event_of(1, 1000, 5000);
-	it.open.runs = runs;
+	it.open.off = why;
 	memmove(c->data[1], c->data[0], c->slots * VMSPAN_SLOT);
 	*(struct vmspan_span *)c->data[0] = (struct vmspan_span){
 		.h = { VMSPAN_AWAY, 1, 1, 0 }, .begin = 5000 - slept, .end = 5000, .iteration = 1
@@ -428,8 +429,9 @@ static void exact_by_its_clock(u64 slept, u64 known, bool runs)
 	snap = snapshot_take(m);
 	assert_int_equal(snap->events.incomplete, 0);
 	assert_int_equal(snap->events.cpu_ns, 4000 - slept);
-	assert_int_equal(snap->ledger.blocked_ns, runs ? known : slept);
-	assert_int_equal(snap->ledger.preempted_ns, runs ? slept - known : 0);
+	assert_int_equal(snap->ledger.blocked_ns, waits ? slept : known);
+	assert_int_equal(snap->ledger.preempted_ns, waits ? 0 : slept - known);
+	assert_int_equal(snap->ledger.stopped_ns, why == VMSPAN_OFF_STOPPED ? slept - known : 0);
 	assert_int_equal(snap->ledger.moved_ns, 0);
 	assert_int_equal(stats_of(snap, "addon:a")->cpu_ns, 3500 - slept);
 	assert_int_equal(stats_of(snap, "addon:a")->self_ns, 3400 - slept);
@@ -445,13 +447,14 @@ static void exact_by_its_clock(u64 slept, u64 known, bool runs)
 static void in_exact_mode_it_is_by_the_threads_own_clock(void **state)
 {
 	(void)state;
-	exact_by_its_clock(1000, 0, false);
-	exact_by_its_clock(1000, 0, true);
+	exact_by_its_clock(1000, 0, VMSPAN_OFF_SLEEPING);
+	exact_by_its_clock(1000, 0, VMSPAN_OFF_PREEMPTED);
+	exact_by_its_clock(1000, 0, VMSPAN_OFF_STOPPED);
 	/* Some of it has come; also where what is told of all would overlap that. */
-	exact_by_its_clock(1000, 300, false);
-	exact_by_its_clock(1800, 1000, false);
-	exact_by_its_clock(1800, 1000, true);
-	exact_by_its_clock(300, 300, false);
+	exact_by_its_clock(1000, 300, VMSPAN_OFF_SLEEPING);
+	exact_by_its_clock(1800, 1000, VMSPAN_OFF_SLEEPING);
+	exact_by_its_clock(1800, 1000, VMSPAN_OFF_PREEMPTED);
+	exact_by_its_clock(300, 300, VMSPAN_OFF_SLEEPING);
 }
 
 /* Outside of events there is no clock to go by, but what the thread says itself. */
@@ -459,7 +462,7 @@ static void a_stay_outside_of_events_waits_in_exact_mode(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ .exact = true });
 	struct sim *s = sim_new(1), *sched = sim_of(1, 16), *c;
-	struct item it = { .type = ITEM_OPEN };
+	struct item it = { .type = ITEM_OPEN, .open.off = VMSPAN_OFF_SLEEPING };
 	const struct group_stats *a;
 	struct snapshot *snap;
 

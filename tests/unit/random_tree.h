@@ -83,6 +83,13 @@ static u64 node_waited(const struct node *n)
 	       n->off[VMSPAN_OFF_UNINTERRUPTIBLE] + n->off[VMSPAN_OFF_LOCK];
 }
 
+/* It would have run. */
+static u64 node_kept(const struct node *n)
+{
+	return n->off[VMSPAN_OFF_PREEMPTED] + n->off[VMSPAN_OFF_STOPPED] +
+	       n->off[VMSPAN_OFF_FROZEN] + n->off[VMSPAN_OFF_THROTTLED];
+}
+
 /* Time of a kind of nodes (type; 0: events) under node i, not in events. */
 static u64 under(const struct tree *t, int i, u8 type)
 {
@@ -95,15 +102,14 @@ static u64 under(const struct tree *t, int i, u8 type)
 		for (p = t->n[k].parent; p != i && t->n[p].type; p = t->n[p].parent)
 			;
 		if (p == i)
-			sum += type ? node_self(t, k) - node_waited(&t->n[k]) -
-					       t->n[k].off[VMSPAN_OFF_PREEMPTED]
+			sum += type ? node_self(t, k) - node_waited(&t->n[k]) - node_kept(&t->n[k])
 				    : t->n[k].end - t->n[k].begin;
 	}
 	return sum;
 }
 
 /* Off-CPU time in node i and what is in it, nested events apart. */
-static u64 off_under(const struct tree *t, int i, bool preempted)
+static u64 off_under(const struct tree *t, int i, bool kept)
 {
 	u64 sum = 0;
 	int k, p;
@@ -112,8 +118,7 @@ static u64 off_under(const struct tree *t, int i, bool preempted)
 		for (p = k; p != i && t->n[p].type; p = t->n[p].parent)
 			;
 		if (p == i)
-			sum += preempted ? t->n[k].off[VMSPAN_OFF_PREEMPTED]
-					 : node_waited(&t->n[k]);
+			sum += kept ? node_kept(&t->n[k]) : node_waited(&t->n[k]);
 	}
 	return sum;
 }
@@ -132,7 +137,7 @@ static inline void slow_answer(const struct tree *t, enum nested_mode mode, stru
 	memset(a, 0, sizeof(*a));
 	for (i = 0; i < t->len; i++) {
 		const struct node *n = &t->n[i];
-		u64 waited = node_waited(n), preempted = n->off[VMSPAN_OFF_PREEMPTED];
+		u64 waited = node_waited(n), preempted = node_kept(n);
 		u64 self = node_self(t, i) - waited - preempted;
 		bool stale = n->nested_inside && mode == NESTED_DROP;
 
@@ -141,6 +146,9 @@ static inline void slow_answer(const struct tree *t, enum nested_mode mode, stru
 			a->events++;
 		}
 		a->l.preempted_ns += preempted;
+		a->l.stopped_ns += n->off[VMSPAN_OFF_STOPPED];
+		a->l.frozen_ns += n->off[VMSPAN_OFF_FROZEN];
+		a->l.throttled_ns += n->off[VMSPAN_OFF_THROTTLED];
 		a->l.native_ns += preempted;
 		a->l.blocked_ns += waited;
 		if (!n->type)

@@ -60,12 +60,13 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"processes\":[{\"pid\":42,\"wall_ns\":600000000,\"self_ns\":300000000,"
 		"\"ticks\":6}],\"incomplete\":0,\"preempted_ns\":0,"
 		"\"off_ns\":{\"preempted\":0,\"sleeping\":0,\"io\":0,\"uninterruptible\":0,"
-		"\"lock\":0}}],"
+		"\"lock\":0,\"stopped\":0,\"frozen\":0,\"throttled\":0}}],"
 		"\"gc\":{\"count\":4,\"total_ns\":100000000,\"max_ns\":50000000,"
 		"\"freed_bytes\":3145728},"
 		"\"ledger\":{\"self_ns\":900000000,\"gc_ns\":100000000,\"blocked_ns\":0,"
 		"\"native_ns\":200000000,\"moved_ns\":0,\"stale_ns\":0,\"lost_ns\":0,"
-		"\"event_wall_ns\":1200000000,\"preempted_ns\":0},"
+		"\"event_wall_ns\":1200000000,\"preempted_ns\":0,"
+		"\"stopped_ns\":0,\"frozen_ns\":0,\"throttled_ns\":0},"
 		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
 		"\"unmatched\":0,\"truncated\":0,\"sched\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
@@ -73,7 +74,8 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"ns\":0},\"waits\":[],"
 		"\"native\":{\"on_cpu_ns\":200000000,\"preempted_ns\":0,\"off_ns\":{\"preempted\":"
 		"0,\"sleeping\":0,"
-		"\"io\":0,\"uninterruptible\":0,\"lock\":0}}}\n";
+		"\"io\":0,\"uninterruptible\":0,\"lock\":0,\"stopped\":0,\"frozen\":0,"
+		"\"throttled\":0}}}\n";
 	struct fixture *f = fixture_demo();
 	const struct view view = { .limit = 1 };
 	/* The bucket's edge lies above: a quantile is never more than the maximum. */

@@ -79,7 +79,10 @@ enum vmspan_off {
 	VMSPAN_OFF_IO = 3, /* waits for a device */
 	VMSPAN_OFF_UNINTERRUPTIBLE = 4, /* waits otherwise: page fault, mutex */
 	VMSPAN_OFF_LOCK = 5, /* waits in a futex: a lock, a condition, a join */
-	VMSPAN_OFF_REASONS = 6,
+	VMSPAN_OFF_STOPPED = 6, /* by a signal or a debugger */
+	VMSPAN_OFF_FROZEN = 7, /* by a cgroup's freezer */
+	VMSPAN_OFF_THROTTLED = 8, /* its cgroup has used up its quota of CPU time */
+	VMSPAN_OFF_REASONS = 9,
 };
 
 /*

@@ -153,7 +153,7 @@ struct item_cost {
 struct item_open {
 	struct item_batch batch;
 	struct item_unfinished what;
-	bool runs; /* or would, if it had a CPU */
+	u32 off; /* enum vmspan_off: why it has had no CPU since its last mark, where it has had none */
 };
 
 struct item {

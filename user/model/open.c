@@ -78,15 +78,12 @@ struct group_stats *open_row(struct open_sum *sum, u32 row)
 
 /*
  * Exact mode: for what has not been handed over there is no scheduler's record. That the thread had no
- * CPU meanwhile, it says itself, but not why. Of one that runs or wants to, others had it, or nobody is
- * to be blamed wrongly; of all others, they wait for something.
+ * CPU meanwhile, it says itself; why, its state does, as it is now.
  */
 static int add_off(const struct open_sum *sum, struct sched *s, u64 begin, u64 end)
 {
 	const struct vmspan_span off = {
-		.h = { .type = VMSPAN_OFF,
-		       .slots = 1,
-		       .depth = sum->runs ? VMSPAN_OFF_PREEMPTED : VMSPAN_OFF_SLEEPING },
+		.h = { .type = VMSPAN_OFF, .slots = 1, .depth = (u16)sum->off },
 		.begin = begin,
 		.end = end,
 	};
@@ -272,7 +269,7 @@ int model_open(struct model *m, const struct item_open *it)
 	if (!sum)
 		return -ENOMEM;
 	sum->end = end_of(b);
-	sum->runs = it->runs;
+	sum->off = it->off;
 	rc = unfinished_fill(m, &it->what, &sum->what);
 	if (!rc)
 		rc = sum_up(m, st, b, sum);

@@ -121,7 +121,7 @@ int sched_take(struct sched *s, u64 begin, u64 end, struct off_sum *sum, struct 
 		const struct off *o = &s->offs[first - 1];
 
 		sum->cycles[o->reason] += o->end - o->begin;
-		if (waits && o->peer.pid && o->reason != VMSPAN_OFF_PREEMPTED && !rc)
+		if (waits && o->peer.pid && !off_is_kept(o->reason) && !rc)
 			rc = waits_add(waits, &o->peer, o->begin, o->end);
 	}
 	n = s->past - first;

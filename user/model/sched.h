@@ -8,6 +8,7 @@
 #define MODEL_SCHED_H
 
 #include "base/types.h"
+#include "model/scale.h"
 #include "model/wait.h"
 
 /* Intervals kept for stays that have not closed; the older ones are given up
@@ -62,6 +63,27 @@ static inline u64 off_total(const struct off_sum *o)
 	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
 		sum += o->cycles[i];
 	return sum;
+}
+
+static inline void off_add(struct off_sum *to, const struct off_sum *o)
+{
+	u32 i;
+
+	for (i = VMSPAN_OFF_PREEMPTED; i < VMSPAN_OFF_REASONS; i++)
+		cycles_add(&to->cycles[i], o->cycles[i]);
+}
+
+/* Not of its own doing: it would have run. All else it waits for. */
+static inline bool off_is_kept(u32 reason)
+{
+	return reason == VMSPAN_OFF_PREEMPTED || reason == VMSPAN_OFF_STOPPED ||
+	       reason == VMSPAN_OFF_FROZEN || reason == VMSPAN_OFF_THROTTLED;
+}
+
+static inline u64 off_kept(const struct off_sum *o)
+{
+	return o->cycles[VMSPAN_OFF_PREEMPTED] + o->cycles[VMSPAN_OFF_STOPPED] +
+	       o->cycles[VMSPAN_OFF_FROZEN] + o->cycles[VMSPAN_OFF_THROTTLED];
 }
 
 #endif

@@ -21,6 +21,9 @@
 	X(off_ns[VMSPAN_OFF_IO])              \
 	X(off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
 	X(off_ns[VMSPAN_OFF_LOCK])            \
+	X(off_ns[VMSPAN_OFF_STOPPED])         \
+	X(off_ns[VMSPAN_OFF_FROZEN])          \
+	X(off_ns[VMSPAN_OFF_THROTTLED])       \
 	X(stayed)                             \
 	X(moved)                              \
 	X(stale)                              \
@@ -43,11 +46,17 @@
 	X(stale_ns)                                  \
 	X(lost_ns)                                   \
 	X(preempted_ns)                              \
+	X(stopped_ns)                                \
+	X(frozen_ns)                                 \
+	X(throttled_ns)                              \
 	X(native_off_ns[VMSPAN_OFF_PREEMPTED])       \
 	X(native_off_ns[VMSPAN_OFF_SLEEPING])        \
 	X(native_off_ns[VMSPAN_OFF_IO])              \
 	X(native_off_ns[VMSPAN_OFF_UNINTERRUPTIBLE]) \
 	X(native_off_ns[VMSPAN_OFF_LOCK])            \
+	X(native_off_ns[VMSPAN_OFF_STOPPED])         \
+	X(native_off_ns[VMSPAN_OFF_FROZEN])          \
+	X(native_off_ns[VMSPAN_OFF_THROTTLED])       \
 	X(event_wall_ns)
 #define ADD(field) to->field += from->field;
 /* What is open is in the figures as if it had ended now; what becomes of it may be less. */
@@ -173,6 +182,10 @@ void ledger_subtract(struct ledger *to, const struct ledger *from)
 		over -= less;
 	}
 	to->preempted_ns = min_u64(to->preempted_ns, to->native_ns);
+	to->stopped_ns = min_u64(to->stopped_ns, to->preempted_ns);
+	to->frozen_ns = min_u64(to->frozen_ns, to->preempted_ns - to->stopped_ns);
+	to->throttled_ns =
+		min_u64(to->throttled_ns, to->preempted_ns - to->stopped_ns - to->frozen_ns);
 }
 
 u64 ledger_sum(const struct ledger *l)

@@ -39,7 +39,7 @@ struct group_stats {
 	u64 blocked_ns; /* of wall: inside announced blocking calls */
 	u64 gc_ns; /* of wall: inside collections */
 	u64 uncharged_ns; /* not in wall: struct model_uncharged's */
-	/* Exact mode: others had the CPU (not in wall), and own waiting by
+	/* Exact mode: it was kept off the CPU (not in wall), and own time off it by
 	 * reason while one of its compartments was the innermost. */
 	u64 preempted_ns;
 	u64 off_ns[VMSPAN_OFF_REASONS];
@@ -59,7 +59,9 @@ struct group_stats {
 struct ledger {
 	u64 self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	u64 event_wall_ns;
-	u64 preempted_ns; /* of native: others had the CPU; exact mode only */
+	/* Of native, exact mode only: the thread was kept off the CPU. Of that: by a signal or a debugger,
+	 * by a cgroup's freezer, by its quota; else others had the CPU. */
+	u64 preempted_ns, stopped_ns, frozen_ns, throttled_ns;
 	/* Exact mode: off the CPU by reason while no compartment was in. What is
 	 * waited is in blocked_ns, the rest in preempted_ns. */
 	u64 native_off_ns[VMSPAN_OFF_REASONS];

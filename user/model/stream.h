@@ -24,7 +24,7 @@ struct held {
 struct open_sum {
 	struct model_unfinished what;
 	u64 end; /* cycles: of what is open */
-	bool runs; /* struct item_open */
+	u32 off; /* struct item_open */
 	bool rest; /* its event's clock says how long it had no CPU at its end; else its own VMSPAN_AWAY */
 	struct event_stats events;
 	struct gc_stats gc;

@@ -305,7 +305,7 @@ static int share_close(const struct turn *t, struct share *sh, const struct vmsp
 }
 
 /* Takes off-CPU time out of the `self` cycles of a stay; its waiting is
- * blocked time, and what others took is nobody's. */
+ * blocked time, and what it was kept off is nobody's. */
 static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct inside *in)
 {
 	u64 total = off_total(off), waited;
@@ -319,12 +319,13 @@ static void take_off(struct turn *t, struct off_sum *off, u64 *self, struct insi
 		total -= less;
 	}
 	cycles_add(&t->off, total);
-	waited = total - off->cycles[VMSPAN_OFF_PREEMPTED];
+	waited = total - off_kept(off);
 	*self -= total;
-	cycles_add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&t->preempted, off_kept(off));
 	cycles_add(&t->blocked, waited);
-	cycles_add(&in->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&in->preempted, off_kept(off));
 	cycles_add(&in->blocked, waited);
+	off_add(&t->off_by, off);
 	cycles_add(&in->off, total);
 }
 
@@ -394,8 +395,8 @@ static NOINLINE int span_around(struct turn *t, const struct turn_rules *rules,
 	case SPAN_KEPT:
 		cycles_add(&tc->self, out->self);
 		cycles_add(&t->self, out->self);
-		for (i = VMSPAN_OFF_PREEMPTED; m.exact && i < VMSPAN_OFF_REASONS; i++)
-			tc->off.cycles[i] += m.off.cycles[i];
+		if (m.exact)
+			off_add(&tc->off, &m.off);
 		break;
 	case SPAN_MOVED:
 		cycles_add(&t->moved, out->self);
@@ -536,8 +537,9 @@ void turn_off(struct turn *t, const struct off_sum *off)
 
 	t->native_off = *off;
 	cycles_add(&t->off, total);
-	cycles_add(&t->preempted, off->cycles[VMSPAN_OFF_PREEMPTED]);
-	cycles_add(&t->blocked, total - off->cycles[VMSPAN_OFF_PREEMPTED]);
+	cycles_add(&t->preempted, off_kept(off));
+	cycles_add(&t->blocked, total - off_kept(off));
+	off_add(&t->off_by, off);
 }
 
 u64 turn_roots(const struct turn *t)

@@ -27,7 +27,7 @@
 /* What lies inside something, in cycles. */
 struct inside {
 	u64 cycles, nested, blocked, gc;
-	u64 off, preempted; /* off the CPU for any reason; by others */
+	u64 off, preempted; /* off the CPU for any reason; off_kept() of it */
 	struct hole_room room; /* where the scheduler's record does not tell */
 };
 
@@ -92,6 +92,7 @@ struct turn {
 	u64 off; /* cycles off the CPU, whatever they count as */
 	struct hole_room room;
 	struct off_sum native_off; /* of them: in no stay */
+	struct off_sum off_by; /* of them: by reason */
 	bool exact; /* all of it is covered by the scheduler's record */
 	bool kept_moved; /* a stay in it that changed CPU was kept */
 	bool told; /* its thread has told of each time that it had no CPU */

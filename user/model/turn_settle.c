@@ -41,6 +41,15 @@ static void turn_decide(struct turn *t, bool incomplete)
 	}
 }
 
+/* Cycles of an event's `own` -> ns of its wall, and out of the rest that they are a part of. */
+static u64 part_of(u64 *rest, u64 cycles, u64 own, u64 wall)
+{
+	u64 ns = min_u64(scale(min_u64(cycles, own), wall, own), *rest);
+
+	*rest -= ns;
+	return ns;
+}
+
 /* Cycles -> ns for every part. */
 static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, struct ledger *l,
 			  bool *discarded)
@@ -87,9 +96,16 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		.lost_ns = out[PART_LOST],
 		.event_wall_ns = wall,
 	};
-	for (i = VMSPAN_OFF_PREEMPTED; t->exact && own && !*discarded && i < VMSPAN_OFF_REASONS;
-	     i++)
-		l->native_off_ns[i] = scale(min_u64(t->native_off.cycles[i], own), wall, own);
+	if (own && !*discarded && t->off) {
+		u64 rest = l->preempted_ns;
+
+		for (i = VMSPAN_OFF_PREEMPTED; t->exact && i < VMSPAN_OFF_REASONS; i++)
+			l->native_off_ns[i] =
+				scale(min_u64(t->native_off.cycles[i], own), wall, own);
+		l->stopped_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_STOPPED], own, wall);
+		l->frozen_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_FROZEN], own, wall);
+		l->throttled_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_THROTTLED], own, wall);
+	}
 	for (i = 0; i < t->comp_len; i++) {
 		t->comps[i].self_ns = out[PARTS + i];
 		l->self_ns += out[PARTS + i];

@@ -80,6 +80,26 @@ static void put_share(char *dst, size_t cap, const struct alert *a)
 	}
 }
 
+#define KEPT_MAX 96
+
+/* How long it was kept off the CPU is known of the group, how it was of the event. */
+static void put_kept(char *dst, size_t cap, const struct alert *a)
+{
+	struct kept_way ways[KEPT_WAYS];
+	char how[KEPT_MAX] = "it was kept off the CPU", time[TEXT_NS_MAX];
+	const char * or = "";
+	size_t i, len = 0;
+
+	kept_ways(ways, &a->event.ledger);
+	for (i = 0; i < KEPT_WAYS; i++) {
+		if (!ways[i].ns)
+			continue;
+		len += (size_t)snprintf(how + len, sizeof(how) - len, "%s%s", or, ways[i].words);
+		or = " or ";
+	}
+	snprintf(dst, cap, "; %s for %s besides", how, text_ns(time, a->preempted_ns));
+}
+
 /* Where the time is not about that on the CPU: without the scheduler's record how much of
  * it that was; with it, what others took, which is not in the time but is in the tree's. */
 static void put_cpu(char *dst, size_t cap, const struct alert *a)
@@ -93,8 +113,7 @@ static void put_cpu(char *dst, size_t cap, const struct alert *a)
 	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
 		off += a->off_ns[i];
 	if (a->preempted_ns * 10 >= a->total_ns && a->preempted_ns)
-		snprintf(dst, cap, "; others had its CPU for %s besides",
-			 text_ns(time, a->preempted_ns));
+		put_kept(dst, cap, a);
 	if (off || !a->event.cpu_ns || a->cause == CAUSE_INNER)
 		return;
 	if (a->cause == CAUSE_SYSTEM)
@@ -124,7 +143,7 @@ char *alert_sentence(char *dst, size_t cap, const struct alert *a)
 	char group[NAME_CUT], place[NAME_CUT + 32], name[NAME_CUT], time[TEXT_NS_MAX];
 	char share[WAITS_PEER_MAX + 64];
 	const char *outer = outermost(a);
-	char cause[NAME_CUT + 48] = "", cpu[TEXT_NS_MAX + 64], uncharged[TEXT_NS_MAX + 48];
+	char cause[NAME_CUT + 48] = "", cpu[TEXT_NS_MAX + KEPT_MAX], uncharged[TEXT_NS_MAX + 48];
 
 	name_text(group, sizeof(group), a->group);
 	/* The process as a whole is held by nobody's loop but its own. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Single events for people and as JSON. */
 #include "sink/explain_priv.h"
+#include "sink/figures.h"
 #include "sink/waits.h"
 #include "sink/words.h"
 
@@ -33,21 +34,14 @@ static const struct {
 	PART(gc_ns, "gc"),
 	PART(blocked_ns, "blocked"),
 	PART(native_ns, "native"),
-	PART(preempted_ns, "of it preempted"),
+	PART(preempted_ns, "of it kept off the CPU"),
+	PART(stopped_ns, "stopped"),
+	PART(frozen_ns, "frozen"),
+	PART(throttled_ns, "throttled"),
 	PART(moved_ns, "moved"),
 	PART(stale_ns, "stale"),
 	PART(lost_ns, "lost"),
 #undef PART
-};
-
-static const struct {
-	const char *key, *words;
-} reasons[VMSPAN_OFF_REASONS] = {
-	[VMSPAN_OFF_PREEMPTED] = { "preempted", "preempted" },
-	[VMSPAN_OFF_SLEEPING] = { "sleeping", "sleeping" },
-	[VMSPAN_OFF_IO] = { "io", "waiting for a device" },
-	[VMSPAN_OFF_UNINTERRUPTIBLE] = { "uninterruptible", "in a page fault or the kernel" },
-	[VMSPAN_OFF_LOCK] = { "lock", "in a lock" },
 };
 
 static u64 part_of(const struct ledger *l, size_t i)
@@ -170,7 +164,7 @@ static void put_shares(struct out *o, const struct kept *k)
 		name_put(o, s->group, 0);
 		for (r = VMSPAN_OFF_PREEMPTED; r < VMSPAN_OFF_REASONS; r++)
 			if (s->off_ns[r])
-				out_printf(o, "; %s %s", reasons[r].words,
+				out_printf(o, "; %s %s", off_reasons[r].words,
 					   time_text(a, s->off_ns[r]));
 		out_puts(o, "\n");
 	}
@@ -292,7 +286,7 @@ static void json_node(struct json *j, const struct node *n)
 
 static void json_shares(struct json *j, const struct kept *k)
 {
-	u32 i, r;
+	u32 i;
 
 	json_key_array(j, "groups");
 	for (i = 0; i < k->e.share_count; i++) {
@@ -309,11 +303,7 @@ static void json_shares(struct json *j, const struct kept *k)
 			json_key_u64(j, "cpu_margin_ns", s->cpu_margin_ns);
 		json_key_u64(j, "blocked_ns", s->blocked_ns);
 		json_key_u64(j, "gc_ns", s->gc_ns);
-		json_key_u64(j, "preempted_ns", s->preempted_ns);
-		json_key_object(j, "off_ns");
-		for (r = VMSPAN_OFF_PREEMPTED; r < VMSPAN_OFF_REASONS; r++)
-			json_key_u64(j, reasons[r].key, s->off_ns[r]);
-		json_end_object(j);
+		off_json(j, s->preempted_ns, s->off_ns);
 		json_end_object(j);
 	}
 	json_end_array(j);

@@ -8,6 +8,23 @@
 
 /* The parts of the ledger's equation, "self_ns" to "lost_ns". */
 void ledger_json(struct json *j, const struct ledger *l);
+/* Why a thread had no CPU (enum vmspan_off): its key, and in words. */
+struct off_reason {
+	const char *key, *words;
+};
+extern const struct off_reason off_reasons[VMSPAN_OFF_REASONS];
+enum {
+	KEPT_WAYS = 4
+};
+/* How a thread was kept off the CPU (exact mode): in words, and for how long in these events. Together
+ * their preempted_ns. */
+struct kept_way {
+	const char *words;
+	u64 ns;
+};
+void kept_ways(struct kept_way to[KEPT_WAYS], const struct ledger *l);
+/* The same: "preempted_ns" to "throttled_ns". */
+void kept_json(struct json *j, const struct ledger *l);
 /* Where own time went while there was no CPU (exact mode): "preempted_ns" and
  * "off_ns", by reason. */
 void off_json(struct json *j, u64 preempted_ns, const u64 off_ns[VMSPAN_OFF_REASONS]);

@@ -95,7 +95,7 @@ static const struct schema {
 			{ "moved", "Discarded: changed CPU", "duration" },
 			{ "stale", "Discarded: nested loop", "duration" },
 			{ "lost", "Lost", "duration" },
-			{ "preempted", "Native: others had the CPU", "duration" },
+			{ "preempted", "Native: kept off the CPU", "duration" },
 			{ "parent", "Nested in iteration", "integer" },
 			{ "incomplete", "Incomplete", "string" },
 		},

@@ -117,7 +117,7 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	json_key_u64(j, "wall_ns", l->event_wall_ns);
 	json_key_u64(j, "cpu_ns", e->cpu_ns);
 	ledger_json(j, l);
-	json_key_u64(j, "preempted_ns", l->preempted_ns);
+	kept_json(j, l);
 	json_key_array(j, "groups");
 	for (i = 0; i < e->share_count; i++)
 		put_share(j, &e->shares[i]);

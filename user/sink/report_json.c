@@ -242,7 +242,7 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	json_key_object(j, "ledger");
 	ledger_json(j, l);
 	json_key_u64(j, "event_wall_ns", l->event_wall_ns);
-	json_key_u64(j, "preempted_ns", l->preempted_ns);
+	kept_json(j, l);
 	json_end_object(j);
 }
 

@@ -2,6 +2,7 @@
 /* The report for people. */
 #include "model/sample.h"
 #include "sink/complete.h"
+#include "sink/figures.h"
 #include "sink/sink.h"
 #include "sink/summary.h"
 #include "sink/table.h"
@@ -148,6 +149,26 @@ static void put_table(struct page *p, const struct snapshot *s, const struct vie
 	out_puts(p->out, "\n");
 }
 
+/* What of native is nobody's doing. */
+static void put_kept(struct page *p, const struct ledger *l)
+{
+	struct kept_way ways[KEPT_WAYS];
+	char count[COUNT_MAX];
+	const char *comma = " (of native ";
+	size_t i;
+
+	kept_ways(ways, l);
+	for (i = 0; i < KEPT_WAYS; i++) {
+		if (!ways[i].ns)
+			continue;
+		out_printf(&p->line, "%s%s for %s", comma, ways[i].words,
+			   count_text(count, ways[i].ns));
+		comma = ", ";
+	}
+	if (l->preempted_ns)
+		out_puts(&p->line, ")");
+}
+
 /* The rule the figures live by, written out so that anybody can add it up. */
 static void put_ledger(struct page *p, const struct ledger *l)
 {
@@ -175,9 +196,7 @@ static void put_ledger(struct page *p, const struct ledger *l)
 	}
 	if (!sum)
 		out_puts(&p->line, "0");
-	if (l->preempted_ns)
-		out_printf(&p->line, " (others had the CPU for %s of native)",
-			   count_text(count, l->preempted_ns));
+	put_kept(p, l);
 	out_printf(&p->line, " %s %s ns of event time",
 		   sum == l->event_wall_ns ? "=" : "!=", count_text(count, l->event_wall_ns));
 	page_line(p, sum == l->event_wall_ns ? NULL : SGR_RED);
@@ -186,13 +205,6 @@ static void put_ledger(struct page *p, const struct ledger *l)
 /* Exact mode: the row of what ran in no group. */
 static void put_native(struct page *p, const struct ledger *l)
 {
-	static const char *const words[VMSPAN_OFF_REASONS] = {
-		[VMSPAN_OFF_PREEMPTED] = "preempted",
-		[VMSPAN_OFF_SLEEPING] = "sleeping",
-		[VMSPAN_OFF_IO] = "waiting for a device",
-		[VMSPAN_OFF_UNINTERRUPTIBLE] = "in a page fault or the kernel",
-		[VMSPAN_OFF_LOCK] = "in a lock",
-	};
 	char time[TEXT_NS_MAX];
 	u64 off = 0;
 	u32 i;
@@ -206,7 +218,7 @@ static void put_native(struct page *p, const struct ledger *l)
 	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
 		if (l->native_off_ns[i])
 			out_printf(&p->line, ", %s %s", time_text(time, l->native_off_ns[i]),
-				   words[i]);
+				   off_reasons[i].words);
 	page_line(p, NULL);
 }
 

@@ -45,12 +45,23 @@ static bool read_file(u32 pid, u32 tid, const char *name, char *to, size_t size)
 	return n > 0;
 }
 
-static struct marks_seen_at look_at_thread(const struct telling *k, u32 tid)
+/* Why a thread in this state (proc(5)) has no CPU. Of one that runs or wants to, others had it, or
+ * somebody would be blamed wrongly. */
+static u32 off_by_state(char state)
+{
+	if (state == 'R')
+		return VMSPAN_OFF_PREEMPTED;
+	return state == 'T' || state == 't' ? VMSPAN_OFF_STOPPED : VMSPAN_OFF_SLEEPING;
+}
+
+/* How it is now, and the enum vmspan_off of that. */
+static struct marks_seen_at look_at_thread(const struct telling *k, u32 tid, u32 *off)
 {
 	struct marks_seen_at now = { .cycles = clock_cycles() };
 	char text[1024], state = 0;
 	const char *behind;
 
+	*off = VMSPAN_OFF_SLEEPING;
 	if (!read_file(k->p->pid, tid, "stat", text, sizeof(text)))
 		return now;
 	/* proc(5): NUMBER (NAME) STATE, and a name may hold brackets. */
@@ -60,14 +71,15 @@ static struct marks_seen_at look_at_thread(const struct telling *k, u32 tid)
 		    sscanf(text, "%" SCNu64, &now.cpu_ns) == 1;
 	if (state == 'R')
 		now.late_ns = TICK_NS;
+	*off = off_by_state(state);
 	return now;
 }
 
 static int tell(struct telling *k, const struct ring_reader *t, const struct vmspan_ring *g,
 		struct marks *m)
 {
-	struct marks_seen_at now = look_at_thread(k, t->tid);
 	struct item it = { .type = ITEM_OPEN };
+	struct marks_seen_at now = look_at_thread(k, t->tid, &it.open.off);
 	struct item_batch *b = &it.open.batch;
 	struct batch_sum sum;
 
@@ -86,7 +98,6 @@ static int tell(struct telling *k, const struct ring_reader *t, const struct vms
 	b->records = m->records;
 	b->bytes = (u32)m->out.len;
 	b->data = m->out.data;
-	it.open.runs = now.late_ns;
 	return live_emit(k->l, &it);
 }
 
