@@ -16,7 +16,7 @@ json_eq "top-level keys, in order" "$T/demo.json" 'keys_unsorted' \
 json_eq "group keys, in order" "$T/demo.json" '.groups[0] | keys_unsorted' \
 	'["name","kind","pids","ticks","events","spans","wall_ns","self_ns","cpu_ns","blocked_ns","gc_ns","max_ns","p50_ns","p99_ns","durations","stayed","moved","stale","complete","processes","incomplete","preempted_ns","off_ns"]'
 json_eq "ledger keys, in order" "$T/demo.json" '.ledger | keys_unsorted' \
-	'["self_ns","gc_ns","blocked_ns","native_ns","moved_ns","stale_ns","lost_ns","event_wall_ns","preempted_ns"]'
+	'["self_ns","gc_ns","blocked_ns","native_ns","moved_ns","stale_ns","lost_ns","event_wall_ns","preempted_ns","stopped_ns","frozen_ns","throttled_ns"]'
 json_eq "loss causes, in order" "$T/demo.json" '.losses | keys_unsorted' \
 	'["ring_full","read_fault","sequence_gap","unmatched","truncated","sched"]'
 json_eq "10,000 groups, all of them" "$T/many.json" '[(.groups | length), (.groups | unique_by(.name) | length)]' \

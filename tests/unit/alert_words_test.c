@@ -175,20 +175,20 @@ static const struct alert_observer words_writer = { .alert = write_words };
 
 /* With the scheduler's record a group is not charged with what others took, and its
  * stays are as long as they were: both say so. */
-static void what_others_took_is_told_apart(void **state)
+static void told_apart(u32 first, u32 second, const char *how)
 {
 	struct sim *sched = sim_new(1);
-	char *text;
+	char *text, sentence[256];
 	struct rig r;
 	u64 id;
 
-	(void)state;
 	rig_open(&r, NULL);
 	alerts_exact(r.a, true);
 	assert_int_equal(listen_add(alerts_listeners(r.a), "page:*", &words_writer, NULL, &id), 0);
 	r.s->tid = 1;
 	sim_off(sched, 900 * MS, 900 * MS, VMSPAN_OFF_START);
-	sim_off(sched, 1020 * MS, 1060 * MS, VMSPAN_OFF_PREEMPTED);
+	sim_off(sched, 1020 * MS, 1030 * MS, first);
+	sim_off(sched, 1030 * MS, 1060 * MS, second);
 	sim_off(sched, 1070 * MS, 1080 * MS, VMSPAN_OFF_SLEEPING);
 	sim_feed_sched(sched, r.m);
 	sim_event(r.s, 1000 * MS);
@@ -200,9 +200,11 @@ static void what_others_took_is_told_apart(void **state)
 	sim_event_end(r.s, 1150 * MS);
 	assert_int_equal(feed(&r), 0);
 	assert_int_equal(alerts_flush(r.a), 0);
-	assert_string_equal(words_sentence,
-			    "page:shop held host (100)'s loop for 110 ms; others had the CPU for "
-			    "40.0 ms besides; the cause is addon:tracker");
+	snprintf(sentence, sizeof(sentence),
+		 "page:shop held host (100)'s loop for 110 ms; %s for 40.0 ms besides; "
+		 "the cause is addon:tracker",
+		 how);
+	assert_string_equal(words_sentence, sentence);
 	text = strndup((const char *)words_out.buf.data, words_out.buf.len);
 	assert_string_equal(text,
 			    "    150 ms shop, 50.0 ms of it itself, 50.0 ms of it without a CPU\n"
@@ -212,6 +214,16 @@ static void what_others_took_is_told_apart(void **state)
 	out_close(&words_out);
 	free(sched);
 	rig_close(&r);
+}
+
+static void what_others_took_is_told_apart(void **state)
+{
+	(void)state;
+	told_apart(VMSPAN_OFF_PREEMPTED, VMSPAN_OFF_PREEMPTED, "others had the CPU");
+	told_apart(VMSPAN_OFF_STOPPED, VMSPAN_OFF_STOPPED, "it was stopped");
+	told_apart(VMSPAN_OFF_STOPPED, VMSPAN_OFF_PREEMPTED,
+		   "others had the CPU or it was stopped");
+	told_apart(VMSPAN_OFF_FROZEN, VMSPAN_OFF_THROTTLED, "it was frozen or it was throttled");
 }
 
 static void json_is_one_object_that_holds_names_as_they_are(void **state)
