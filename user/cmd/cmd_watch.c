@@ -10,6 +10,7 @@
 #include "cmd/session.h"
 #include "cmd/watch_dump.h"
 #include "cmd/watch_exec.h"
+#include "cmd/watch_notes.h"
 #include "cmd/watch_print.h"
 #include "cmd/watch_rules.h"
 #include "sink/words.h"
@@ -37,6 +38,7 @@ struct watch {
 	struct dump *dump; /* or NULL */
 	struct exec *exec; /* or NULL */
 	struct watch_print print;
+	struct watch_notes notes;
 	struct map born; /* pid -> CLOCK_MONOTONIC of its fork or exec */
 	int exec_fd; /* that wakes us; -1: none */
 	u64 shown;
@@ -170,6 +172,7 @@ static int tap_item(void *ctx, const struct item *it)
 	struct watch *w = ctx;
 	int rc = it->type == ITEM_PROCESS ? note_process(w, &it->process) : 0;
 
+	watch_notes_item(&w->notes, it);
 	return rc || !w->dump ? rc : dump_item(w->dump, it);
 }
 
@@ -213,8 +216,11 @@ static int tick(struct watch *w, unsigned int bits)
 		 * number. */
 		w->exec_fd = -1;
 	}
-	if (bits & WAKE_TIMER << TIMER_OPEN)
+	if (bits & WAKE_TIMER << TIMER_OPEN) {
 		rc = trace_tell_open(w->session.trace);
+		if (!rc && !w->options->output.quiet)
+			rc = watch_notes_news(&w->notes, w->session.model);
+	}
 	if (!rc && bits & WAKE_TIMER << TIMER_DUE)
 		rc = trace_advance(w->session.trace);
 	return rc;
@@ -353,6 +359,8 @@ static int summarize(struct watch *w)
 	if (w->exec)
 		exec_counts(w->exec, &t.runs);
 	t.snapshot = snapshot_take(w->session.model);
+	if (t.snapshot && !w->options->output.quiet)
+		watch_notes_say(&w->notes, t.snapshot);
 	t.woken = w->live && !live_wakeups(w->session.source, &wakeups) ? &wakeups : NULL;
 	watch_print_totals(&t, w->options->output.quiet);
 	snapshot_free(t.snapshot);
@@ -439,6 +447,7 @@ int cmd_watch(int argc, char **argv)
 	dump_free(w.dump);
 	exec_free(w.exec);
 	map_free(&w.born);
+	watch_notes_free(&w.notes);
 	rules_free(&o);
 	return watch_print_close(&w.print, status);
 }

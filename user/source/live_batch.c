@@ -20,10 +20,7 @@ struct process *live_process_of(struct live *l, u32 pid)
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (!p && !access(path, F_OK))
 		p = process_new(l, pid, 0);
-	if (!p || process_tell(l, p))
-		return NULL;
-	p->marked = true;
-	return p;
+	return p && !process_tell(l, p) && !live_marked(l, p) ? p : NULL;
 }
 
 /*
@@ -106,7 +103,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	/* Spans without what the scheduler did to them would pass for whole. */
 	if (h->kind == WIRE_TAIL && b->pad && l->s.info.exact) {
 		map_put(&r->seq, b->thread, b->seq + b->records);
-		return live_emit_loss(l, LOSS_READ_FAULT, b->records, 1);
+		return live_emit_loss(l, LOSS_SCHED, b->records, 1);
 	}
 	if (process_thread(l, p, h->tid) || live_define(l, p, r, data, bytes, &sum))
 		return l->failed;

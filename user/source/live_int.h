@@ -123,6 +123,15 @@ struct vm_watch {
 	char version[16];
 };
 
+/* Has a program with armed marks ever made one? */
+struct silence {
+	u64 cpu_ns; /* of the process when that was asked first */
+	u64 used_ns; /* since then, at the last check */
+	u64 next_ns, every_ns; /* the next check; 0: none is needed */
+	bool child; /* it has not executed a program of its own */
+	bool noted;
+};
+
 struct process {
 	u32 pid, ppid;
 	u32 number; /* in the order of their coming */
@@ -157,6 +166,7 @@ struct process {
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
 	struct vm_state *vm_state; /* owned, or NULL */
 	struct vm_watch watch;
+	struct silence silence;
 	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
@@ -413,6 +423,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 /* Says what is not as it should be with a process, and what to do; the same key
  * again replaces it, an empty text takes it back. 0 or l->failed. */
 #define NOTE_REFUSED VM_ROLES
+#define NOTE_SILENT (VM_ROLES + 1)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* Its VM cannot be traced: said as soon as there is somebody to say it to. */
 void live_refused(struct process *p, const struct err *why);
@@ -421,6 +432,12 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
 /* If it is time: says why it was refused, which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
+/* The same of a program's marks: says when it has not made one for long. */
+int live_silence_check(struct live *l, struct process *p, u64 now);
+/* It is another program now. 0 or l->failed. */
+int live_silence_end(struct live *l, struct process *p);
+/* Something of its marks has come. 0 or l->failed. */
+int live_marked(struct live *l, struct process *p);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
 

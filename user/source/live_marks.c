@@ -165,7 +165,8 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 	    t->m.too_deep == t->too_deep_told)
 		return 0;
 	if (batch_sum(t->m.out.data, bytes, t->m.records, &sum) || process_tell(l, p) ||
-	    process_thread(l, p, t->tid) || live_define(l, p, r, t->m.out.data, bytes, &sum))
+	    live_marked(l, p) || process_thread(l, p, t->tid) ||
+	    live_define(l, p, r, t->m.out.data, bytes, &sum))
 		return l->failed;
 	it.batch = (struct item_batch){
 		.pid = p->pid,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Probes that are there, armed, and never hit although the process used the CPU:
- * said, with the reason the profile knows, and taken back when one is hit. What
- * a probe should have told is then had from the stacks, where there are any.
+ * Probes and marks that are there, armed, and never hit or made although the process used the
+ * CPU: said, with the reason that is known, and taken back when one is. What a probe of a stock VM
+ * should have told is then had from the stacks, where there are any.
  */
 #include "source/live_int.h"
 
 #include "attach/vm.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,4 +246,81 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 	w->used_ns = used;
 	w->next_ns = w->armed & ~w->hit & ~w->noted ? now + w->every_ns : 0;
 	return 0;
+}
+
+/* ---- Marks ---- */
+
+/* What a program does before its first event takes a while; but who waits for its figures is to know. */
+#define SILENT_NS NSEC_PER_SEC
+
+/* Not of children: many do a small thing and end. */
+static bool may_be_silent(const struct live *l, const struct process *p)
+{
+	return p->armed_ns && !p->silence.child && !p->command && !p->ended && !p->vm_profile &&
+	       !l->detached && l->parts[TRACE_TURNS].on;
+}
+
+static int say_silent(struct live *l, struct process *p, u64 used)
+{
+	char text[VMSPAN_NAME_MAX + 1], time[TEXT_NS_MAX];
+
+	p->silence.noted = true;
+	p->silence.next_ns = 0;
+	snprintf(text, sizeof(text),
+		 "its marks are armed, and it has not made one in %s of its CPU time",
+		 text_ns(time, used));
+	return live_note(
+		l, p, NOTE_SILENT, text,
+		"It is in code without marks, or in an event that began before the trace, which "
+		"nothing tells of until it ends. A debugger or profiler shows where.");
+}
+
+/* When it is looked at again: soon after it can have used what is left; one that sleeps, ever later. */
+static void silence_later(struct silence *s, u64 used, u64 now)
+{
+	u64 left = SILENT_NS - min_u64(used, SILENT_NS);
+
+	s->every_ns = used > s->used_ns ? max_u64(left, CHECK_LEAST_NS)
+					: min_u64(2 * s->every_ns, CHECK_MOST_NS);
+	s->used_ns = used;
+	s->next_ns = now + s->every_ns;
+}
+
+int live_silence_check(struct live *l, struct process *p, u64 now)
+{
+	struct silence *s = &p->silence;
+	u64 used;
+
+	if (p->marked || s->noted || !may_be_silent(l, p)) {
+		s->next_ns = 0;
+		return 0;
+	}
+	if (now < s->next_ns)
+		return 0;
+	used = live_cpu_ns(p->pid);
+	if (!s->every_ns) {
+		s->cpu_ns = used;
+		s->every_ns = CHECK_LEAST_NS / 2;
+	}
+	used -= min_u64(used, s->cpu_ns);
+	if (used >= SILENT_NS)
+		return say_silent(l, p, used);
+	silence_later(s, used, now);
+	return 0;
+}
+
+int live_silence_end(struct live *l, struct process *p)
+{
+	bool noted = p->silence.noted;
+
+	p->silence = (struct silence){ 0 };
+	return noted ? live_note(l, p, NOTE_SILENT, "", "") : 0;
+}
+
+int live_marked(struct live *l, struct process *p)
+{
+	if (p->marked)
+		return 0;
+	p->marked = true;
+	return live_silence_end(l, p);
 }

@@ -199,6 +199,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
 	p->forked_ns = w->mono_ns;
+	p->silence.child = true;
 	p->link_ns = born_off(l, parent, w->mono_ns) ? 0 : clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
 		p->candidate = true;
@@ -336,7 +337,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	first = p->command;
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
-	    never_armed(l, p))
+	    never_armed(l, p) || live_silence_end(l, p))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = false; /* what it had of its parent is gone */
@@ -438,6 +439,8 @@ u64 process_next_rescan(const struct live *l)
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
+		if (p->silence.next_ns)
+			next = min_u64(next, p->silence.next_ns);
 	}
 	return next;
 }
@@ -463,7 +466,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
-	if (live_watch_check(l, p, now))
+	if (live_watch_check(l, p, now) || live_silence_check(l, p, now))
 		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */
 	p->ended |= p->candidate && !p->rescans && !p->unlinked;

@@ -203,7 +203,7 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 	};
 	if (batch_sum(it.batch.data, it.batch.bytes, it.batch.records, &sum))
 		return live_emit_loss(l, LOSS_TRUNCATED, it.batch.records, 1);
-	if (process_tell(l, p))
+	if (process_tell(l, p) || live_marked(l, p))
 		return l->failed;
 	if ((!registry_knows(r, it.batch.data, it.batch.bytes, &sum) || !r->read_ns) &&
 	    registry_read(l, p, r))

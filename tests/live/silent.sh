@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A program that uses the CPU and makes no mark is told of while it does; no longer when it makes one.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+SAID='note: steady \([0-9]*\): its marks are armed, and it has not made one in [0-9.]* s of its CPU time$'
+
+t_pid=''
+target t "$T/steady"
+start watch "$VMSPAN" watch -p "$t_pid"
+wait_line watch '^watching ' err >/dev/null
+start top "$VMSPAN" top -p "$t_pid" -d 0.2
+start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan"
+wait_line record '^recording ' err >/dev/null
+
+# Each time it burns for so long; how often depends on when somebody looks.
+burns=0
+said_while_it_burns() { # FILE
+	tell t "burn 200"
+	burns=$((burns + 1))
+	grep -q "$SAID" "$1"
+}
+check "watch says it" until_true said_while_it_burns "$T/watch.err"
+check "not before it is worth a word" test "$burns" -ge 5
+check "top says it" until_true said_while_it_burns "$T/top.out"
+check "once" test "$(grep -c "$SAID" "$T/watch.err")" = 1
+tell t "event 3"
+finish record INT
+finish watch INT
+finish top INT
+check_status "a report" 0 "$VMSPAN" report "$T/rec.vmspan" --json
+json_eq "no word of it when it has made one" "$T/out" '[.spans, .processes[0].notes]' '[3,null]'
+
+# What has made marks before is asked anew by each tracer.
+start watch "$VMSPAN" watch -p "$t_pid"
+wait_line watch '^watching ' err >/dev/null
+check "a trace of its own" until_true said_while_it_burns "$T/watch.err"
+finish watch INT
+dismiss t
