@@ -68,6 +68,13 @@ check_status "what got slower, beyond chance" 1 "$VMSPAN" report "$T/fast.json" 
 json_eq "regressions first, noise is none" "$T/out" \
 	'[(.groups | map(select(.change == "slower").name) | map(split(":")[0]) | unique), .groups[0].change,
 	(.groups | map(select(.change != "slower").change) | unique)]' '[["addon"],"slower",["same"]]'
+slower=$(jq .slower "$T/out")
+check_status "what is not shown fails too" 1 "$VMSPAN" report "$T/fast.json" "$T/slow.json" --top 1 --json --fail-if slower
+json_eq "what is not shown is counted" "$T/out" '[(.groups | length), .slower]' "[1,$slower]"
+check "there is more than is shown" test "$slower" -gt 1
+jq -c '.losses.ring_full = 3' "$T/slow.json" >"$T/lossy.json"
+check_status "what lacks something" 0 "$VMSPAN" report "$T/slow.json" "$T/lossy.json"
+check "what lacks something says so" grep -qx "$T/lossy.json: INCOMPLETE: .*3 records lost" "$T/out"
 check_status "--fail-if of a snapshot" 1 "$VMSPAN" report "$T/slow.json" "$T/slow.json" --fail-if 'addon:* p50 > 1ms'
 said "--fail-if of a snapshot: which" "failed: addon:* p50 > 1ms: addon:"
 for bad in '{}' '{"schema":1,"groups":[{}]}' '{"schema":2,"groups":[]}' '{"schema":1,"groups":[' '[1]' \

@@ -43,15 +43,13 @@ static struct fixture *noisy(u64 middle, u32 n, u32 every)
 static enum change compared(struct fixture *a, struct fixture *b)
 {
 	struct view v = { 0 };
-	struct compare_row *rows;
+	struct comparison of = { .before.s = &a->s, .after.s = &b->s };
 	enum change c;
-	u32 n;
 
-	rows = compare_rows(&a->s, &b->s, &v, &n);
-	assert_non_null(rows);
-	assert_int_equal(n, 1);
-	c = rows[0].change;
-	free(rows);
+	assert_int_equal(compare(&of, &v), 0);
+	assert_int_equal(of.count, 1);
+	c = of.rows[0].change;
+	compare_free(&of);
 	fixture_free(a);
 	fixture_free(b);
 	return c;
@@ -121,30 +119,29 @@ static void groups_on_one_side_only(void **state)
 {
 	struct fixture *a = fixture_demo(), *b = fixture_new(1);
 	struct view v = { .glob = "addon:*" };
-	struct compare_row *rows;
+	struct comparison c = { .before = { &a->s, "old" }, .after = { &b->s, "new" } };
 	struct out o;
 	struct json j;
 	char *text;
-	u32 n;
 
 	(void)state;
 	fixture_group(b, "addon:new", "addon", 3, MS);
 	fixture_group(b, "page:new", "page", 3, MS); /* the glob leaves it out */
-	rows = compare_rows(&a->s, &b->s, &v, &n);
-	assert_int_equal(n, 2);
-	assert_string_equal(rows[0].name, "addon:new");
-	assert_int_equal(rows[0].change, CHANGE_NEW);
-	assert_string_equal(rows[1].name, "addon:tracker");
-	assert_int_equal(rows[1].change, CHANGE_GONE);
+	assert_int_equal(compare(&c, &v), 0);
+	assert_int_equal(c.count, 2);
+	assert_string_equal(c.rows[0].name, "addon:new");
+	assert_int_equal(c.rows[0].change, CHANGE_NEW);
+	assert_string_equal(c.rows[1].name, "addon:tracker");
+	assert_int_equal(c.rows[1].change, CHANGE_GONE);
 	out_open_memory(&o);
 	json_open(&j, &o);
-	compare_json(&j, rows, n, &a->source, &b->source);
+	compare_json(&j, &c);
 	text = fixture_text(&o);
 	assert_non_null(strstr(text, "\"name\":\"addon:new\",\"change\":\"new\""));
 	assert_non_null(strstr(text, "\"before\":null"));
 	dump("comparison", text);
 	free(text);
-	free(rows);
+	compare_free(&c);
 	fixture_free(a);
 	fixture_free(b);
 }
@@ -167,14 +164,11 @@ static void the_table_has_both_sides(void **state)
 	struct fixture *a = fixture_demo(), *b = fixture_new(2);
 	struct snapshot_group *g;
 	struct view v = { 0 };
-	struct compare_row *rows;
+	struct comparison c = { .before = { &a->s, "old" }, .after = { &b->s, "new" } };
 	struct out o;
 	char *text;
-	u32 n;
 
 	(void)state;
-	a->source.file = "old";
-	b->source.file = "new";
 	fixture_group(b, "addon:new", "addon", 3, MS);
 	g = fixture_group(b, "page:shop", "page", 4, 8 * MS);
 	assert_int_equal(hist_add(&g->stats.hist, 70 * MS), 0);
@@ -182,14 +176,58 @@ static void the_table_has_both_sides(void **state)
 	g->stats.wall_ns = 105 * MS;
 	g->stats.max_ns = 70 * MS;
 	g->stats.durations[6] = 1;
-	rows = compare_rows(&a->s, &b->s, &v, &n);
-	assert_int_equal(n, 3);
+	assert_int_equal(compare(&c, &v), 0);
+	assert_int_equal(c.count, 3);
 	out_open_memory(&o);
-	compare_text(&o, rows, n, &a->source, &b->source);
+	compare_text(&o, &c);
 	text = fixture_text(&o);
 	assert_string_equal(text, want);
 	free(text);
-	free(rows);
+	compare_free(&c);
+	fixture_free(a);
+	fixture_free(b);
+}
+
+/* What is not shown is counted all the same, and what lacks something says so. */
+static void what_is_left_out_is_told(void **state)
+{
+	struct fixture *a = fixture_new(1), *b = fixture_new(1);
+	struct view v = { .limit = 1 };
+	struct comparison c = { .before = { &a->s, "old" }, .after = { &b->s, "new" } };
+	struct snapshot_group *g;
+	struct out o;
+	struct json j;
+	char *text;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		fixture_group(a, i ? "addon:b" : "addon:a", "addon", 1000, MS);
+		g = fixture_group(b, i ? "addon:b" : "addon:a", "addon", 1000, 100 * MS);
+		g->stats.durations[6] = 1000;
+	}
+	b->s.losses.records[LOSS_RING_FULL] = 7;
+	assert_int_equal(compare(&c, &v), 0);
+	assert_int_equal(c.shown, 1);
+	assert_int_equal(c.slower, 2);
+	out_open_memory(&o);
+	compare_text(&o, &c);
+	text = fixture_text(&o);
+	assert_int_equal(strncmp(text,
+				 "old -> new: 2 groups slower\n"
+				 "new: INCOMPLETE: 7 records lost\n\nGROUP",
+				 66),
+			 0);
+	assert_non_null(strstr(text, "1 of 2 groups shown\n"));
+	free(text);
+	out_open_memory(&o);
+	json_open(&j, &o);
+	compare_json(&j, &c);
+	text = fixture_text(&o);
+	assert_non_null(strstr(text, "\"before_complete\":true,\"after_complete\":false,"));
+	assert_non_null(strstr(text, "\"slower\":2}"));
+	free(text);
+	compare_free(&c);
 	fixture_free(a);
 	fixture_free(b);
 }
@@ -300,6 +338,7 @@ int main(void)
 		cmocka_unit_test(what_took_less_in_all_is_not_slower),
 		cmocka_unit_test(groups_on_one_side_only),
 		cmocka_unit_test(the_table_has_both_sides),
+		cmocka_unit_test(what_is_left_out_is_told),
 		cmocka_unit_test(ranks_know_order_and_ties),
 		cmocka_unit_test(conditions_hold_for_the_groups_that_match),
 		cmocka_unit_test(a_condition_on_long_events_leaves_out_shorter_ones),

@@ -82,68 +82,69 @@ struct snapshot *report_snapshot(struct session *s, const struct options *o, con
 }
 
 static int check_slower(const struct options *o, const struct condition *list,
-			const struct compare_row *rows, u32 n)
+			const struct comparison *c)
 {
 	bool wanted = false;
 	char name[256];
-	u32 i, slower = 0;
+	u32 i;
 
 	for (i = 0; i < o->conditions.count; i++)
 		wanted |= condition_is_slower(&list[i]);
-	for (i = 0; wanted && i < n; i++)
-		if (rows[i].change == CHANGE_SLOWER && slower++ < NAMED)
-			fprintf(stderr, "vmspan: failed: slower: %s\n",
-				name_text(name, sizeof(name), rows[i].name));
-	return slower ? EXIT_FAILED : EXIT_DONE;
+	if (!wanted || !c->slower)
+		return EXIT_DONE;
+	/* They come first. */
+	for (i = 0; i < c->slower && i < NAMED; i++)
+		fprintf(stderr, "vmspan: failed: slower: %s\n",
+			name_text(name, sizeof(name), c->rows[i].name));
+	return EXIT_FAILED;
 }
 
-static int show(const struct options *o, const struct snapshot *const s[2],
-		const struct report_source head[2], const struct condition *list, struct err *e)
+static int show(const struct options *o, struct comparison *c, const struct condition *list,
+		struct err *e)
 {
 	int status;
-	struct compare_row *rows;
 	struct out out;
 	struct json j;
-	u32 n;
 
-	rows = compare_rows(s[0], s[1], &o->view, &n);
-	if (!rows) {
+	if (compare(c, &o->view)) {
+		compare_free(c);
 		err_set(e, -ENOMEM, "out of memory");
 		return EXIT_FAILED;
 	}
 	out_open_fd(&out, STDOUT_FILENO);
 	if (o->output.json) {
 		json_open(&j, &out);
-		compare_json(&j, rows, n, &head[0], &head[1]);
+		compare_json(&j, c);
 		json_line(&j);
 	} else {
-		compare_text(&out, rows, n, &head[0], &head[1]);
+		compare_text(&out, c);
 	}
 	status = finish_output(&out, "standard output", EXIT_DONE);
 	/* Both speak. */
-	if (check_slower(o, list, rows, n))
+	if (check_slower(o, list, c))
 		status = EXIT_FAILED;
-	if (check_snapshot(o, list, s[1]))
+	if (check_snapshot(o, list, c->after.s))
 		status = EXIT_FAILED;
-	free(rows);
+	compare_free(c);
 	return status;
 }
 
 int report_two(const struct options *o, const struct condition *list, struct err *e)
 {
 	struct snapshot *s[2] = { NULL, NULL };
-	struct report_source head[2];
+	struct comparison c = { 0 };
+	struct compare_side *sides[2] = { &c.before, &c.after };
 	struct session session;
 	int i, status = EXIT_FAILED;
 
 	for (i = 0; i < 2 && !e->code; i++) {
 		session = (struct session){ 0 };
 		s[i] = report_snapshot(&session, o, o->rest[i], e);
-		head[i] = session.head;
+		*sides[i] = (struct compare_side){ s[i], session.head.file };
 		session_close(&session);
 	}
 	if (s[0] && s[1])
-		status = show(o, (const struct snapshot *const *)s, head, list, e);
+		status = show(o, &c, list, e);
 	snapshot_free(s[0]);
 	snapshot_free(s[1]);
 	return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/snapshot_file.h"
+#include "sink/complete.h"
 #include "base/intern.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ static int get_group(struct snapshot *s, const json_t *o, struct snapshot_group 
 		return -EBADMSG;
 	if (json_object_get(o, "open") && !get(o, "open", &t->open.events))
 		return -EBADMSG;
+	get(o, "cpu_margin_ns", &t->cpu_margin_ns);
 	return get_histogram(o, t);
 }
 
@@ -167,6 +169,35 @@ static int get_groups(struct snapshot *s, const json_t *root)
 	return rc;
 }
 
+/* What the figures lack. */
+static bool get_lacks(struct snapshot *s, const json_t *root)
+{
+	const json_t *events = json_object_get(root, "events");
+	const json_t *losses = json_object_get(root, "losses");
+	unsigned int i;
+	size_t k;
+
+	if (!get(events, "count", &s->events.count) ||
+	    !get(events, "incomplete", &s->events.incomplete))
+		return false;
+	if (!json_is_object(losses))
+		return false;
+	/* Another version may have other causes. */
+	for (i = 0; i < LOSS_CAUSES; i++)
+		if (json_object_get(losses, loss_name(i)) &&
+		    !get(losses, loss_name(i), &s->losses.records[i]))
+			return false;
+	if (lost_any(&s->losses))
+		return true;
+	/* Of some losses nobody knows how many records they were. */
+	for (k = 0; k < s->group_count; k++)
+		if (!s->groups[k].stats.incomplete &&
+		    json_is_false(json_object_get(
+			    json_array_get(json_object_get(root, "groups"), k), "complete")))
+			s->losses.batches[LOSS_TRUNCATED] = 1;
+	return true;
+}
+
 static struct snapshot *parse(const char *line, const char *path, struct err *err)
 {
 	json_error_t why;
@@ -183,6 +214,8 @@ static struct snapshot *parse(const char *line, const char *path, struct err *er
 	if (s)
 		s->names = intern_new();
 	rc = s && s->names ? get_groups(s, root) : -ENOMEM;
+	if (!rc && !get_lacks(s, root))
+		rc = -EBADMSG;
 	json_decref(root);
 	if (!rc)
 		return s;

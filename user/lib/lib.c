@@ -178,6 +178,7 @@ int libvmspan_group(const struct libvmspan_snapshot *w, uint32_t i, struct libvm
 		.p50_ns = group_quantile(&g->stats, 500),
 		.p99_ns = group_quantile(&g->stats, 990),
 		.incomplete = g->stats.incomplete,
+		.cpu_margin_ns = g->stats.cpu_margin_ns,
 	};
 	memcpy(out.durations, g->stats.durations, sizeof(out.durations));
 	memset(to, 0, size);
@@ -257,6 +258,7 @@ static int tell(void *ctx, const struct alert *a)
 				   .sentence = alert_sentence(sentence, sizeof(sentence), a),
 				   .json = json,
 				   .uncharged_ns = a->uncharged_ns,
+				   .cpu_margin_ns = a->cpu_margin_ns,
 			   });
 	/* Here `l` may be gone: a listener may take itself back. */
 

@@ -77,6 +77,8 @@ struct libvmspan_group {
 	uint64_t max_ns, p50_ns, p99_ns; /* of wall by event */
 	uint64_t durations[10]; /* events longer than 1, 2, 4 ... 512 ms */
 	uint64_t incomplete; /* of events: those that lack data */
+	/* cpu_ns may be so much too large or too small, at most; 0: it is known. */
+	uint64_t cpu_margin_ns;
 };
 
 struct libvmspan_totals {
@@ -143,6 +145,7 @@ struct libvmspan_alert {
 	const char *sentence; /* safe for a terminal */
 	const char *json; /* as user/sink/ALERTS.md has it */
 	uint64_t uncharged_ns; /* of total_ns: charged to no group, for its spans changed CPU */
+	uint64_t cpu_margin_ns; /* of cpu_ns, as a group's */
 };
 
 typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/compare.h"
 #include "base/text.h"
+#include "sink/complete.h"
+#include "sink/summary.h"
 #include "sink/words.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,38 +148,45 @@ static int compare_order(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-struct compare_row *compare_rows(const struct snapshot *a, const struct snapshot *b,
-				 const struct view *v, u32 *n)
+int compare(struct comparison *c, const struct view *v)
 {
-	struct compare_row *rows = calloc(a->group_count + b->group_count + 1, sizeof(*rows));
+	const struct snapshot *a = c->before.s, *b = c->after.s;
 	const struct snapshot_group **in_a = sorted_groups(a), **in_b = sorted_groups(b);
 	const struct snapshot_group *g;
+	int rc = -ENOMEM;
 	u32 i;
 
-	*n = 0;
-	if (!rows || !in_a || !in_b) {
-		free(rows);
-		rows = NULL;
+	c->rows = calloc(a->group_count + b->group_count + 1, sizeof(*c->rows));
+	c->count = c->slower = 0;
+	if (!c->rows || !in_a || !in_b)
 		goto out;
-	}
 	for (g = a->groups; g < a->groups + a->group_count; g++)
 		if (group_matches(g->name, v->glob))
-			rows[(*n)++] =
+			c->rows[c->count++] =
 				(struct compare_row){ .name = g->name,
 						      .a = &g->stats,
 						      .b = stats_of(in_b, b->group_count, g) };
 	for (g = b->groups; g < b->groups + b->group_count; g++)
 		if (group_matches(g->name, v->glob) && !stats_of(in_a, a->group_count, g))
-			rows[(*n)++] = (struct compare_row){ .name = g->name, .b = &g->stats };
-	for (i = 0; i < *n; i++)
-		judge(&rows[i]);
-	qsort(rows, *n, sizeof(*rows), compare_order);
-	if (v->limit && v->limit < *n)
-		*n = v->limit;
+			c->rows[c->count++] =
+				(struct compare_row){ .name = g->name, .b = &g->stats };
+	for (i = 0; i < c->count; i++) {
+		judge(&c->rows[i]);
+		c->slower += c->rows[i].change == CHANGE_SLOWER;
+	}
+	qsort(c->rows, c->count, sizeof(*c->rows), compare_order);
+	c->shown = v->limit && v->limit < c->count ? v->limit : c->count;
+	rc = 0;
 out:
 	free(in_a);
 	free(in_b);
-	return rows;
+	return rc;
+}
+
+void compare_free(struct comparison *c)
+{
+	free(c->rows);
+	c->rows = NULL;
 }
 
 const char *change_name(enum change c)
@@ -203,6 +213,8 @@ static void side_json(struct json *j, const char *key, const struct group_stats 
 	json_key_u64(j, "wall_ns", s->wall_ns);
 	json_key_u64(j, "self_ns", s->self_ns);
 	json_key_u64(j, "cpu_ns", s->cpu_ns);
+	json_key_u64(j, "cpu_margin_ns", s->cpu_margin_ns);
+	json_key_u64(j, "incomplete", s->incomplete);
 	json_key_u64(j, "mean_ns", mean_of(s));
 	json_key_u64(j, "p50_ns", group_quantile(s, 500));
 	json_key_u64(j, "p99_ns", group_quantile(s, 990));
@@ -216,31 +228,31 @@ static s64 thousandths(double z)
 	return (s64)(z * 1000);
 }
 
-void compare_json(struct json *j, const struct compare_row *rows, u32 n,
-		  const struct report_source *a, const struct report_source *b)
+void compare_json(struct json *j, const struct comparison *c)
 {
-	u32 i, slower = 0;
+	const struct compare_row *r;
 
 	json_object(j);
 	json_key_u64(j, "schema", 1);
 	json_key_string(j, "type", "comparison");
-	json_key_string(j, "before", a->file ? a->file : "");
-	json_key_string(j, "after", b->file ? b->file : "");
+	json_key_string(j, "before", c->before.file ? c->before.file : "");
+	json_key_string(j, "after", c->after.file ? c->after.file : "");
+	json_key_bool(j, "before_complete", snapshot_complete(c->before.s));
+	json_key_bool(j, "after_complete", snapshot_complete(c->after.s));
 	json_key_array(j, "groups");
-	for (i = 0; i < n; i++) {
+	for (r = c->rows; r < c->rows + c->shown; r++) {
 		json_object(j);
-		json_key_string(j, "name", rows[i].name);
-		json_key_string(j, "change", change_name(rows[i].change));
-		json_key_i64(j, "odds_permille", thousandths(rows[i].odds));
-		json_key_i64(j, "z_permille", thousandths(rows[i].z));
-		json_key_i64(j, "z_tail_permille", thousandths(rows[i].z_tail));
-		side_json(j, "before", rows[i].a);
-		side_json(j, "after", rows[i].b);
+		json_key_string(j, "name", r->name);
+		json_key_string(j, "change", change_name(r->change));
+		json_key_i64(j, "odds_permille", thousandths(r->odds));
+		json_key_i64(j, "z_permille", thousandths(r->z));
+		json_key_i64(j, "z_tail_permille", thousandths(r->z_tail));
+		side_json(j, "before", r->a);
+		side_json(j, "after", r->b);
 		json_end_object(j);
-		slower += rows[i].change == CHANGE_SLOWER;
 	}
 	json_end_array(j);
-	json_key_u64(j, "slower", slower);
+	json_key_u64(j, "slower", c->slower);
 	json_end_object(j);
 }
 
@@ -267,29 +279,44 @@ static void put_row(struct out *o, const struct compare_row *r, unsigned int nam
 		   r->b ? r->b->durations[TAIL] : 0);
 }
 
-void compare_text(struct out *o, const struct compare_row *rows, u32 n,
-		  const struct report_source *a, const struct report_source *b)
+/* A figure that lacks something may differ for that alone. */
+static void put_incomplete(struct out *o, const struct compare_side *side)
+{
+	char name[256];
+
+	if (snapshot_complete(side->s))
+		return;
+	out_printf(o, "%s: ", name_text(name, sizeof(name), side->file ? side->file : ""));
+	summary_complete(o, side->s);
+	out_puts(o, "\n");
+}
+
+void compare_text(struct out *o, const struct comparison *c)
 {
 	unsigned int width = 5;
 	char before[256], after[256];
-	u32 i, slower = 0;
+	u32 i;
 
-	for (i = 0; i < n; i++) {
-		unsigned int columns = name_columns(rows[i].name);
+	for (i = 0; i < c->shown; i++) {
+		unsigned int columns = name_columns(c->rows[i].name);
 
 		width = columns > width ? columns : width;
-		slower += rows[i].change == CHANGE_SLOWER;
 	}
 	width = width > 32 ? 32 : width;
-	out_printf(o, "%s -> %s: ", name_text(before, sizeof(before), a->file ? a->file : ""),
-		   name_text(after, sizeof(after), b->file ? b->file : ""));
-	if (slower)
-		out_printf(o, "%u group%s slower\n\n", slower, plural(slower));
+	out_printf(o, "%s -> %s: ",
+		   name_text(before, sizeof(before), c->before.file ? c->before.file : ""),
+		   name_text(after, sizeof(after), c->after.file ? c->after.file : ""));
+	if (c->slower)
+		out_printf(o, "%u group%s slower\n", c->slower, plural(c->slower));
 	else
-		out_puts(o, "nothing is slower\n\n");
-	out_printf(o, "%-*s  %-6s  %9s  %9s  %9s  %9s  %9s  %9s  %6s  %6s\n", (int)width, "GROUP",
+		out_puts(o, "nothing is slower\n");
+	put_incomplete(o, &c->before);
+	put_incomplete(o, &c->after);
+	out_printf(o, "\n%-*s  %-6s  %9s  %9s  %9s  %9s  %9s  %9s  %6s  %6s\n", (int)width, "GROUP",
 		   "CHANGE", "MEAN", "AFTER", "P50", "AFTER", "P99", "AFTER", ">64ms", "AFTER");
-	for (i = 0; i < n; i++)
-		put_row(o, &rows[i], width);
+	for (i = 0; i < c->shown; i++)
+		put_row(o, &c->rows[i], width);
+	if (c->shown < c->count)
+		out_printf(o, "%u of %u groups shown\n", c->shown, c->count);
 	out_puts(o, "\ntime by event; \"same\" is also what may be chance\n");
 }

@@ -37,16 +37,27 @@ struct compare_row {
 	u64 mean_a, mean_b; /* wall ns by event */
 };
 
-/* Rows that v selects, slower ones first, the largest growth of total time by
- * event first; to free(). NULL without memory. */
-struct compare_row *compare_rows(const struct snapshot *a, const struct snapshot *b,
-				 const struct view *v, u32 *n);
+struct compare_side {
+	const struct snapshot *s;
+	const char *file; /* or NULL */
+};
+
+struct comparison {
+	struct compare_side before, after;
+	struct compare_row
+		*rows; /* owned; slower ones first, the largest growth of time by event first */
+	u32 count; /* all that the view selects */
+	u32 shown; /* of them: the first */
+	u32 slower; /* of all */
+};
+
+/* `before` and `after` are set, and borrowed. 0 or -ENOMEM. */
+int compare(struct comparison *c, const struct view *v);
+void compare_free(struct comparison *c);
 const char *change_name(enum change c);
 
-void compare_json(struct json *j, const struct compare_row *rows, u32 n,
-		  const struct report_source *a, const struct report_source *b);
-void compare_text(struct out *o, const struct compare_row *rows, u32 n,
-		  const struct report_source *a, const struct report_source *b);
+void compare_json(struct json *j, const struct comparison *c);
+void compare_text(struct out *o, const struct comparison *c);
 
 /* Mann-Whitney's z for two histograms, ties corrected; > 0: b's values are the
  * larger ones. 0 when one is empty or all are equal. *odds: that a value of b
