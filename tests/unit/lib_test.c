@@ -241,6 +241,8 @@ static int compare_json(void *ctx, const struct libvmspan_alert *a)
 	assert_non_null(strstr(a->json, total));
 	snprintf(total, sizeof(total), "\"uncharged_ns\":%" PRIu64 ",", a->uncharged_ns);
 	assert_non_null(strstr(a->json, total));
+	snprintf(total, sizeof(total), "\"cpu_margin_ns\":%" PRIu64 ",", a->cpu_margin_ns);
+	assert_int_equal(!strstr(a->json, total), !a->cpu_margin_ns);
 	++*told;
 	return 0;
 }
@@ -351,6 +353,7 @@ static void figures_are_those_of_the_trace(void **state)
 	struct libvmspan_group g;
 	const struct snapshot *of;
 	char *json;
+	bool margin = false;
 	u32 i, same = 0;
 
 	stream_begin(&stream, 3);
@@ -385,11 +388,14 @@ static void figures_are_those_of_the_trace(void **state)
 		assert_int_equal(g.p50_ns, group_quantile(st, 500));
 		assert_int_equal(g.p99_ns, group_quantile(st, 990));
 		assert_int_equal(g.max_ns, st->max_ns);
+		assert_int_equal(g.cpu_ns, st->cpu_ns);
+		assert_int_equal(g.cpu_margin_ns, st->cpu_margin_ns);
+		margin |= g.cpu_margin_ns > 0;
 		same += group_quantile(st, 990) == group_quantile(st, 900);
 		assert_memory_equal(g.durations, st->durations, sizeof(g.durations));
 	}
 	/* Of some groups these differ, or the above would say little. */
-	assert_true(same < totals.groups);
+	assert_true(same < totals.groups && margin);
 	json = libvmspan_json(s);
 	assert_non_null(json);
 	assert_non_null(strstr(json, "\"groups\":["));
