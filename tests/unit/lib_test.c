@@ -343,6 +343,31 @@ static void structs_of_other_versions_are_filled_as_far_as_they_go(void **state)
 }
 
 /* Of each cause, the figures are the snapshot's. */
+/* An event whose thread had no CPU for half of it, nobody knows where. */
+static void half_away(struct gen *g)
+{
+	const u64 begin = g->now, ns = 10 * NSEC_PER_MSEC;
+	struct vmspan_event *e;
+	u32 i;
+
+	g->since = 0;
+	g->iteration++;
+	for (i = 1; i <= 2; i++) {
+		struct vmspan_span *span = gen_append(g, VMSPAN_SPAN, 1, 0, i);
+
+		*span = (struct vmspan_span){ .h = span->h, .begin = g->now };
+		span->iteration = g->iteration;
+		span->end = g->now += 5000 * GEN_CYCLES_PER_US;
+	}
+	e = gen_append(g, VMSPAN_EVENT, 3, 0, g->iteration);
+	*e = (struct vmspan_event){ .h = e->h, .begin = begin, .end = g->now, .records = 2 };
+	e->mono_begin = gen_mono(begin);
+	e->mono_end = e->mono_begin + ns;
+	e->cpu_ns_begin = g->cpu_ns;
+	e->cpu_ns_end = g->cpu_ns += ns / 2;
+	gen_flush(g);
+}
+
 static void figures_are_those_of_the_trace(void **state)
 {
 	struct file *f = *state;
@@ -357,8 +382,8 @@ static void figures_are_those_of_the_trace(void **state)
 	u32 i, same = 0;
 
 	stream_begin(&stream, 3);
-	stream_events(&stream, 500);
-	gen_flush(&stream.g);
+	stream_events(&stream, 499);
+	half_away(&stream.g);
 	for (i = 0; i < LOSS_CAUSES; i++) {
 		struct item loss = { .type = ITEM_LOSS,
 				     .loss = { (enum loss_cause)i, 1u << i, 0, false } };
