@@ -218,14 +218,14 @@ static const char *json_of(struct libvmspan *t, const struct alert *a)
 	struct json j;
 	struct out o;
 
-	if (t->json && t->json_of == a->id)
+	if (t->json && t->json_of == a->id && !a->open)
 		return t->json;
 	out_open_memory(&o);
 	json_open(&j, &o);
 	alert_json(&j, a, &x);
 	free(t->json);
 	t->json = text_of(&o);
-	t->json_of = a->id;
+	t->json_of = a->open ? UINT64_MAX : a->id;
 	return t->json;
 }
 
@@ -259,6 +259,7 @@ static int tell(void *ctx, const struct alert *a)
 				   .json = json,
 				   .uncharged_ns = a->uncharged_ns,
 				   .cpu_margin_ns = a->cpu_margin_ns,
+				   .open = a->open,
 			   });
 	/* Here `l` may be gone: a listener may take itself back. */
 
@@ -268,9 +269,14 @@ static int tell(void *ctx, const struct alert *a)
 	return 0;
 }
 
+static int tell_open(void *ctx, const struct alert *a)
+{
+	return a->again ? 0 : tell(ctx, a);
+}
+
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx)
 {
-	static const struct alert_observer telling = { .alert = tell };
+	static const struct alert_observer telling = { .alert = tell, .open = tell_open };
 	struct listening *l = calloc(1, sizeof(*l));
 	int rc;
 

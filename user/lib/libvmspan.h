@@ -146,15 +146,24 @@ struct libvmspan_alert {
 	const char *json; /* as user/sink/ALERTS.md has it */
 	uint64_t uncharged_ns; /* of total_ns: charged to no group, for its spans changed CPU */
 	uint64_t cpu_margin_ns; /* of cpu_ns, as a group's */
+	uint32_t
+		open; /* 1: the event goes on, and these are its figures so far; see libvmspan_look() */
 };
 
 typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
 
-/* Hears of alerts, which are of events that have ended, of the groups that match, of all with glob NULL; whether they
- * exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. Of a live
+/* Hears of alerts, which are of events that have ended, and of what libvmspan_look() finds; of the groups that
+ * match, of all with glob NULL; whether they exist yet or no longer. The listener's number, > 0; -EINVAL: no glob. Of a live
  * trace each listener asks for LIBVMSPAN_TURNS as long as it is there. May be called,
  * as may libvmspan_unlisten(), by a listener that is being told. */
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx);
+/*
+ * Looks what threads of a live trace are in now, programs with version 2 of the SDK. Listeners are told, from in
+ * here, once, of each group that an event which goes on has held for its threshold or longer (alert.open); at its
+ * end there is an alert as of any other. Once a second is often enough, and costs some microseconds a thread. 0,
+ * or what a listener returned; a negative errno as of libvmspan_poll().
+ */
+int libvmspan_look(struct libvmspan *t);
 /* -ENOENT: there is no such listener. */
 int libvmspan_unlisten(struct libvmspan *t, int64_t listener);
 

@@ -248,6 +248,14 @@ int libvmspan_poll(struct libvmspan *t, int timeout_ms)
 	return libvmspan_poll_until(t, timeout_ms, -1);
 }
 
+int libvmspan_look(struct libvmspan *t)
+{
+	t->err = (struct err){ 0 };
+	if (t->owner != (u32)getpid())
+		return refuse_child(t);
+	return told(t, trace_tell_open(t));
+}
+
 int libvmspan_stop(struct libvmspan *t)
 {
 	t->err = (struct err){ 0 };
