@@ -103,7 +103,7 @@ kept_so() { # NAME KEY
 		([.[].off_ns.$2] | max) / \$all > 0.99 and ([.[].self_ns] | add) / 1e6 < $most - 5" true
 	json_eq "$1: the ledger sums" "$T/report.json" \
 		'.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns - .event_wall_ns' 0
-	"$VMSPAN" report "$T/rec.vmspan" >"$T/text"
+	"$VMSPAN" report "$T/rec.vmspan" | tr -s ' \n' ' ' >"$T/text" # its lines are cut to fit
 	check "$1: the report says it" grep -q "of native.* it was $2 for " "$T/text"
 }
 

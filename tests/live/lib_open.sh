@@ -9,7 +9,7 @@ case ${B##*/} in
 esac
 command -v pkg-config >/dev/null || skip_rest "library" "no pkg-config: apt-get install pkg-config"
 read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
-build "$T/looker" tests/vm/looker.c "${flags[@]}"
+build "$T/looker" tests/live/looker.c "${flags[@]}"
 
 t_pid='' 
 target t "$T/steady"

@@ -4,7 +4,7 @@
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
-SAID='note: steady \([0-9]*\): its marks are armed, and it has not made one in [0-9.]* s of its CPU time$'
+SAID='note: steady ([0-9]*): its marks are armed, and it has not made one in [0-9.]* s of its CPU time$'
 
 t_pid=''
 target t "$T/steady"
