@@ -133,7 +133,7 @@ static void a_gap_marks_event_and_groups(void **state)
  * told under that one, and not once more as a gap. */
 static void a_gap_that_has_a_cause_is_told_once(void **state)
 {
-	static const enum loss_cause causes[] = { LOSS_RING_FULL, LOSS_READ_FAULT };
+	static const enum loss_cause causes[] = { LOSS_RING_FULL, LOSS_READ_FAULT, LOSS_NO_SCHED };
 	const struct snapshot *snap;
 	struct rig r;
 	u32 i, k;

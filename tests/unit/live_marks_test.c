@@ -473,8 +473,8 @@ static void marks_without_the_schedulers_record_are_a_loss(void **state)
 	spans(g, 5);
 	assert_int_equal(arrive_as(g, 320, 160, &g->ring->head, true), 0);
 	assert_int_equal(g->spans, 10);
-	assert_int_equal(g->records[LOSS_SCHED], 10);
-	assert_int_equal(g->batches[LOSS_SCHED], 1);
+	assert_int_equal(g->records[LOSS_NO_SCHED], 10);
+	assert_int_equal(g->batches[LOSS_NO_SCHED], 1);
 	/* The thread has handed over the others itself: what comes again is no loss. */
 	spans(g, 4);
 	hand_over(g);
@@ -482,9 +482,9 @@ static void marks_without_the_schedulers_record_are_a_loss(void **state)
 	spans(g, 1);
 	assert_int_equal(arrive_as(g, 480, 160, &g->ring->head, true), 0);
 	assert_int_equal(g->spans, 14);
-	assert_int_equal(g->records[LOSS_SCHED], 12);
+	assert_int_equal(g->records[LOSS_NO_SCHED], 12);
 	assert_int_equal(arrive_as(g, 480, 160, &g->ring->head, true), 0);
-	assert_int_equal(g->records[LOSS_SCHED], 12);
+	assert_int_equal(g->records[LOSS_NO_SCHED], 12);
 	spans(g, 1);
 	hand_over(g);
 	assert_int_equal(g->spans, 15);
@@ -512,14 +512,14 @@ static void the_rest_of_a_thread_in_exact_mode_comes_from_itself_or_is_lost(void
 		assert_int_equal(
 			live_rings_thread_end(&g->l, &g->p, g->r, TID, clock_mono_ns(), ""), 0);
 		assert_int_equal(g->spans, 10);
-		assert_int_equal(g->records[LOSS_SCHED], tails ? 0 : 8);
+		assert_int_equal(g->records[LOSS_NO_SCHED], tails ? 0 : 8);
 		assert_int_equal(g->r->rings.len, 0);
 		/* The next on the ring hands it over again. */
 		assert_int_equal(
 			arrive_as(g, first.handed, (u32)(first.head - first.handed), &first, true),
 			0);
 		assert_int_equal(g->spans, 10);
-		assert_int_equal(g->records[LOSS_SCHED], tails ? 0 : 8);
+		assert_int_equal(g->records[LOSS_NO_SCHED], tails ? 0 : 8);
 		rig_close(g);
 		if (tails)
 			return;

@@ -313,8 +313,8 @@ static void what_a_killed_thread_held_is_a_loss_in_exact_mode(void **state)
 		two_spans_come(&g, WIRE_TAIL, 1);
 		two_spans_come(&g, WIRE_TAIL, 1); /* once more is nothing */
 		assert_int_equal(g.batch.records, exact ? 0 : 2);
-		assert_int_equal(g.records[LOSS_SCHED], exact ? 2 : 0);
-		assert_int_equal(g.batches[LOSS_SCHED], exact);
+		assert_int_equal(g.records[LOSS_NO_SCHED], exact ? 2 : 0);
+		assert_int_equal(g.batches[LOSS_NO_SCHED], exact);
 		rig_close(&g);
 	}
 }

@@ -68,7 +68,7 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"event_wall_ns\":1200000000,\"preempted_ns\":0,"
 		"\"stopped_ns\":0,\"frozen_ns\":0,\"throttled_ns\":0},"
 		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
-		"\"unmatched\":0,\"truncated\":0,\"sched\":0},"
+		"\"unmatched\":0,\"truncated\":0,\"sched\":0,\"no_sched\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0,\"stolen_"
 		"ns\":0},\"waits\":[],"

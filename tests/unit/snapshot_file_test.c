@@ -19,7 +19,8 @@ static const char *snapshot(u64 events, const char *histogram)
 		 "{\"schema\":1,\"groups\":[{\"name\":\"addon:a\",\"kind\":\"addon\",\"ticks\":1,"
 		 "\"events\":%" PRIu64 ",\"spans\":2,\"wall_ns\":3,\"self_ns\":4,\"cpu_ns\":5,"
 		 "\"blocked_ns\":6,\"gc_ns\":7,\"max_ns\":8,\"incomplete\":9,"
-		 "\"durations\":[10,9,8,7,6,5,4,3,2,1],\"histogram\":%s}]}\n",
+		 "\"durations\":[10,9,8,7,6,5,4,3,2,1],\"histogram\":%s}],"
+		 "\"events\":{\"count\":30,\"incomplete\":9},\"losses\":{\"ring_full\":7}}\n",
 		 events, histogram);
 	return text;
 }
@@ -70,6 +71,9 @@ static void what_was_written_is_read_back(void **state)
 	for (i = 0; i < JANK_BUCKETS; i++)
 		assert_int_equal(g->durations[i], 10 - i);
 	assert_int_equal(g->hist.total, 5);
+	assert_int_equal(s->events.count, 30);
+	assert_int_equal(s->events.incomplete, 9);
+	assert_int_equal(s->losses.records[LOSS_RING_FULL], 7);
 	snapshot_free(s);
 }
 

@@ -183,7 +183,8 @@ static void each_cause_has_its_own_words(void **state)
 			     [LOSS_READ_FAULT] = 2,
 			     [LOSS_SEQUENCE_GAP] = 3,
 			     [LOSS_UNMATCHED] = 4,
-			     [LOSS_TRUNCATED] = 5 },
+			     [LOSS_TRUNCATED] = 5,
+			     [LOSS_NO_SCHED] = 7 },
 		.batches = { [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2, [LOSS_SCHED] = 6 },
 	};
 	struct out o;
@@ -201,8 +202,8 @@ static void each_cause_has_its_own_words(void **state)
 		"cause known [sequence_gap]; 4 records lost because they left what was never "
 		"entered [unmatched]; 5 records lost because they were cut: too deep, malformed, "
 		"or a cut recording [truncated]; 0 records in 6 batches lost because the "
-		"scheduler's record was full, a switch was not told of, or they came without it "
-		"[sched]");
+		"scheduler's record was full, or a switch was not told of [sched]; 7 records lost "
+		"because the scheduler's record of their thread was not there [no_sched]");
 	free(text);
 }
 

@@ -285,8 +285,7 @@ static void what_is_missing_is_above_the_table(void **state)
 		LINE_WARN);
 	assert_int_equal(
 		top_page_line(&page, line_of("3 records lost because the scheduler's record "
-					     "was full, a switch was not told of, or they came "
-					     "without it [sched]"))
+					     "was full, or a switch was not told of [sched]"))
 			->class,
 		LINE_WARN);
 	top_page_release(&page);

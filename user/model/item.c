@@ -9,6 +9,7 @@ const char *loss_name(enum loss_cause cause)
 		[LOSS_RING_FULL] = "ring_full",       [LOSS_READ_FAULT] = "read_fault",
 		[LOSS_SEQUENCE_GAP] = "sequence_gap", [LOSS_UNMATCHED] = "unmatched",
 		[LOSS_TRUNCATED] = "truncated",       [LOSS_SCHED] = "sched",
+		[LOSS_NO_SCHED] = "no_sched",
 	};
 
 	return (unsigned int)cause < LOSS_CAUSES ? names[cause] : "unknown";

@@ -95,6 +95,7 @@ enum loss_cause {
 	LOSS_UNMATCHED, /* leaves without an enter; model only */
 	LOSS_TRUNCATED, /* too deep, inside a mark, malformed, cut recording */
 	LOSS_SCHED, /* scheduler records (exact mode) */
+	LOSS_NO_SCHED, /* what came without those (exact mode) */
 	LOSS_CAUSES,
 };
 

@@ -292,7 +292,8 @@ struct snapshot *snapshot_take(const struct model *m)
 	s->end_ns = m->end_ns;
 	s->losses = m->losses;
 	/* What the numbers miss and no cause explains. */
-	known = m->losses.records[LOSS_RING_FULL] + m->losses.records[LOSS_READ_FAULT];
+	known = m->losses.records[LOSS_RING_FULL] + m->losses.records[LOSS_READ_FAULT] +
+		m->losses.records[LOSS_NO_SCHED];
 	gap = &s->losses.records[LOSS_SEQUENCE_GAP];
 	*gap += m->missing - min_u64(m->missing, known);
 	s->repairs = m->repairs;

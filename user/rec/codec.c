@@ -29,8 +29,8 @@ enum tag {
 
 /* The numbers in the file; the enum's order is nobody's business. */
 static const u8 loss_codes[LOSS_CAUSES] = {
-	[LOSS_RING_FULL] = 0, [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2,
-	[LOSS_UNMATCHED] = 3, [LOSS_TRUNCATED] = 4,  [LOSS_SCHED] = 5,
+	[LOSS_RING_FULL] = 0, [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2, [LOSS_UNMATCHED] = 3,
+	[LOSS_TRUNCATED] = 4, [LOSS_SCHED] = 5,      [LOSS_NO_SCHED] = 7,
 };
 
 #define LOSS_ALL_CODE 6 /* LOSS_TRUNCATED of everything that came there */

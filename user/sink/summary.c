@@ -138,9 +138,8 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		[LOSS_SEQUENCE_GAP] = "they never arrived, for no cause known",
 		[LOSS_UNMATCHED] = "they left what was never entered",
 		[LOSS_TRUNCATED] = "they were cut: too deep, malformed, or a cut recording",
-		[LOSS_SCHED] =
-			"the scheduler's record was full, a switch was not told of, or they came "
-			"without it",
+		[LOSS_SCHED] = "the scheduler's record was full, or a switch was not told of",
+		[LOSS_NO_SCHED] = "the scheduler's record of their thread was not there",
 	};
 	const char *separator = "";
 	char text[COUNT_MAX];

@@ -103,7 +103,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 	/* Spans without what the scheduler did to them would pass for whole. */
 	if (h->kind == WIRE_TAIL && b->pad && l->s.info.exact) {
 		map_put(&r->seq, b->thread, b->seq + b->records);
-		return live_emit_loss(l, LOSS_SCHED, b->records, 1);
+		return live_emit_loss(l, LOSS_NO_SCHED, b->records, 1);
 	}
 	if (process_thread(l, p, h->tid) || live_define(l, p, r, data, bytes, &sum))
 		return l->failed;

@@ -197,7 +197,7 @@ static int lose(struct live *l, struct ring_reader *t, u64 bytes)
 	u64 n = bytes / sizeof(struct vmspan_mark);
 
 	marks_gap(&t->m, n);
-	return live_emit_loss(l, LOSS_SCHED, n, 1);
+	return live_emit_loss(l, LOSS_NO_SCHED, n, 1);
 }
 
 /* Marks from a position on. What lies further back than the ring is long has been overwritten
