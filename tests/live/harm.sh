@@ -21,6 +21,10 @@ for i in $(seq 400); do
 	cp "$T/plugin.so" "$T/plugin$i.so"
 done
 
+# Now and then the kernel does not tell of a switch, and exact mode says so (bpf/sched.bpf.h): once in some hundred of
+# these runs. What is counted has to be right all the same.
+UNSEEN_MAX=2
+
 begin() { # KIND ROUNDS [LIBRARY...]
 	start_ready target "$T/harm" "$@"
 }
@@ -64,7 +68,8 @@ all_of_it() { # NAME KIND [RECORD-ARGUMENT...]
 	# A child that was forked between the last look at a ring and its hand-over cannot hand it over:
 	# its parent does.
 	json_eq "$name: nothing lost" "$T/all.json" \
-		".losses | if $unsure > 0 then del(.read_fault) else . end | map_values(select(. > 0))" '{}'
+		".losses | if $unsure > 0 then del(.read_fault) else . end |
+		 if .sched <= $UNSEEN_MAX then del(.sched) else . end | map_values(select(. > 0))" '{}'
 	json_eq "$name: all that was made" "$T/all.json" \
 		"(.events.count - $events) as \$e | (.spans - 2 * $events) as \$s |
 		 if \$e >= 0 and \$e <= $unsure and \$s >= 0 and \$s <= 2 * $unsure then true
