@@ -13,6 +13,8 @@ const { chromium: browsers } = await import(pathToFileURL(library).href);
 let failed = 0, results = 0;
 /* The page that is looked at. */
 let report, url, label, page, errors, requests;
+/* Which kinds of CPU time there were: known, and estimates. */
+let estimates = new Set();
 const patience = 120000; /* ms for what a browser on a busy machine is to come to */
 
 function is(name, got, want) {
@@ -75,6 +77,11 @@ async function figures() {
 		const g = report.groups.find((q) => q.name === name);
 		return Object.entries(cells).filter(([k, v]) => String(g[k]) !== v).map(([k, v]) => [name, k, v, g[k]]);
 	}), []);
+	/* CPU time that may be off by more than a hundredth, by the margin or by samples, says so. */
+	const about = (g) => g.samples > 0 || (g.cpu_margin_ns || 0) > g.cpu_ns / 100;
+	const marked = await page.$$eval("#table tbody td[data-key=cpu_ns]", (l) => l.map((c) => [c.parentNode.dataset.group, c.textContent.startsWith("~")]));
+	is("table: estimates", marked.filter(([name, mark]) => mark !== about(report.groups.find((g) => g.name === name))), []);
+	estimates = new Set([...estimates, ...marked.map((m) => m[1])]);
 	const sums = await page.evaluate(() => {
 		const s = { events: data.events.length + data.omitted.events, wall: 0, cpu: 0, parts: 0, gcs: data.gcs.length / G.size, pause: 0, freed: 0, calls: 0, lanes: 0 };
 		for (const e of data.events) {
@@ -365,6 +372,10 @@ for (let i = 0; i < visits.length; i += 3) {
 		console.log(`not ok ${label}: ${test} - ${String(e.stack).replace(/\n/g, " | ")} ${errors.join(" ")}`);
 	}
 	await page.close();
+}
+if (visits.filter((v) => v === "figures").length > 3) {
+	label = "all";
+	is("CPU time that is known, and estimates", [...estimates].sort(), [false, true]);
 }
 await browser.close();
 console.log(`done ${results}`);
