@@ -37,4 +37,10 @@ start watch "$VMSPAN" watch -p "$t_pid"
 wait_line watch '^watching ' err >/dev/null
 check "a trace of its own" until_true said_while_it_burns "$T/watch.err"
 finish watch INT
+start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan"
+wait_line record '^recording ' err >/dev/null
+tell t "burn 1100"
+finish record INT
+"$VMSPAN" report "$T/rec.vmspan" | tr -s ' \n' ' ' >"$T/text" # its lines are cut to fit
+check "so does a report" grep -q "${SAID%?} " "$T/text"
 dismiss t

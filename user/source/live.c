@@ -257,6 +257,8 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	l->detached = true;
 	if (!l->started)
 		r = start(l);
+	if (!r)
+		r = live_silence_last(l);
 	vm_end_calls(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);

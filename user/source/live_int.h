@@ -125,9 +125,10 @@ struct vm_watch {
 
 /* Has a program with armed marks ever made one? */
 struct silence {
-	u64 cpu_ns; /* of the process when that was asked first */
+	u64 cpu_ns; /* of the process when they were armed */
 	u64 used_ns; /* since then, at the last check */
-	u64 next_ns, every_ns; /* the next check; 0: none is needed */
+	u64 next_ns; /* not before that it is checked; 0: never */
+	bool wakes; /* it used the CPU of late: its next check is worth a wake-up */
 	bool child; /* it has not executed a program of its own */
 	bool noted;
 };
@@ -432,8 +433,12 @@ void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
 /* If it is time: says why it was refused, which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
-/* The same of a program's marks: says when it has not made one for long. */
+/* A program's marks have been armed. */
+void live_silence_begin(struct process *p);
+/* If it is time: says when it has not made one for long. */
 int live_silence_check(struct live *l, struct process *p, u64 now);
+/* The same of all, at the end of the trace. */
+int live_silence_last(struct live *l);
 /* It is another program now. 0 or l->failed. */
 int live_silence_end(struct live *l, struct process *p);
 /* Something of its marks has come. 0 or l->failed. */

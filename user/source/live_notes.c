@@ -256,8 +256,7 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 /* Not of children: many do a small thing and end. */
 static bool may_be_silent(const struct live *l, const struct process *p)
 {
-	return p->armed_ns && !p->silence.child && !p->command && !p->ended && !p->vm_profile &&
-	       !l->detached && l->parts[TRACE_TURNS].on;
+	return p->silence.next_ns && !p->command && !p->ended && l->parts[TRACE_TURNS].on;
 }
 
 static int say_silent(struct live *l, struct process *p, u64 used)
@@ -265,7 +264,7 @@ static int say_silent(struct live *l, struct process *p, u64 used)
 	char text[VMSPAN_NAME_MAX + 1], time[TEXT_NS_MAX];
 
 	p->silence.noted = true;
-	p->silence.next_ns = 0;
+	p->silence.wakes = false;
 	snprintf(text, sizeof(text),
 		 "its marks are armed, and it has not made one in %s of its CPU time",
 		 text_ns(time, used));
@@ -275,15 +274,13 @@ static int say_silent(struct live *l, struct process *p, u64 used)
 		"nothing tells of until it ends. A debugger or profiler shows where.");
 }
 
-/* When it is looked at again: soon after it can have used what is left; one that sleeps, ever later. */
-static void silence_later(struct silence *s, u64 used, u64 now)
+void live_silence_begin(struct process *p)
 {
-	u64 left = SILENT_NS - min_u64(used, SILENT_NS);
-
-	s->every_ns = used > s->used_ns ? max_u64(left, CHECK_LEAST_NS)
-					: min_u64(2 * s->every_ns, CHECK_MOST_NS);
-	s->used_ns = used;
-	s->next_ns = now + s->every_ns;
+	if (p->silence.next_ns || p->silence.child || p->vm_profile)
+		return;
+	p->silence.cpu_ns = live_cpu_ns(p->pid);
+	p->silence.wakes = true;
+	p->silence.next_ns = clock_mono_ns() + SILENT_NS;
 }
 
 int live_silence_check(struct live *l, struct process *p, u64 now)
@@ -292,20 +289,32 @@ int live_silence_check(struct live *l, struct process *p, u64 now)
 	u64 used;
 
 	if (p->marked || s->noted || !may_be_silent(l, p)) {
-		s->next_ns = 0;
+		s->wakes = false;
 		return 0;
 	}
 	if (now < s->next_ns)
 		return 0;
 	used = live_cpu_ns(p->pid);
-	if (!s->every_ns) {
-		s->cpu_ns = used;
-		s->every_ns = CHECK_LEAST_NS / 2;
-	}
 	used -= min_u64(used, s->cpu_ns);
-	if (used >= SILENT_NS)
-		return say_silent(l, p, used);
-	silence_later(s, used, now);
+	/* Who sleeps is to wake nobody: then it is looked at when somebody is awake anyway. */
+	s->wakes = used > s->used_ns;
+	s->used_ns = used;
+	s->next_ns = now + max_u64(SILENT_NS - min_u64(used, SILENT_NS), CHECK_LEAST_NS);
+	return used >= SILENT_NS ? say_silent(l, p, used) : 0;
+}
+
+int live_silence_last(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		p->silence.next_ns = min_u64(p->silence.next_ns, 1);
+		if (live_silence_check(l, p, clock_mono_ns()))
+			return l->failed;
+	}
 	return 0;
 }
 

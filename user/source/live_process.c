@@ -296,6 +296,7 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 	bool awaited = l->command.pid || p->attachments;
 
 	p->armed_ns = mono_ns;
+	live_silence_begin(p);
 	return awaited && p->waits_ns && mono_ns >= p->waits_ns + SDK_WAITS_NS ? missed(l) : 0;
 }
 
@@ -344,6 +345,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
+	if (p->rings_begun)
+		live_silence_begin(p);
 	p->waits_ns = 0;
 	p->loaded = p->heard_late = p->marked = false;
 	set_name(p, w);
@@ -439,7 +442,7 @@ u64 process_next_rescan(const struct live *l)
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
-		if (p->silence.next_ns)
+		if (p->silence.wakes)
 			next = min_u64(next, p->silence.next_ns);
 	}
 	return next;
