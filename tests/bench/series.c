@@ -90,7 +90,7 @@ void bench_series(const struct bench *b)
 		p[i] = (struct point){
 			event[i], 2, "sdk", { event[i] < 10 ? 20000 : 100000, event[i], 1, 1 }
 		};
-	series(b, "event", "by pairs an event: its clocks and its trap are shared out", p, i);
+	series(b, "event", "by pairs an event, its own two marks shared out", p, i);
 	for (i = 0; i < ARRAY_SIZE(ring); i++)
 		p[i] = (struct point){ ring[i], 2, ring_variant[i], { 100000, 1000, 1, 1 } };
 	series(b, "ring", "by bytes of a thread's ring", p, i);
