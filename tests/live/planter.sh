@@ -55,6 +55,7 @@ disperse() {
 	while [ $((hungry--)) -gt 0 ]; do
 		finish "crowd$hungry" KILL 2>/dev/null
 	done
+	return 0
 }
 
 for ((run = 0; run < runs; run++)); do

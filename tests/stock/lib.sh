@@ -17,6 +17,7 @@ start_app() { # COMMAND...
 # Programs here work until they are told to end.
 stop_app() {
 	finish app TERM 2>"$T/finish"
+	return 0 # as it was told to; a script may end with this
 }
 
 # Compiles App.java with three plugins, and classes into which they are inlined.
