@@ -397,6 +397,31 @@ static void outside_of_events_any_may_lack_what_was_dropped(void **state)
 	rig_close(&r);
 }
 
+/* A batch may bring counts alone, before the event that lacks what they count has any record. */
+static void counts_that_come_alone_are_of_what_follows(void **state)
+{
+	const struct snapshot *snap;
+	struct item alone;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	plain_event(r.s, 1000, 100, 1);
+	rig_look(&r, 0, 2);
+	r.s->too_deep = 3;
+	alone = sim_item(r.s, SIM_PID, 0, 0);
+	alone.batch.seq += 2;
+	assert_int_equal(model_item(r.m, &alone), 0);
+	plain_event(r.s, 2000, 100, 1);
+	snap = rig_look(&r, 2, 4);
+	assert_int_equal(snap->losses.records[LOSS_TRUNCATED], 3);
+	assert_int_equal(snap->events.incomplete, 1);
+	plain_event(r.s, 3000, 100, 1);
+	snap = rig_look(&r, 4, 6);
+	assert_int_equal(snap->events.incomplete, 1);
+	rig_close(&r);
+}
+
 /* A thread that somebody else traced before comes with that trace's losses. */
 static void losses_of_a_trace_before_are_not_ours(void **state)
 {
@@ -679,6 +704,7 @@ int main(void)
 		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),
 		cmocka_unit_test(what_the_sdk_dropped_is_a_loss),
 		cmocka_unit_test(outside_of_events_any_may_lack_what_was_dropped),
+		cmocka_unit_test(counts_that_come_alone_are_of_what_follows),
 		cmocka_unit_test(losses_of_a_trace_before_are_not_ours),
 		cmocka_unit_test(a_stay_shorter_than_what_is_in_it_is_discarded),
 		cmocka_unit_test(what_ended_when_it_began_is_not_in_it),

@@ -484,8 +484,10 @@ int model_batch(void *ctx, struct stream *st, const struct item_batch *b)
 		m->records += b->records;
 	}
 	rc = model_records(m, st, b);
-	/* What is under way may have lost its spans before this batch. */
-	st->flaw = st->flaw && st->under_way ? FLAW_UNDER_WAY : FLAW_NONE;
+	/* What is under way may have lost its spans before this batch. One of counts alone says so of what
+	 * the next one holds. */
+	if (b->records)
+		st->flaw = st->flaw && st->under_way ? FLAW_UNDER_WAY : FLAW_NONE;
 	if (sched && b->too_deep != st->too_deep) {
 		st->too_deep = b->too_deep;
 		sched_lost(st->sched);
