@@ -162,7 +162,7 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 	u32 bytes = (u32)t->m.out.len;
 
 	if (!t->m.records && t->m.unmatched == t->unmatched_told &&
-	    t->m.too_deep == t->too_deep_told)
+	    t->m.too_deep == t->too_deep_told && mark_ring_lost(t, g) == t->lost_told)
 		return 0;
 	if (batch_sum(t->m.out.data, bytes, t->m.records, &sum) || process_tell(l, p) ||
 	    live_marked(l, p) || process_thread(l, p, t->tid) ||
