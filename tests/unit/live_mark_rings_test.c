@@ -442,9 +442,51 @@ static void who_waits_for_events_says_so_to_the_target(void **state)
 	}
 }
 
+/* No record is made of it, and none may follow. */
+static void a_leave_of_nothing_is_told_where_it_is_the_last_mark(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	mark(g, VMSPAN_MARK_ENTER, 1);
+	mark(g, VMSPAN_MARK_LEAVE, 2);
+	hand_over(g);
+	assert_int_equal(g->unmatched, 1);
+	assert_int_equal(g->items, 1);
+	hand_over(g);
+	assert_int_equal(g->items, 1); /* it is told of once */
+	mark(g, VMSPAN_MARK_LEAVE, 1);
+	hand_over(g);
+	assert_int_equal(g->spans, 1);
+	assert_int_equal(g->unmatched, 1);
+	no_loss(g);
+	rig_close(g);
+}
+
+/* Nor of marks for which there was no room; and the next thread on the ring counts its own. */
+static void marks_that_could_not_be_made_are_told_where_no_record_follows(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	spans(g, 2);
+	hand_over(g);
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	g->ring->head.lost += 3;
+	hand_over(g);
+	assert_int_equal(g->in_mark, 3);
+	assert_int_equal(g->items, 2);
+	mark(g, VMSPAN_MARK_ENTER, 6);
+	hand_over(g);
+	assert_int_equal(g->items, 2); /* it is told of once */
+	rig_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_leave_of_nothing_is_told_where_it_is_the_last_mark),
+		cmocka_unit_test(marks_that_could_not_be_made_are_told_where_no_record_follows),
 		cmocka_unit_test(what_a_thread_keeps_is_read_while_the_trace_goes_on),
 		cmocka_unit_test(what_is_on_its_way_is_waited_for),
 		cmocka_unit_test(what_found_no_room_is_waited_for_once),
