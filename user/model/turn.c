@@ -511,7 +511,7 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	return pend_leave(t, depth, s->end, &m.in);
 }
 
-int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns)
+int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns, bool coarse)
 {
 	struct inside in = { .cycles = end - begin, .nested = end - begin };
 
@@ -519,6 +519,7 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	cycles_add(&t->nested, in.cycles);
 	cycles_add(&t->nested_wall_ns, wall_ns);
 	cycles_add(&t->nested_cpu_ns, cpu_ns);
+	cycles_add(&t->nested_coarse_ns, coarse ? wall_ns : 0);
 	return pend_leave(t, depth, end, &in);
 }
 

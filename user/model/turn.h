@@ -74,6 +74,7 @@ struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
 	bool cpu_coarse; /* its CPU time is only about right */
+	u64 nested_coarse_ns; /* wall of the events in it whose is */
 	bool goes_on; /* what its thread's clock says now is an estimate */
 	u64 cpu_carry; /* of the thread's events before, what none of them can have had */
 	bool slept; /* the machine did, in it: its cycles are not those of its time */
@@ -183,8 +184,10 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 /* Takes in a collection or a blocking call (their common head). */
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct stay *out);
-/* Takes in a nested event that has ended: cycles begin ... end at depth. */
-int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns);
+/* Takes in a nested event that has ended: cycles begin ... end at depth. coarse: its CPU time, with that
+ * of those in it, is only about right. */
+int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns,
+		bool coarse);
 /* The thread was off the CPU for some cycles until `end`, with `depth` stays open. 0 or -ENOMEM. */
 int turn_away(struct turn *t, u16 depth, u64 end, u64 cycles);
 /* What the thread's own time in the event, outside of every stay, was off. */

@@ -199,7 +199,7 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	u64 on;
 
 	/* A clock that is a tick old knows nothing of it. */
-	if (!t->exact || t->cpu_coarse || !own || !cpu)
+	if (!t->exact || t->cpu_coarse || t->nested_coarse_ns || !own || !cpu)
 		return 0;
 	on = wall - scale(min_u64(t->off, own), wall, own);
 	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
@@ -217,7 +217,8 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	u64 known, used, all;
 
 	/* Who has moved lost a CPU there, however long the stay was. */
-	if (t->exact || t->told || t->off || t->kept_moved || t->cpu_coarse || !wall || !cpu)
+	if (t->exact || t->told || t->off || t->kept_moved || t->cpu_coarse ||
+	    t->nested_coarse_ns || !wall || !cpu)
 		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
 	all = own - min_u64(own, known);
@@ -239,6 +240,9 @@ struct cpu_rule {
 	u64 by_length; /* cycles: the same if all that changed CPU is kept */
 	bool known; /* cpu is the event's own */
 	u64 off; /* ns without a CPU that have no place, where it is known */
+	/* ns: so far it may be off all the same, for what is told too much of an event in it, it has too
+	 * little. */
+	u64 slack;
 };
 
 /* Cycles in which a group may have had the CPU. */
@@ -266,13 +270,13 @@ static u64 share_margin(const struct share *sh, const struct cpu_rule *r, u64 ow
 {
 	u64 busy, least = 0, most;
 
-	if (r->known && !r->off)
+	if (r->known && !r->off && !r->slack)
 		return 0;
 	busy = scale(min_u64(r->known ? share_busy(sh, r) : sh->charged, own), wall, own);
 	most = busy;
 	if (r->known) {
-		least = busy - min_u64(busy, r->off);
-		most = min_u64(busy, r->cpu);
+		least = busy - min_u64(busy, r->off + r->slack);
+		most = min_u64(busy, r->cpu + r->slack);
 	}
 	return max_u64(sh->cpu_ns - min_u64(least, sh->cpu_ns), most - min_u64(most, sh->cpu_ns));
 }
@@ -347,10 +351,11 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	believed = out->discarded ? 0 : own;
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	/* No clock was read at its ends: the scheduler's records tell. */
-	if (t->exact && believed && (!cpu || t->cpu_coarse))
+	if (t->exact && believed && (!cpu || t->cpu_coarse || t->nested_coarse_ns))
 		cpu = scale(on, wall, own);
 	rule.cpu = cpu;
 	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || !t->cpu_coarse);
+	rule.slack = t->exact ? 0 : t->nested_coarse_ns;
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);
