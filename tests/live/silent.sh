@@ -4,7 +4,7 @@
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
-SAID='note: steady ([0-9]*): its marks are armed, and it has not made one in [0-9.]* s of its CPU time$'
+SAID='note: steady ([0-9]*): its marks are armed, and it has used the CPU for a second and more without making one$'
 
 t_pid=''
 target t "$T/steady"
@@ -43,4 +43,24 @@ tell t "burn 1100"
 finish record INT
 "$VMSPAN" report "$T/rec.vmspan" | tr -s ' \n' ' ' >"$T/text" # its lines are cut to fit
 check "so does a report" grep -q "${SAID%?} " "$T/text"
-dismiss t
+# Another program has none to make.
+start watch "$VMSPAN" watch -p "$t_pid"
+wait_line watch '^watching ' err >/dev/null
+tell t "leap"
+ticks() {
+	local stat
+	read -r -a stat <"/proc/$t_pid/stat"
+	echo $((stat[13] + stat[14]))
+}
+uses_the_cpu() { # for two seconds
+	[ "$(ticks)" -ge $((leapt + 2 * $(getconf CLK_TCK))) ]
+}
+is_sh() {
+	[ "$(<"/proc/$t_pid/comm")" = sh ]
+}
+check "it is another program" until_true is_sh
+leapt=$(ticks)
+check "which uses the CPU" until_true uses_the_cpu
+finish watch INT
+none "nobody expects marks of it" "$(grep "$SAID" "$T/watch.err")"
+kill "$t_pid"

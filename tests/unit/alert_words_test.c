@@ -216,6 +216,45 @@ static void told_apart(u32 first, u32 second, const char *how)
 	rig_close(&r);
 }
 
+/* Where the counter does not count nanoseconds, rounding leaves some: those are not others'. */
+static void what_rounding_leaves_is_nobody_elses(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 200; i++) {
+		const u32 why = VMSPAN_OFF_STOPPED + i % 3;
+		const u64 off = 1020 * MS + i * 1237ull, on = off + 400 * MS + i * 7919ull;
+		struct sim *sched = sim_new(1);
+		struct vmspan_event *e;
+		struct rig r;
+		u64 id;
+
+		rig_open(&r, NULL);
+		alerts_exact(r.a, true);
+		assert_int_equal(
+			listen_add(alerts_listeners(r.a), "page:*", &words_writer, NULL, &id), 0);
+		r.s->tid = 1;
+		sim_off(sched, 900 * MS, 900 * MS, VMSPAN_OFF_START);
+		sim_off(sched, off, on, why);
+		sim_feed_sched(sched, r.m);
+		sim_event(r.s, 1000 * MS);
+		sim_enter(r.s, 1000 * MS, IN_SHOP, VMSPAN_SPAN);
+		sim_leave(r.s, 1900 * MS + i * 331ull);
+		sim_event_end(r.s, 1900 * MS + i * 331ull);
+		e = (void *)r.s->data[r.s->at[r.s->records - 1]];
+		e->mono_end = e->mono_begin + (u64)((double)(e->end - e->begin) / 2.445);
+		e->cpu_ns_end = (u64)((double)(e->end - e->begin - (on - off)) / 2.445);
+		assert_int_equal(feed(&r), 0);
+		assert_int_equal(alerts_flush(r.a), 0);
+		assert_non_null(strstr(words_sentence, "; it was "));
+		assert_null(strstr(words_sentence, "others"));
+		out_close(&words_out);
+		free(sched);
+		rig_close(&r);
+	}
+}
+
 static void what_others_took_is_told_apart(void **state)
 {
 	(void)state;
@@ -290,6 +329,7 @@ int main(void)
 		cmocka_unit_test(a_tree_is_bounded),
 		cmocka_unit_test(the_documents_example_is_true),
 		cmocka_unit_test(what_others_took_is_told_apart),
+		cmocka_unit_test(what_rounding_leaves_is_nobody_elses),
 		cmocka_unit_test(what_an_alert_lacks_is_said),
 		cmocka_unit_test(json_is_one_object_that_holds_names_as_they_are),
 	};

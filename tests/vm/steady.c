@@ -15,6 +15,7 @@
  *   left N       N events, each left from inside a compartment, and caught
  *   name NAME    takes this name
  *   exec         executes itself again
+ *   leap         executes a program that has no marks, and uses the CPU
  *   hold T N     T threads that make N spans each, and stay
  *   spin FILE    spans until it or who started it is killed; FILE says how many
  *   vfork N      N children that share this memory, and end at once
@@ -347,6 +348,10 @@ static void task(const char *line)
 		printf("ok\n");
 		fflush(stdout);
 		execv("/proc/self/exe", self);
+	} else if (!strcmp(what, "leap")) {
+		printf("ok\n");
+		fflush(stdout);
+		execl("/bin/sh", "sh", "-c", "while :; do :; done", (char *)NULL);
 	} else if (!strcmp(what, "quit")) {
 		exit(0);
 	} else {

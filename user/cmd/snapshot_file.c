@@ -176,6 +176,7 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 	const json_t *losses = json_object_get(root, "losses");
 	unsigned int i;
 	size_t k;
+	void *at;
 
 	if (!get(events, "count", &s->events.count) ||
 	    !get(events, "incomplete", &s->events.incomplete))
@@ -189,6 +190,10 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 			return false;
 	if (lost_any(&s->losses))
 		return true;
+	for (at = json_object_iter((json_t *)(uintptr_t)losses); at;
+	     at = json_object_iter_next((json_t *)(uintptr_t)losses, at))
+		if (json_integer_value(json_object_iter_value(at)))
+			s->losses.batches[LOSS_TRUNCATED] = 1;
 	/* Of some losses nobody knows how many records they were. */
 	for (k = 0; k < s->group_count; k++)
 		if (!s->groups[k].stats.incomplete &&

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is not as it should be with the processes that `watch` watches: on stderr, each once. */
+/*
+ * What is not as it should be with the processes that `watch` watches: on stderr, once of each
+ * process, and again where it was right in between.
+ */
 #ifndef CMD_WATCH_NOTES_H
 #define CMD_WATCH_NOTES_H
 
@@ -8,7 +11,7 @@
 
 /* All 0 to begin with. */
 struct watch_notes {
-	struct intern *said; /* owned, or NULL */
+	struct intern *said; /* owned, or NULL: what held when they were said last */
 	bool news; /* a note has gone by */
 };
 

@@ -250,10 +250,15 @@ int libvmspan_poll(struct libvmspan *t, int timeout_ms)
 
 int libvmspan_look(struct libvmspan *t)
 {
+	int rc;
+
 	t->err = (struct err){ 0 };
 	if (t->owner != (u32)getpid())
 		return refuse_child(t);
-	return told(t, trace_tell_open(t));
+	rc = trace_tell_open(t);
+	if (rc < 0)
+		err_set(&t->err, rc, "the trace has ended early: %s", strerror(-rc));
+	return told(t, rc);
 }
 
 int libvmspan_stop(struct libvmspan *t)

@@ -105,6 +105,11 @@ static int turn_apportion(struct turn *t, u64 own, u64 wall, bool incomplete, st
 		l->stopped_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_STOPPED], own, wall);
 		l->frozen_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_FROZEN], own, wall);
 		l->throttled_ns = part_of(&rest, t->off_by.cycles[VMSPAN_OFF_THROTTLED], own, wall);
+		/* Nobody else had the CPU: what rounding leaves is theirs. */
+		if (rest && !t->off_by.cycles[VMSPAN_OFF_PREEMPTED])
+			*(l->stopped_ns  ? &l->stopped_ns
+			  : l->frozen_ns ? &l->frozen_ns
+					 : &l->throttled_ns) += rest;
 	}
 	for (i = 0; i < t->comp_len; i++) {
 		t->comps[i].self_ns = out[PARTS + i];

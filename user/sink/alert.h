@@ -67,7 +67,7 @@ struct alert {
 	u64 uncharged_ns; /* of total_ns: charged to nobody, for spans changed CPU */
 	u64 self_ns, gc_ns, blocked_ns, cpu_ns;
 	u64 cpu_margin_ns; /* of cpu_ns, as struct group_stats has it */
-	/* Exact mode: others had the CPU, not in total_ns; and of self_ns: off
+	/* Exact mode: it was kept off the CPU, not in total_ns; and of self_ns: off
 	 * the CPU, by enum vmspan_off. */
 	u64 preempted_ns, off_ns[VMSPAN_OFF_REASONS];
 	struct model_wait wait; /* the longest of its own for one peer; count 0: none */
@@ -125,7 +125,7 @@ struct alerts *alerts_new(const struct alert_config *config);
 void alerts_free(struct alerts *a);
 /* To be given to model_observe() with the alerts as context. */
 extern const struct model_observer alerts_observer;
-/* The stream has the scheduler's record: time others had the CPU is not charged,
+/* The stream has the scheduler's record: time it was kept off the CPU is not charged,
  * so CAUSE_SYSTEM cannot be. */
 void alerts_exact(struct alerts *a, bool exact);
 struct listeners *alerts_listeners(struct alerts *a);

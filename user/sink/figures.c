@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/figures.h"
+#include "model/sched.h"
 
 void ledger_json(struct json *j, const struct ledger *l)
 {
@@ -31,6 +32,16 @@ void kept_ways(struct kept_way to[KEPT_WAYS], const struct ledger *l)
 	to[1] = (struct kept_way){ "it was stopped", l->stopped_ns };
 	to[2] = (struct kept_way){ "it was frozen", l->frozen_ns };
 	to[3] = (struct kept_way){ "it was throttled", l->throttled_ns };
+}
+
+u64 kept_ns(const u64 off_ns[VMSPAN_OFF_REASONS])
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
+		sum += off_is_kept(i) ? off_ns[i] : 0;
+	return sum;
 }
 
 void kept_json(struct json *j, const struct ledger *l)

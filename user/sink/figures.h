@@ -25,6 +25,8 @@ struct kept_way {
 void kept_ways(struct kept_way to[KEPT_WAYS], const struct ledger *l);
 /* The same: "preempted_ns" to "throttled_ns". */
 void kept_json(struct json *j, const struct ledger *l);
+/* Of times off the CPU by reason, those in which it was kept off. */
+u64 kept_ns(const u64 off_ns[VMSPAN_OFF_REASONS]);
 /* Where own time went while there was no CPU (exact mode): "preempted_ns" and
  * "off_ns", by reason. */
 void off_json(struct json *j, u64 preempted_ns, const u64 off_ns[VMSPAN_OFF_REASONS]);

@@ -179,7 +179,7 @@ static void put_native(struct json *j, const struct ledger *l)
 {
 	json_key_object(j, "native");
 	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns);
-	off_json(j, l->native_off_ns[VMSPAN_OFF_PREEMPTED], l->native_off_ns);
+	off_json(j, kept_ns(l->native_off_ns), l->native_off_ns);
 	json_end_object(j);
 }
 

@@ -120,6 +120,14 @@ static struct registry *registry_of(struct process *p, const struct plan_dso *d)
 	return live_registry_of(p, d->registry);
 }
 
+/* The first mark of version 2 is heard of as it is made. Version 1 tells of what has ended: of one that
+ * hangs in its first stay nothing comes. */
+static void expect_marks(struct process *p, const struct registry *r)
+{
+	if (!r || !r->abi1)
+		live_silence_begin(p);
+}
+
 static int attach_flush(struct live *l, struct process *p, const struct plan_dso *d,
 			struct attachment *a, struct err *err)
 {
@@ -145,6 +153,7 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		/* An exec has given the file another place, maybe. */
 		if (d->registry)
 			tracer_armed(l->t, p->pid, d->registry);
+		expect_marks(p, registry_of(p, d));
 		return 0;
 	}
 	r = registry_of(p, d);
@@ -155,6 +164,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 	a->armed = site_armed(l->t, p->pid, d, err);
 	if (a->armed && d->registry)
 		tracer_armed(l->t, p->pid, d->registry);
+	if (a->armed)
+		expect_marks(p, r);
 	return a->armed ? 0 : -1;
 }
 

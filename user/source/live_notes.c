@@ -7,7 +7,6 @@
 #include "source/live_int.h"
 
 #include "attach/vm.h"
-#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,22 +75,32 @@ static int say_refused(struct live *l, struct process *p)
 	return r;
 }
 
-u64 live_cpu_ns(u32 pid)
+static bool cpu_of(u32 pid, u64 *ns)
 {
 	char path[40], line[1024], *at;
 	u64 user = 0, kernel = 0;
+	bool known = false;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	f = fopen(path, "re");
 	if (!f)
-		return 0;
+		return false;
 	/* Behind the name, which may hold anything, fields 14 and 15. */
 	if (fgets(line, sizeof(line), f) && (at = strrchr(line, ')')))
-		sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-		       &user, &kernel);
+		known = sscanf(at + 1,
+			       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+			       &user, &kernel) == 2;
 	fclose(f);
-	return (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+	*ns = (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+	return known;
+}
+
+u64 live_cpu_ns(u32 pid)
+{
+	u64 ns;
+
+	return cpu_of(pid, &ns) ? ns : 0;
 }
 
 u64 live_vm_used_ns(const struct source *s)
@@ -253,34 +262,27 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 /* What a program does before its first event takes a while; but who waits for its figures is to know. */
 #define SILENT_NS NSEC_PER_SEC
 
-/* Not of children: many do a small thing and end. */
-static bool may_be_silent(const struct live *l, const struct process *p)
+static int say_silent(struct live *l, struct process *p)
 {
-	return p->silence.next_ns && !p->command && !p->ended && l->parts[TRACE_TURNS].on;
-}
-
-static int say_silent(struct live *l, struct process *p, u64 used)
-{
-	char text[VMSPAN_NAME_MAX + 1], time[TEXT_NS_MAX];
-
 	p->silence.noted = true;
 	p->silence.wakes = false;
-	snprintf(text, sizeof(text),
-		 "its marks are armed, and it has not made one in %s of its CPU time",
-		 text_ns(time, used));
 	return live_note(
-		l, p, NOTE_SILENT, text,
+		l, p, NOTE_SILENT,
+		"its marks are armed, and it has used the CPU for a second and more without making "
+		"one",
 		"It is in code without marks, or in an event that began before the trace, which "
 		"nothing tells of until it ends. A debugger or profiler shows where.");
 }
 
+/* Not of children: many do a small thing and end. */
 void live_silence_begin(struct process *p)
 {
-	if (p->silence.next_ns || p->silence.child || p->vm_profile)
+	struct silence *s = &p->silence;
+
+	if (s->next_ns || s->child || p->marked || p->vm_profile || !cpu_of(p->pid, &s->cpu_ns))
 		return;
-	p->silence.cpu_ns = live_cpu_ns(p->pid);
-	p->silence.wakes = true;
-	p->silence.next_ns = clock_mono_ns() + SILENT_NS;
+	s->wakes = true;
+	s->next_ns = clock_mono_ns() + SILENT_NS;
 }
 
 int live_silence_check(struct live *l, struct process *p, u64 now)
@@ -288,19 +290,21 @@ int live_silence_check(struct live *l, struct process *p, u64 now)
 	struct silence *s = &p->silence;
 	u64 used;
 
-	if (p->marked || s->noted || !may_be_silent(l, p)) {
+	if (!s->next_ns || s->noted || now < s->next_ns)
+		return 0;
+	/* What it was expected of may be gone, or off: with that it begins anew. */
+	if (p->command || p->ended || !attachments_armed(p) || !l->parts[TRACE_TURNS].on ||
+	    !cpu_of(p->pid, &used)) {
+		s->next_ns = 0;
 		s->wakes = false;
 		return 0;
 	}
-	if (now < s->next_ns)
-		return 0;
-	used = live_cpu_ns(p->pid);
 	used -= min_u64(used, s->cpu_ns);
 	/* Who sleeps is to wake nobody: then it is looked at when somebody is awake anyway. */
 	s->wakes = used > s->used_ns;
 	s->used_ns = used;
 	s->next_ns = now + max_u64(SILENT_NS - min_u64(used, SILENT_NS), CHECK_LEAST_NS);
-	return used >= SILENT_NS ? say_silent(l, p, used) : 0;
+	return used >= SILENT_NS ? say_silent(l, p) : 0;
 }
 
 int live_silence_last(struct live *l)

@@ -296,7 +296,6 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 	bool awaited = l->command.pid || p->attachments;
 
 	p->armed_ns = mono_ns;
-	live_silence_begin(p);
 	return awaited && p->waits_ns && mono_ns >= p->waits_ns + SDK_WAITS_NS ? missed(l) : 0;
 }
 
@@ -345,8 +344,6 @@ int process_exec(struct live *l, const struct wire_life *w)
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
-	if (p->rings_begun)
-		live_silence_begin(p);
 	p->waits_ns = 0;
 	p->loaded = p->heard_late = p->marked = false;
 	set_name(p, w);
