@@ -86,16 +86,20 @@ static __always_inline bool is_futex(__u32 call)
 	return call == CALL_FUTEX || call == 449 || call == 455;
 }
 
+#define PRIOS_REALTIME 100 /* below, as the kernel counts them: less is more urgent */
+
 /*
  * Its cgroup has used up its quota. From Linux 6.18 on each thread is held back as it
  * returns to its program, and says so. Before, all run queues of the cgroup are, also while threads wait
- * in them: what these have waited for is told by how it was as they left their CPU.
+ * in them: what these have waited for is told by how it was as they left their CPU. No quota holds a
+ * real-time thread back, though it still knows the run queue that it would be in.
  */
 static __always_inline bool is_throttled(struct task_struct *t)
 {
 	if (bpf_core_field_exists(t->throttled))
 		return t->throttled;
-	return bpf_core_field_exists(t->se.cfs_rq->throttle_count) && t->se.cfs_rq->throttle_count;
+	return bpf_core_field_exists(t->se.cfs_rq->throttle_count) && t->prio >= PRIOS_REALTIME &&
+	       t->se.cfs_rq->throttle_count;
 }
 
 /*

@@ -269,7 +269,7 @@ static __always_inline void tail_armed(struct task_struct *task)
 {
 	struct tail w = { .pid = task_ids(task).tgid };
 
-	if (marks_off || !bpf_map_lookup_elem(&marks_armed, &w.pid) ||
+	if (!bpf_map_lookup_elem(&marks_armed, &w.pid) ||
 	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return;
 	bpf_loop(TRACED_REGISTRIES, one_armed, &w, 0);

@@ -291,8 +291,8 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 	if (g->depth++)
 		return 0;
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
-	g->among_calls = w != NULL;
 	k = w ? stack_of(bpf_get_current_task_btf()) : NULL;
+	g->among_calls = k != NULL;
 	if (k)
 		push(w, k, VMSPAN_ID_GC, 0, 0);
 	g->begin = bpf_ktime_get_ns();

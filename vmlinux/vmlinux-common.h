@@ -134,6 +134,7 @@ struct completion;
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
+	int prio;
 	struct mm_struct *mm;
 	struct sched_entity se;
 	struct sched_info sched_info;

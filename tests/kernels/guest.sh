@@ -4,7 +4,7 @@
 # go to the console, where tools/kernel-matrix reads them.
 cd "$(dirname "$0")/../.." || exit 1
 export B=build VMSPAN_TEST_PREBUILT=$PWD/build/prebuilt VMSPAN_TEST_LIMIT=300 # emulated
-for t in kernels/machine kernels/host live/carrier live/attach; do
+for t in kernels/machine kernels/host kernels/stock live/carrier live/attach; do
 	began=$SECONDS
 	bash "tests/$t.sh" >/tmp/said || echo "not ok $t - exit status $?"
 	cat /tmp/said

@@ -12,7 +12,7 @@ case $(uname -r) in
 6.1.*) probes=none multi='this kernel cannot' ;;
 6.12.*) probes=none ;;
 6.18.* | 7.1.*) probes=unsafe ;;
-7.2.*) probes=good ;;
+7.2.* | 7.3.*) probes=good ;;
 *) not_ok "a kernel that is in the table" "$(uname -r) is not" ;;
 esac
 

@@ -84,6 +84,15 @@ tell steady "event 10"
 eq "turns: never asked for, never attached" "$(state "$steady_pid")$(look '[.spans, .not_measured[0].now]')" "${untouched}[0,true]"
 dismiss probe
 
+# Whose marks the tracer itself has turned off, ends without a loss.
+target brief "$T/steady"
+target probe "$T/part_probe" "$brief_pid"
+tell brief "event 10"
+eq "an end meanwhile: the last user leaves" "$(part "off $TURNS")" ok
+dismiss brief
+eq "an end meanwhile: no loss" "$(look '[.spans, ([.losses[]] | add)]')" '[10,0]'
+dismiss probe
+
 # ---- Who listens for alerts needs turns ----
 target probe "$T/part_probe" "$steady_pid" "without=$TURNS"
 eq "listeners: none, and nothing is traced" "$(part poll; state "$steady_pid")" "ok

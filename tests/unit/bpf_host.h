@@ -28,7 +28,7 @@
 #define __TARGET_ARCH_arm64
 #endif
 #define __builtin_preserve_access_index(x) (x)
-#define __builtin_preserve_field_info(x, kind) 1
+#define __builtin_preserve_field_info(x, kind) (!host.lacks || !strstr(#x, host.lacks))
 #define __builtin_preserve_enum_value(x, kind) 1
 #define __builtin_preserve_type_info(x, kind) 1
 #include "bpf/maps.bpf.h"
@@ -46,6 +46,7 @@ static struct {
 	__u32 cpu;
 	bool tables_full, ring_full;
 	const void *bad; /* memory that cannot be read */
+	const char *lacks; /* a field that its kernel has not, as programs name it */
 	__u32 reads; /* of memory */
 	struct traced_process process;
 	struct task_struct thread, other, *current; /* the first is of the traced process */

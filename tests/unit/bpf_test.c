@@ -143,6 +143,29 @@ static void why_a_thread_has_no_cpu(void **state)
 	}
 }
 
+/* Before Linux 6.18 the run queue knows, which a real-time thread is not in. */
+static void no_quota_keeps_a_real_time_thread_off(void **state)
+{
+	const struct {
+		__u32 reason;
+		int prio, groups;
+	} cases[] = {
+		{ VMSPAN_OFF_PREEMPTED, 120, 0 }, { VMSPAN_OFF_THROTTLED, 120, 1 },
+		{ VMSPAN_OFF_THROTTLED, 100, 2 }, { VMSPAN_OFF_PREEMPTED, 99, 1 },
+		{ VMSPAN_OFF_PREEMPTED, -1, 1 },
+	};
+	size_t i;
+
+	host.lacks = "t->throttled";
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		host.thread.prio = cases[i].prio;
+		host.cfs.throttle_count = cases[i].groups;
+		switched(&host.thread, &host.other);
+		assert_int_equal(sched.reason, cases[i].reason);
+		switched(&host.other, &host.thread);
+	}
+}
+
 static void nobody_waits_for_a_thread_of_the_kernels(void **state)
 {
 	host.other.flags = FLAG_KTHREAD;
@@ -308,6 +331,7 @@ int main(void)
 		TEST(a_child_that_finds_no_room_is_a_loss),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(why_a_thread_has_no_cpu),
+		TEST(no_quota_keeps_a_real_time_thread_off),
 		TEST(nobody_waits_for_a_thread_of_the_kernels),
 		TEST(what_is_dropped_in_a_hand_over_is_told),
 		TEST(a_reader_that_sleeps_is_woken_for_switches_too),
