@@ -188,6 +188,16 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 	return w;
 }
 
+/* No compartment has other ids: the stack uses some of them otherwise. Probes may hand over any number,
+ * an address as well. */
+static __always_inline bool is_id(__u64 id)
+{
+	if (id < VMSPAN_ID_MARKS)
+		return true;
+	count(COUNT_MARK_LOST, 1);
+	return false;
+}
+
 SEC("?usdt")
 int BPF_USDT(watch_enter, __u64 id)
 {
@@ -195,8 +205,7 @@ int BPF_USDT(watch_enter, __u64 id)
 	struct watch *w = watch_of(ctx, &k);
 	__u32 d;
 
-	/* No compartment has such an id; the stack uses it otherwise. */
-	if (!w || id >= VMSPAN_ID_MARKS)
+	if (!w || !is_id(id))
 		return 0;
 	d = w->depth;
 	if (is_top(w, k, id) && d <= WATCH_DEPTH && k->open[d].reentered != 0xffff)
@@ -231,7 +240,7 @@ int BPF_USDT(watch_leave, __u64 id)
 	struct watch_stack *k;
 	struct watch *w = watch_of(ctx, &k);
 
-	if (w && id < VMSPAN_ID_MARKS)
+	if (w && is_id(id))
 		leave(w, k, id, 0);
 	return 0;
 }

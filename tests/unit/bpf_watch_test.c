@@ -53,9 +53,11 @@ static void no_compartment_is_taken_for_a_collection(void **state)
 	assert_int_equal(____watch_enter(&host.registers, VMSPAN_ID_GC), 0);
 	assert_int_equal(____watch_enter(&host.registers, 1ull << 32 | 2), 0);
 	assert_int_equal(w->depth, 1);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 2);
 	push(&watch, &watch_stack, VMSPAN_ID_BLOCK, 0, 0);
 	assert_int_equal(____watch_leave(&host.registers, VMSPAN_ID_BLOCK), 0);
 	assert_int_equal(w->depth, 2);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 3);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "probe/elf_notes.h"
 #include "probe/maps.h"
+#include "base/record.h"
 #include "probe/plan.h"
 #include "probe/profile.h"
 #include "temp.h"
@@ -364,7 +365,7 @@ static void the_built_in_profiles_parse(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_true(profile_builtin(&list, &e) >= 1);
+	assert_true(profile_list(&list, &e) >= 1);
 	assert_string_equal(list[0].provider, "vmspan");
 	assert_int_equal(profile_role(&list[0], "vmspan", "event__begin"), ROLE_EVENT_BEGIN);
 	assert_int_equal(profile_role(&list[0], "other", "enter"), -ENOENT);
@@ -388,6 +389,29 @@ static void a_bad_profile_is_shown_with_a_caret(void **state)
 		{ "[profile]\nname = x\n", "f: [profile] needs a name and a provider" },
 		{ "[profile]\nname = x\nprovider = y\n[probes]\nflush = z\n",
 		  "f: [probes] has flush or armed without the other" },
+		{ "[profile]\nname = x\nprovider = y\n[probes]\nenter = z\n",
+		  "f: [probes] needs enter and leave, or armed and flush" },
+		{ "[profile]\nname = x\nprovider = y\n",
+		  "f: [probes] needs enter and leave, or armed and flush" },
+		{ "[groups]\n0 = addon:a\n",
+		  "f:2: a number is wanted, from 1 to 4194303\n  0 = addon:a\n  ^" },
+		{ "[groups]\n4194304 = addon:a\n",
+		  "f:2: a number is wanted, from 1 to 4194303\n  4194304 = addon:a\n  ^" },
+		{ "[groups]\n7x = addon:a\n",
+		  "f:2: a number is wanted, from 1 to 4194303\n  7x = addon:a\n  ^" },
+		{ "[groups]\n-7 = addon:a\n",
+		  "f:2: a number is wanted, from 1 to 4194303\n  -7 = addon:a\n  ^" },
+		{ "[groups]\n7 = addon\n",
+		  "f:2: KIND:NAME is wanted; kinds: addon, page, package, plugin, tenant\n"
+		  "  7 = addon\n      ^" },
+		{ "[groups]\n7 = top:a\n",
+		  "f:2: KIND:NAME is wanted; kinds: addon, page, package, plugin, tenant\n"
+		  "  7 = top:a\n      ^" },
+		{ "[groups]\n7 = addon:\n",
+		  "f:2: a name is wanted, of 255 bytes at most\n  7 = addon:\n  ^" },
+		{ "[groups]\n7 = addon:a\n8 = page:a\n7 = addon:b\n",
+		  "f:4: set twice\n  7 = addon:b\n  ^" },
+		{ "[labels]\n7 =\n", "f:2: a name is wanted, of 255 bytes at most\n  7 =\n  ^" },
 	};
 	struct profile p;
 	size_t i;
@@ -398,7 +422,39 @@ static void a_bad_profile_is_shown_with_a_caret(void **state)
 
 		assert_int_equal(profile_parse(bad[i].text, "f", &p, &e), -EINVAL);
 		assert_string_equal(e.what, bad[i].says);
+		profile_free(&p);
 	}
+}
+
+static void is_called(const struct profile_ids *ids, u32 id, u8 kind, const char *name)
+{
+	const struct profile_id *is = profile_id(ids, id);
+
+	assert_non_null(is);
+	assert_int_equal(is->kind, kind);
+	assert_int_equal(is->len, strlen(name));
+	assert_memory_equal(is->name, name, is->len);
+}
+
+/* Names are any bytes; groups and labels have numbers of their own. */
+static void a_profile_says_what_numbers_mean(void **state)
+{
+	static const char text[] = "[profile]\nname = x\nprovider = y\n"
+				   "[probes]\nenter = e\nleave = l\n"
+				   "[groups]\n7 = addon:shop: one\n4194303 = tenant:\xc3\xa4\n"
+				   "8 = plugin:p\n[labels]\n7 = checkout\n";
+	struct err e = { 0 };
+	struct profile p;
+
+	(void)state;
+	assert_int_equal(profile_parse(text, "f", &p, &e), 0);
+	is_called(&p.groups, 7, VMSPAN_ADDON, "shop: one");
+	is_called(&p.groups, 8, VMSPAN_PLUGIN, "p");
+	is_called(&p.groups, 4194303, VMSPAN_TENANT, "\xc3\xa4");
+	is_called(&p.labels, 7, 0, "checkout");
+	assert_null(profile_id(&p.labels, 8));
+	assert_null(profile_id(&p.groups, 0));
+	profile_free(&p);
 }
 
 static void own_maps_have_the_program_and_open_it(void **state)
@@ -503,6 +559,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_parsed_once_until_it_changes),
 		cmocka_unit_test(the_built_in_profiles_parse),
 		cmocka_unit_test(a_bad_profile_is_shown_with_a_caret),
+		cmocka_unit_test(a_profile_says_what_numbers_mean),
 		cmocka_unit_test(own_maps_have_the_program_and_open_it),
 		cmocka_unit_test(maps_that_run_nothing_are_passed_over),
 #if defined(__x86_64__)

@@ -477,7 +477,7 @@ static void color_only_when_asked_for(void **state)
 
 static void numbers_as_people_read_them(void **state)
 {
-	char count[COUNT_MAX], percent[PERCENT_MAX];
+	char count[COUNT_TEXT_MAX], percent[PERCENT_MAX];
 
 	(void)state;
 	assert_string_equal(count_text(count, 0), "0");

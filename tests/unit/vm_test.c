@@ -42,7 +42,7 @@ static void test_built_in(void **state)
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		assert_int_equal(find(names[i])->layout_count, !i ? 2 : i < 3);
 	/* And they are not taken for profiles of instrumented programs. */
-	assert_int_equal(profile_builtin(&others, &e), 1);
+	assert_int_equal(profile_list(&others, &e), 1);
 }
 
 /* What a VM publishes is believed when it is of the version that we can read. */

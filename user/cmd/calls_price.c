@@ -19,7 +19,7 @@ static double times(const struct call_price *p)
 
 static void say(const struct call_price *p)
 {
-	char rate[COUNT_MAX], with[TEXT_NS_MAX], bare[TEXT_NS_MAX];
+	char rate[COUNT_TEXT_MAX], with[TEXT_NS_MAX], bare[TEXT_NS_MAX];
 
 	if (!p->bare_ns) {
 		fprintf(stderr, "exact calls: too few calls in the trial second to tell what they "

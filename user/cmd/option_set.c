@@ -3,7 +3,7 @@
 #include "cmd/options.h"
 #include "base/text.h"
 #include "model/parts.h"
-#include "probe/vm.h"
+#include "probe/profile_file.h"
 #include "sink/words.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ int add_profile(void *at, const struct option_row *row, const char *arg, struct 
 {
 	(void)at;
 	(void)row;
-	if (!vm_profile_add(arg, e))
+	if (!profile_file_add(arg, e))
 		return 0;
 	e->status = EXIT_USAGE;
 	return -EINVAL;

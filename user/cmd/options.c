@@ -129,7 +129,7 @@ static const struct option_row table[] = {
 	  LIVE, set_method, AT(target.method) },
 	{ "hz", 0, "N", "looks a second at the stacks of a stock VM (default 99)", LIVE, set_hz,
 	  AT(target.hz) },
-	{ "profile", 0, "FILE", "a profile of a stock VM, tried before those built in",
+	{ "profile", 0, "FILE", "a profile of a stock VM, or of a program with probes of its own",
 	  LIVE | IN_LIST | IN_DOCTOR, add_profile, 0 },
 	{ "attribute", 0, "END",
 	  "of a sampled stack, who gets the self time: innermost (default, who ran) or outermost "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
 #include "cmd/calls_price.h"
+#include "sink/words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,11 +48,19 @@ static int measure_own(struct session *s, const struct options *o, struct err *e
 	return 0;
 }
 
-/* What was asked for and cannot be had is said, and what is had instead. */
+/* What was asked for and cannot be had is said, and what is had instead; and what that costs. */
 static void say_what_is_missing(const struct source *source)
 {
 	const struct err *why = live_no_exact(source);
+	u32 trap_ns = live_trap_ns(source);
+	char trap[TEXT_NS_MAX];
 
+	if (trap_ns)
+		fprintf(stderr,
+			"vmspan: note: marks are traps here: each takes the program some %s of its "
+			"CPU "
+			"time, and a span is two\n",
+			time_text(trap, trap_ns));
 	if (why)
 		fprintf(stderr,
 			"vmspan: note: --exact is not possible here: %s\n"

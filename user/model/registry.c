@@ -12,19 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indexed by enum vmspan_kind. */
-static const char *const kinds[] = {
-	[VMSPAN_ADDON] = "addon",     [VMSPAN_PAGE] = "page",
-	[VMSPAN_PACKAGE] = "package", [VMSPAN_PLUGIN] = "plugin",
-	[VMSPAN_TENANT] = "tenant",   [VMSPAN_COMPARTMENT] = "compartment",
-	[VMSPAN_TOP] = "top",
-};
-
-const char *kind_name(unsigned int kind)
-{
-	return kind < ARRAY_SIZE(kinds) && kinds[kind] ? kinds[kind] : "unknown";
-}
-
 int registry_init(struct registry_set *s, bool own_groups)
 {
 	*s = (struct registry_set){ .names = intern_new(), .own_groups = own_groups };

@@ -7,6 +7,7 @@
 #define MODEL_SNAPSHOT_H
 
 #include "base/buf.h"
+#include "base/kind.h"
 #include "model/item.h"
 #include "model/parts.h"
 #include "model/stats.h"
@@ -110,8 +111,5 @@ const struct snapshot_group *snapshot_group(const struct snapshot *s, const char
  */
 int snapshot_pack(const struct snapshot *s, struct buf *to);
 int snapshot_since(struct snapshot *s, const struct buf *packed);
-
-/* "addon", "page", ... of an enum vmspan_kind; "unknown" for any other. */
-const char *kind_name(unsigned int kind);
 
 #endif

@@ -110,7 +110,7 @@ static int scan(int fd, struct plan_probes *to, struct err *err)
 	int i, r;
 
 	memset(to, 0, sizeof(*to));
-	c.count = profile_builtin(&c.profiles, err);
+	c.count = profile_list(&c.profiles, err);
 	if (c.count < 0)
 		return c.count;
 	r = elf_notes_read(fd, collect_note, &c, &sum);
@@ -226,11 +226,11 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 		       "or vmspan:enter and vmspan:leave, in %u executable file%s%s",
 		       where, p->files, p->files == 1 ? "" : "s",
 		       p->unreadable ? " (some could not be read)" : "");
-	err_hint(
-		err,
-		"Build the program or its VM with user/sdk/vmspan.h, wait for what it may load "
-		"later "
-		"(--wait), or name another process; `vmspan list` shows those that can be traced.");
+	err_hint(err,
+		 "Build the program or its VM with user/sdk/vmspan.h, wait for what it may load "
+		 "later "
+		 "(--wait), describe its own probes in a profile (--profile FILE), or name another "
+		 "process; `vmspan list` shows those that can be traced.");
 	return -ENOENT;
 }
 

@@ -81,8 +81,8 @@ int vm_profile_parse(const char *text, const char *where, struct vm_profile *p, 
 void vm_profile_free(struct vm_profile *p);
 /* Is this the text of such a profile, and not of one of profile.h? */
 bool vm_profile_is(const char *text);
-/* A profile of the user's, tried before those built in. Borrowed file name. */
-int vm_profile_add(const char *path, struct err *err);
+/* One more, tried before those that are built in if it comes before these are asked for. */
+int vm_profile_add(const char *text, const char *where, struct err *err);
 /* Those there are: *list is owned by the module. The count or negative errno. */
 int vm_profiles(const struct vm_profile *const **list, struct err *err);
 const char *vm_role_name(enum vm_role role);

@@ -2,6 +2,7 @@
 /* Profiles of stock VMs: text -> struct vm_profile. */
 #include "probe/vm.h"
 
+#include "base/kind.h"
 #include "probe/bad_line.h"
 #include "probe/embedded.h"
 
@@ -122,26 +123,15 @@ static int take_profile(struct parse *c, const char *key, const char *value)
 	return bad_line(&c->bad, key, "no such key in [profile]");
 }
 
-static int rule_kind(const char *word)
-{
-	static const char *const names[] = {
-		[VMSPAN_ADDON] = "addon",     [VMSPAN_PAGE] = "page",
-		[VMSPAN_PACKAGE] = "package", [VMSPAN_PLUGIN] = "plugin",
-		[VMSPAN_TENANT] = "tenant",
-	};
-
-	return find(names, ARRAY_SIZE(names), word);
-}
-
 /* KIND = NAME REGEX */
 static int take_rule(struct parse *c, const char *key, const char *value, bool named)
 {
 	struct vm_profile *p = c->p;
 	struct vm_rule *r = &p->rules[p->rule_count];
 	size_t n = strcspn(value, " \t");
-	int kind = rule_kind(key);
+	unsigned int kind = kind_of(key, strlen(key));
 
-	if (kind < 0)
+	if (!kind || kind > VMSPAN_TENANT)
 		return bad_line(&c->bad, key, "no such kind: addon, page, package, plugin, tenant");
 	if (p->rule_count == VM_RULES_MAX)
 		return bad_line(&c->bad, key, "more rules than a profile may have");
@@ -330,7 +320,7 @@ static const struct vm_profile *known[PROFILES_MAX];
 static int known_count;
 static bool built_in;
 
-static int add(const char *text, const char *where, struct err *err)
+int vm_profile_add(const char *text, const char *where, struct err *err)
 {
 	struct vm_profile *p;
 	int r;
@@ -350,30 +340,6 @@ static int add(const char *text, const char *where, struct err *err)
 	return 0;
 }
 
-#define PROFILE_FILE_MAX (256u << 10)
-
-int vm_profile_add(const char *path, struct err *err)
-{
-	FILE *f = fopen(path, "re");
-	char *text;
-	size_t n;
-	int r;
-
-	if (!f)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	text = malloc(PROFILE_FILE_MAX);
-	n = text ? fread(text, 1, PROFILE_FILE_MAX, f) : 0;
-	if (!text || n == PROFILE_FILE_MAX || ferror(f)) {
-		r = err_set(err, -EFBIG, "%s: it cannot be read, or is no profile (256 KB)", path);
-	} else {
-		text[n] = 0;
-		r = add(text, path, err);
-	}
-	free(text);
-	fclose(f);
-	return r;
-}
-
 int vm_profiles(const struct vm_profile *const **list, struct err *err)
 {
 	const struct embedded *e;
@@ -383,7 +349,7 @@ int vm_profiles(const struct vm_profile *const **list, struct err *err)
 	for (i = 0; i < count && !built_in; i++) {
 		if (!vm_profile_is(e[i].text))
 			continue;
-		r = add(e[i].text, e[i].name, err);
+		r = vm_profile_add(e[i].text, e[i].name, err);
 		if (r)
 			return r;
 	}

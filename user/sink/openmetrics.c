@@ -180,16 +180,6 @@ static void put_groups(struct metrics_out *o, const struct metrics *m)
 
 #define KINDS (VMSPAN_TOP + 1)
 
-static unsigned int kind_number(const char *kind)
-{
-	unsigned int k;
-
-	for (k = 1; k < KINDS; k++)
-		if (!strcmp(kind_name(k), kind))
-			return k;
-	return 0;
-}
-
 /* Adds what a group had in one process. */
 static int add_child(struct group_stats *to, const struct snapshot_group *g,
 		     const struct snapshot_child *c)
@@ -218,7 +208,7 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 		return -ENOMEM;
 	for (g = 0; g < s->group_count; g++) {
 		const struct snapshot_group *group = &s->groups[g];
-		unsigned int kind = kind_number(group->kind);
+		unsigned int kind = kind_of(group->kind, strlen(group->kind));
 
 		for (c = 0; c < group->children; c++) {
 			const struct snapshot_child *child = &s->children[group->first_child + c];

@@ -46,7 +46,7 @@ static void page_line(struct page *p, const char *sgr)
 
 static void put_head(struct page *p, const struct snapshot *s, const struct report_source *src)
 {
-	char text[TEXT_NS_MAX], count[COUNT_MAX], name[512];
+	char text[TEXT_NS_MAX], count[COUNT_TEXT_MAX], name[512];
 	struct out *l = &p->line;
 
 	summary_target(l, s);
@@ -83,7 +83,7 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 /* A share of one half is the least sure: no other is further off. */
 static void put_sampled(struct page *p, u64 samples)
 {
-	char count[COUNT_MAX];
+	char count[COUNT_TEXT_MAX];
 	u32 low, high;
 
 	if (!samples)
@@ -119,7 +119,7 @@ static void put_table(struct page *p, const struct snapshot *s, const struct vie
 		[ROW_POOR] = SGR_RED,
 	};
 	const struct snapshot_group **rows;
-	char a[COUNT_MAX], b[COUNT_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX];
 	struct table t = { 0 };
 	u32 i, n;
 
@@ -153,7 +153,7 @@ static void put_table(struct page *p, const struct snapshot *s, const struct vie
 static void put_kept(struct page *p, const struct ledger *l)
 {
 	struct kept_way ways[KEPT_WAYS];
-	char count[COUNT_MAX];
+	char count[COUNT_TEXT_MAX];
 	const char *comma = " (of native ";
 	size_t i;
 
@@ -180,7 +180,7 @@ static void put_ledger(struct page *p, const struct ledger *l)
 		{ "native", l->native_ns }, { "moved", l->moved_ns }, { "stale", l->stale_ns },
 		{ "lost", l->lost_ns },
 	};
-	char count[COUNT_MAX];
+	char count[COUNT_TEXT_MAX];
 	const char *plus = "";
 	u64 sum = 0;
 	size_t i;
@@ -224,7 +224,7 @@ static void put_native(struct page *p, const struct ledger *l)
 
 static void put_gc(struct page *p, const struct gc_stats *g)
 {
-	char count[COUNT_MAX], total[TEXT_NS_MAX], max[TEXT_NS_MAX], freed[TEXT_BYTES_MAX];
+	char count[COUNT_TEXT_MAX], total[TEXT_NS_MAX], max[TEXT_NS_MAX], freed[TEXT_BYTES_MAX];
 
 	if (!g->count)
 		return;
@@ -261,7 +261,7 @@ static void put_repairs(struct page *p, const struct repair_stats *r)
 		{ r->discarded_shares, "with times that make no sense" },
 	};
 	const char *separator = "spans left out or repaired: ";
-	char count[COUNT_MAX];
+	char count[COUNT_TEXT_MAX];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(parts); i++) {

@@ -27,7 +27,7 @@ void stat_line(struct out *o, const struct snapshot *delta, const struct snapsho
 {
 	const struct event_stats *e = &delta->events;
 	const struct snapshot_group *g = worst_group(delta);
-	char a[COUNT_MAX], b[COUNT_MAX], t[TEXT_NS_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], t[TEXT_NS_MAX];
 	size_t i;
 
 	out_printf(o, "%8s %8s %8s", time_text(t, elapsed_ns), count_short(a, e->count),

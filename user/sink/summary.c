@@ -53,7 +53,7 @@ bool summary_parts(struct out *o, const struct snapshot *s)
 void summary_complete(struct out *o, const struct snapshot *s)
 {
 	u64 lost = lost_records(&s->losses), stolen = s->repairs.stolen_ns;
-	char a[COUNT_MAX], b[COUNT_MAX], time[TEXT_NS_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
 
 	if (snapshot_complete(s)) {
 		out_puts(o, "complete");
@@ -88,7 +88,7 @@ const char *unfinished_why_text(enum unfinished_why why)
 static void not_ended(struct out *o, u64 count, const struct model_unfinished *longest,
 		      const char *one, const char *more)
 {
-	char text[COUNT_MAX], time[TEXT_NS_MAX], name[512];
+	char text[COUNT_TEXT_MAX], time[TEXT_NS_MAX], name[512];
 
 	if (!count)
 		return;
@@ -117,7 +117,7 @@ void summary_open(struct out *o, const struct snapshot *s)
 
 bool summary_cost(struct out *o, const struct snapshot *s)
 {
-	char count[COUNT_MAX], time[TEXT_NS_MAX];
+	char count[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
 
 	if (!s->cost.cpu_ns)
 		return false;
@@ -142,7 +142,7 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		[LOSS_NO_SCHED] = "the scheduler's record of their thread was not there",
 	};
 	const char *separator = "";
-	char text[COUNT_MAX];
+	char text[COUNT_TEXT_MAX];
 	unsigned int i;
 
 	for (i = 0; i < LOSS_CAUSES; i++) {
@@ -244,7 +244,7 @@ static void put_reason(struct out *o, const struct group_stats *g)
 static void put_held(struct out *o, const struct snapshot *s, const struct group_stats *g,
 		     unsigned int bucket, bool interval)
 {
-	char a[COUNT_MAX], b[COUNT_MAX], max[TEXT_NS_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], max[TEXT_NS_MAX];
 
 	out_printf(o, "held %s of %s turn%s longer than %u ms, %s at worst",
 		   count_text(a, g->durations[bucket]), count_text(b, s->events.count),

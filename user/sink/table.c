@@ -483,7 +483,7 @@ static void put_cell(const struct table *t, struct out *o, const struct table_it
 	bool of_cpu = c->unit == CELL_CPU || c->unit == CELL_CPU_TIME;
 	const char *about = of_cpu ? cpu_about(item->stats) : "";
 	unsigned int width = width_of(t, c);
-	char text[COUNT_MAX], cell[COUNT_MAX + 1];
+	char text[COUNT_TEXT_MAX], cell[COUNT_TEXT_MAX + 1];
 
 	if (c->unit == CELL_SPARK) {
 		put_spark(t, o, item, width);

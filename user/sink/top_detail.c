@@ -246,7 +246,7 @@ static void edges(struct side *s, const char *title, const struct recent_edge *e
 	out_puts(&s->text, title);
 	side_line(s, true);
 	for (i = 0; i < n && i < most; i++) {
-		char name[512], wall[TEXT_NS_MAX], calls[COUNT_MAX];
+		char name[512], wall[TEXT_NS_MAX], calls[COUNT_TEXT_MAX];
 
 		out_printf(&s->text, "  %9s %8s x  %s", time_text(wall, e[i].wall_ns),
 			   count_short(calls, e[i].calls),

@@ -51,7 +51,7 @@ static void put_limit(struct composer *c, const char *name, u64 n, enum tint tin
 static void put_rates(struct composer *c)
 {
 	double seconds = (double)max_u64(c->f->elapsed_ns, 1) / 1e9;
-	char a[COUNT_MAX], b[COUNT_MAX], mean[TEXT_NS_MAX], busy[PERCENT_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], mean[TEXT_NS_MAX], busy[PERCENT_MAX];
 	const struct event_stats *e = &c->s->events;
 	bool looks = e->samples && !c->s->spans;
 

@@ -36,7 +36,7 @@ char *waits_peer_text(char *dst, size_t cap, const struct model_wait *w)
 
 static void put_wait(struct out *o, const struct model_wait *w, unsigned int width)
 {
-	char name[512], who[WAITS_PEER_MAX], time[TEXT_NS_MAX], count[COUNT_MAX];
+	char name[512], who[WAITS_PEER_MAX], time[TEXT_NS_MAX], count[COUNT_TEXT_MAX];
 	struct out line;
 
 	out_open_memory(&line);

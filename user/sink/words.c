@@ -10,7 +10,7 @@
  * it may become a three-byte replacement character. */
 #define NAME_BYTES 1024
 
-char *count_text(char dst[COUNT_MAX], u64 v)
+char *count_text(char dst[COUNT_TEXT_MAX], u64 v)
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v), i;
@@ -25,19 +25,19 @@ char *count_text(char dst[COUNT_MAX], u64 v)
 	return dst;
 }
 
-char *count_short(char dst[COUNT_MAX], u64 v)
+char *count_short(char dst[COUNT_TEXT_MAX], u64 v)
 {
 	static const char units[] = "MGTPE";
 	double scaled = (double)v / 1e6;
 	size_t i = 0;
 
 	if (v < 10000000) {
-		snprintf(dst, COUNT_MAX, "%" PRIu64, v);
+		snprintf(dst, COUNT_TEXT_MAX, "%" PRIu64, v);
 		return dst;
 	}
 	for (; scaled >= 999.5 && units[i + 1]; i++)
 		scaled /= 1000;
-	snprintf(dst, COUNT_MAX, "%.*f%c",
+	snprintf(dst, COUNT_TEXT_MAX, "%.*f%c",
 		 scaled < 9.995   ? 2
 		 : scaled < 99.95 ? 1
 				  : 0,

@@ -11,10 +11,10 @@
 #include "base/text.h"
 
 /* "1,234,567". */
-#define COUNT_MAX 28
-char *count_text(char dst[COUNT_MAX], u64 v);
+#define COUNT_TEXT_MAX 28
+char *count_text(char dst[COUNT_TEXT_MAX], u64 v);
 /* At most 7 columns: "1234567", "12.3M", "4.51G". */
-char *count_short(char dst[COUNT_MAX], u64 v);
+char *count_short(char dst[COUNT_TEXT_MAX], u64 v);
 /* "12.3" (percent of part in whole), "100"; "0" when the whole is 0. */
 #define PERCENT_MAX 16
 char *percent_text(char dst[PERCENT_MAX], u64 part, u64 whole);

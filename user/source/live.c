@@ -512,6 +512,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 		r = live_look(l, config, &needs, err);
 	if (!r)
 		r = open_tracer(l, config, &needs, err);
+	l->direct = !r && needs.direct;
 	/* What a process is attached with depends on it. */
 	l->s.info.exact = !r && tracer_has_sched(l->t);
 	/* Their last records before the news of their ends. */

@@ -193,22 +193,36 @@ static bool is_the_program(u32 pid, const struct plan_dso *d)
 	return !stat(path, &st) && st.st_dev == d->dev && st.st_ino == d->inode;
 }
 
+/* Where its registry would be there may be none: its probes are of its own making. */
+static int check_registry(struct process *p, struct plan_dso *d, bool direct, struct err *err)
+{
+	struct vmspan_registry head;
+	int r = d->registry ? target_registry(p->pid, d->registry, &head) : -EBADMSG;
+
+	if (direct && r == -EBADMSG) {
+		d->registry = 0;
+		p->numbers = d->probes.profile;
+	}
+	if (r != -ENOTSUP)
+		return 0;
+	err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u", d->path,
+		head.abi, VMSPAN_ABI);
+	err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
+	return -ENOTSUP;
+}
+
 /* 0 also when the file has nothing for the method that was asked for. */
-static int attach_dso(struct live *l, struct process *p, const struct plan_dso *d, struct err *err)
+static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, struct err *err)
 {
 	bool direct = wants_direct(l, d);
-	struct vmspan_registry head;
 	struct attachment *a;
 	int r;
 
 	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
 		return 0;
-	if (d->registry && target_registry(p->pid, d->registry, &head) == -ENOTSUP) {
-		err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u",
-			d->path, head.abi, VMSPAN_ABI);
-		err_hint(err, "Use the vmspan that belongs to the program's vmspan.h.");
-		return -ENOTSUP;
-	}
+	r = check_registry(p, d, direct, err);
+	if (r)
+		return r;
 	for (a = p->attachments; a; a = a->next)
 		if (a->dev == d->dev && a->inode == d->inode)
 			break;

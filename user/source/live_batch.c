@@ -25,7 +25,8 @@ struct process *live_process_of(struct live *l, u32 pid)
 
 /*
  * Before a batch that names an id nobody has defined here (the batch with its
- * definition was lost, or a child has its parent's) the log is read again.
+ * definition was lost, or a child has its parent's) the log is read again; where there is no registry,
+ * the number itself is the name.
  * Not for every such batch, or a hostile target could keep the reader busy.
  */
 int live_define(struct live *l, struct process *p, struct registry *r, const void *data, u32 bytes,
@@ -33,8 +34,10 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 {
 	bool first = !r->read_ns;
 
-	if (registry_knows(r, data, bytes, sum) && !first)
+	if (registry_knows(r, data, bytes, sum) && (!first || !r->address))
 		return 0;
+	if (!r->address)
+		return registry_numbers(l, p, r, data, bytes);
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;
 

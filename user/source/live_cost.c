@@ -41,6 +41,11 @@ void live_cost_open(struct live *l)
 	l->mark_ps = reading_ps() * MARK_READINGS;
 }
 
+u32 live_trap_ns(const struct source *s)
+{
+	return ((const struct live *)s)->direct ? TRAP_NS : 0;
+}
+
 int live_cost_emit(struct live *l)
 {
 	struct item it = { .type = ITEM_COST };

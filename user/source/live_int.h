@@ -78,6 +78,7 @@ struct registry {
 	u64 read_ns; /* when its log was last read */
 	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
+	u32 numbers; /* that have been given names */
 };
 
 /* ---- live_process.c ---- */
@@ -139,6 +140,8 @@ struct process {
 	int pidfd; /* owned, or -1 */
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
+	const struct profile
+		*numbers; /* of the file whose marks have numbers that nothing defines, or NULL */
 	bool command; /* started by us and not yet through its first exec */
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	struct buf held; /* its items from before that; behind defs, their data */
@@ -228,6 +231,7 @@ struct live {
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: stock VMs are not traced */
+	bool direct; /* marks of some programs are traps */
 	struct vm_cache vm_cache;
 	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
 	enum live_trial_part trial; /* of those */
@@ -476,6 +480,10 @@ int registry_read(struct live *l, struct process *p, struct registry *r);
 /* True when all ids in checked records are known; learns definitions. `sum`:
  * theirs. */
 bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
+/* What has no registry (its address is 0) defines nothing: names the ids in these records that have none.
+ * 0 or negative errno. */
+int registry_numbers(struct live *l, struct process *p, struct registry *r, const void *data,
+		     u32 bytes);
 /* Before arming: makes threads forget an earlier trace. */
 void registry_new_session(u32 pid, u64 address);
 /* After the marks have stopped: hands over what threads have not yet flushed. */

@@ -212,6 +212,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		size_t at = 0;
 
 		p->vm = parent->vm;
+		p->numbers = parent->numbers;
 		p->armed_ns = parent->armed_ns;
 		p->own_copy = parent->own_copy;
 		p->rings_begun = parent->rings_begun;
@@ -253,6 +254,7 @@ static void forget_memory(struct live *l, struct process *p)
 	map_free(&p->threads);
 	live_vm_free(p);
 	p->vm_profile = NULL;
+	p->numbers = NULL;
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
 	p->refused = NULL;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -167,6 +168,87 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 		memset(&r->log, 0, sizeof(r->log));
 		r->read_ns = 0;
 		p->held_full = true;
+	}
+	return l->failed;
+}
+
+/* ---- Numbers that nothing defines ---- */
+
+/* So many are told apart in a process: its probes may hand over anything. */
+#define NUMBERS_MAX 16384
+
+/* Bytes of a definition of this name, with a group or none. */
+static u32 put_def(void *to, u8 type, u8 kind, u32 id, const char *name, u32 len)
+{
+	struct vmspan_def *d = to;
+	u32 count = type == VMSPAN_DEF_COMPARTMENT;
+	u32 bytes = (u32)offsetof(struct vmspan_def, groups) + 4 * count + len;
+	u32 slots = (bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT;
+
+	memset(d, 0, slots * (size_t)VMSPAN_SLOT);
+	d->h = (struct vmspan_head){ .type = type, .slots = (u8)slots, .id = id };
+	d->kind = kind;
+	d->count = (u8)count;
+	d->name_len = (u8)len;
+	if (count)
+		d->groups[0] = id;
+	memcpy(d->groups + count, name, len);
+	return slots * VMSPAN_SLOT;
+}
+
+/* Gives a number the name that the profile has for it; else the number is the name. */
+static int name_number(struct reading *g, const struct profile_ids *ids, int kind, u32 id)
+{
+	const struct profile_id *named = ids ? profile_id(ids, id) : NULL;
+	_Alignas(8) u8 defs[2 * (VMSPAN_NAME_MAX + 2 * VMSPAN_SLOT)];
+	char number[16];
+	u32 len = (u32)snprintf(number, sizeof(number), "%u", id), bytes;
+	const char *name = number;
+
+	if (is_known(&g->r->known[kind], id) || g->r->numbers == NUMBERS_MAX)
+		return 0;
+	g->r->numbers++;
+	if (named) {
+		name = named->name;
+		len = named->len;
+	}
+	if (kind == KNOWN_LABEL)
+		return hand_out(g, defs, put_def(defs, VMSPAN_DEF_LABEL, 0, id, name, len));
+	bytes = put_def(defs, VMSPAN_DEF_GROUP, named ? named->kind : VMSPAN_COMPARTMENT, id, name,
+			len);
+	bytes += put_def(defs + bytes, VMSPAN_DEF_COMPARTMENT, 0, id, name, len);
+	return hand_out(g, defs, bytes);
+}
+
+int registry_numbers(struct live *l, struct process *p, struct registry *r, const void *data,
+		     u32 bytes)
+{
+	struct reading g = { l, p, r };
+	const struct profile_ids *groups = p->numbers ? &p->numbers->groups : NULL;
+	const struct profile_ids *labels = p->numbers ? &p->numbers->labels : NULL;
+	u32 at = 0;
+	int e = 0;
+
+	while (at < bytes && !e) {
+		const struct vmspan_head *h = (const void *)((const u8 *)data + at);
+
+		switch (h->type) {
+		case VMSPAN_SPAN:
+			e = name_number(&g, groups, KNOWN_COMPARTMENT, h->id);
+			break;
+		case VMSPAN_EVENT:
+			e = name_number(&g, labels, KNOWN_LABEL,
+					((const struct vmspan_event *)h)->label);
+			break;
+		case VMSPAN_GC:
+		case VMSPAN_BLOCK:
+		case VMSPAN_INPUT:
+		case VMSPAN_FRAME:
+		case VMSPAN_VALUE:
+			e = name_number(&g, labels, KNOWN_LABEL, h->id);
+			break;
+		}
+		at += h->slots * (u32)VMSPAN_SLOT;
 	}
 	return l->failed;
 }

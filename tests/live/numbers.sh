@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs with conventional probes of their own, which hand over numbers: each number is a group, named
+# by a profile or by itself.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+foreign_pid=''
+build "$T/shop" tests/vm/foreign.c &&
+	build "$T/vmspan" tests/vm/foreign.c -DSEMAPHORES '-DPROVIDER="vmspan"' || {
+	not_ok "build" "the programs of this test do not build"
+	exit 1
+}
+groups='[.groups[] | select(.name | startswith("top:") | not) | [.name, .spans]] | sort'
+
+# The documentation's example.
+sed -n '/^```ini$/,/^```$/p' docs/PROBES.md | sed '1d;$d' >"$T/shop.ini"
+tasks=("spans 7 5" "event 3 8 6" "event 4 9 7" "event 4 4194303 11" "event 0 4194304 13")
+
+traced() { # PROGRAM OPTION...: report.json is of the tasks
+	local program=$1
+	shift
+	target foreign "$program"
+	start record "$VMSPAN" record -p "$foreign_pid" -o "$T/rec.vmspan" "$@"
+	need_line record '^recording ' err
+	tell foreign "${tasks[@]}"
+	finish record INT
+	eq "${program##*/}: record's status" $? 0
+	echo quit >&"$foreign_in"
+	dismiss foreign
+	eq "${program##*/}: the program's status" $? 0
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	check "${program##*/}: what it costs is said before" \
+		grep -q '^vmspan: note: marks are traps here: each takes the program some 1.2 us ' "$T/record.err"
+	json_eq "${program##*/}: nothing is lost" "$T/report.json" '[.events.incomplete, ([.losses[]] | add)]' '[0,0]'
+	ends_well "$VMSPAN" export "$T/rec.vmspan" --format ndjson -o "$T/events.ndjson"
+}
+labels() { # of the events, in their order
+	jq -rs '[.[] | select(.iteration? and .label?) | .label] | join(" ")' "$T/events.ndjson"
+}
+
+# With semaphores, where those of vmspan.h would lie in a registry.
+traced "$T/vmspan"
+json_eq "no profile: each number is a group" "$T/report.json" "$groups" \
+	'[["compartment:(unknown)",13],["compartment:4194303",11],["compartment:7",5],["compartment:8",6],["compartment:9",7]]'
+eq "no profile: labels are numbers" "$(labels)" "3 4 4"
+
+target foreign "$T/shop"
+check_status "other names, and no profile: nothing to trace" 4 \
+	"$VMSPAN" record -p "$foreign_pid" -o "$T/none.vmspan"
+check "other names, and no profile: what to do" grep -qF -- "--profile FILE" "$T/err"
+check_status "doctor knows it by its profile" 0 "$VMSPAN" doctor -p "$foreign_pid" --profile "$T/shop.ini"
+dismiss foreign
+traced "$T/shop" --profile "$T/shop.ini"
+json_eq "a profile: by its names" "$T/report.json" "$groups" \
+	'[["compartment:(unknown)",13],["compartment:9",7],["plugin:cart",16],["tenant:acme: Europe",6]]'
+eq "a profile: labels too" "$(labels)" "checkout 4 4"
+check_status "list knows it by its profile" 0 "$VMSPAN" list "$T/shop" --profile "$T/shop.ini"
+check "list: words" grep -q ': profile shop, conventional probes' "$T/out"
+
+# Numbers that are no ids.
+target foreign "$T/shop"
+start record "$VMSPAN" record -p "$foreign_pid" -o "$T/rec.vmspan" --profile "$T/shop.ini"
+need_line record '^recording ' err
+tell foreign "event 3 7 5" "event 3 4294967280 17"
+finish record INT
+dismiss foreign
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,34]'
