@@ -222,10 +222,11 @@ enum turn_kind {
 	TURN_IDLE, /* a statement has ended, its transaction has not; has a title */
 };
 
-/* Transactions that ended in a statement: bits. */
+/* Transactions that ended in a statement; or has it not ended itself, and the trace has? Bits. */
 enum turn_ended {
 	TURN_COMMIT = 1,
 	TURN_ROLLBACK = 2,
+	TURN_GOES_ON = 4,
 };
 /* Of an idle transaction, ns: a shorter wait is the client's way to and fro. */
 #define TURN_IDLE_LEAST 100000000ull

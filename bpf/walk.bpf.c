@@ -414,6 +414,25 @@ int vm_present(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Run by user space at the end of the trace, once no thread is followed any more: what each is in. A stay on
+ * the CPU ends here, as it does after each BURST_NS. */
+SEC("?iter/task")
+int vm_rest(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!t || !t->open)
+		return 0;
+	if (t->off_at)
+		t->off_total += now - t->off_at;
+	if (t->turn_kind != TURN_BURST)
+		t->ended |= TURN_GOES_ON;
+	turn_close(t, task, task_ids(task), now);
+	return 0;
+}
+
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(vm_exec, struct task_struct *task)
 {

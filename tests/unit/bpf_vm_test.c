@@ -253,6 +253,49 @@ static void the_scheduler_and_the_timer_make_no_state(void **s)
 	assert_int_equal(state.open, 1);
 }
 
+/* What a thread is in as the trace ends, and how long of that it had no CPU; its stay on one just ends. */
+static void what_goes_on_as_the_trace_ends_is_told(void **s)
+{
+	static const struct {
+		__u16 kind, ended;
+		__u64 off_at, off_ns;
+	} cases[] = {
+		{ TURN_LOOP, TURN_GOES_ON, 0, 7 },
+		{ TURN_REQUEST, TURN_GOES_ON, 900, 107 },
+		{ TURN_IDLE, TURN_GOES_ON, 1000, 7 },
+		{ TURN_BURST, 0, 0, 7 },
+	};
+	const struct wire_turn *r = (const void *)host.record;
+	struct bpf_iter__task all = { .task = &host.thread };
+	size_t i;
+
+	host.more = with_state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		memset(&state, 0, sizeof(state));
+		state.open = 1;
+		state.turn_kind = cases[i].kind;
+		state.turn_begin = 500;
+		state.off_before = 3;
+		state.off_total = 10;
+		state.off_at = cases[i].off_at;
+		assert_int_equal(vm_rest(&all), 0);
+		assert_int_equal(r->h.kind, WIRE_VM_TURN);
+		assert_int_equal(r->kind, cases[i].kind);
+		assert_int_equal(r->ended, cases[i].ended);
+		assert_int_equal(r->begin, 500);
+		assert_int_equal(r->end, 1000);
+		assert_int_equal(r->off_ns, cases[i].off_ns);
+		assert_int_equal(host.records, i + 1);
+	}
+	/* It is in nothing; nobody knows it. */
+	assert_int_equal(vm_rest(&all), 0);
+	all.task = &host.other;
+	assert_int_equal(vm_rest(&all), 0);
+	all.task = NULL;
+	assert_int_equal(vm_rest(&all), 0);
+	assert_int_equal(host.records, i);
+}
+
 /* ---- Threads of the VM's ---- */
 
 enum {
@@ -383,6 +426,7 @@ int main(void)
 		TEST(a_title_says_whether_a_transaction_is_open),
 		TEST(a_child_that_finds_no_room_is_a_loss),
 		TEST(the_scheduler_and_the_timer_make_no_state),
+		TEST(what_goes_on_as_the_trace_ends_is_told),
 		TEST(of_many_threads_some_are_looked_at_at_once),
 		TEST(of_a_jvm_s_threads_too),
 	};

@@ -17,6 +17,7 @@ static struct {
 	struct process p;
 	u32 groups, losses;
 	struct vmspan_event event; /* the last */
+	struct item_unfinished unfinished; /* the last */
 } rig;
 
 static int take(void *ctx, const struct item *it)
@@ -25,6 +26,8 @@ static int take(void *ctx, const struct item *it)
 
 	(void)ctx;
 	rig.losses += it->type == ITEM_LOSS;
+	if (it->type == ITEM_UNFINISHED)
+		rig.unfinished = it->unfinished;
 	if (it->type != ITEM_DEFS && it->type != ITEM_BATCH)
 		return 0;
 	h = it->type == ITEM_DEFS ? it->defs.data : it->batch.data;
@@ -120,6 +123,47 @@ static void calls_that_were_lost_are_of_their_event(void **state)
 	assert_int_equal(rig.losses, 0);
 }
 
+/* Each kind under its own name, and none of them as an event. */
+static void what_goes_on_as_the_trace_ends_is_no_event(void **state)
+{
+	static const struct {
+		u16 kind;
+		const char *text, *title;
+		bool named;
+	} cases[] = {
+		{ TURN_LOOP, "", "", false },
+		{ TURN_REQUEST, "/cart?id=7", "", true },
+		{ TURN_STATEMENT, "select 1", "postgres: 15/main: app shop [local] SELECT", true },
+		{ TURN_IDLE, "", "postgres: 15/main: app shop [local] idle in transaction", true },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_turn w = { .h = { .kind = WIRE_VM_TURN, .pid = rig.p.pid, .tid = TID },
+				       .begin = 1000,
+				       .end = 9000,
+				       .iteration = 7,
+				       .kind = cases[i].kind,
+				       .ended = TURN_GOES_ON,
+				       .text_len = (u16)strlen(cases[i].text),
+				       .title_len = (u16)strlen(cases[i].title) };
+
+		strcpy(w.text, cases[i].text);
+		strcpy(w.title, cases[i].title);
+		memset(&rig.unfinished, 0, sizeof(rig.unfinished));
+		assert_int_equal(live_record(&rig.l, &w, sizeof(w)), 0);
+		assert_int_equal(rig.unfinished.why, UNFINISHED_TRACE);
+		assert_int_equal(rig.unfinished.tid, TID);
+		assert_int_equal(rig.unfinished.begin_ns, 1000);
+		assert_int_equal(rig.unfinished.until_ns, 9000);
+		assert_true(rig.unfinished.event);
+		assert_int_equal(rig.unfinished.label != 0, cases[i].named);
+	}
+	assert_int_equal(rig.event.h.type, 0);
+	assert_int_equal(rig.losses, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
 
 int main(void)
@@ -127,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(groups_of_two_kinds_and_one_name_are_two),
 		TEST(calls_that_were_lost_are_of_their_event),
+		TEST(what_goes_on_as_the_trace_ends_is_no_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

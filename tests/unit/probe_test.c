@@ -12,6 +12,7 @@
 #include "base/record.h"
 #include "probe/plan.h"
 #include "probe/profile.h"
+#include "probe/profile_file.h"
 #include "temp.h"
 
 #include <elf.h>
@@ -457,6 +458,30 @@ static void a_profile_says_what_numbers_mean(void **state)
 	profile_free(&p);
 }
 
+/* libinih would take what is beyond for a line of its own. */
+static void a_line_that_is_too_long_is_named(void **state)
+{
+	char path[TEMP_PATH], says[TEMP_PATH + 80], line[300];
+	size_t len;
+
+	(void)state;
+	for (len = 196; len < sizeof(line); len += len < 202 ? 1 : 50) {
+		struct err e = { 0 };
+		int fd = temp_file(path);
+
+		assert_true(fd >= 0);
+		memset(line, ';', len);
+		assert_int_equal(dprintf(fd, "[profile]\n%.*s\n", (int)len, line), len + 11);
+		assert_int_equal(profile_file_add(path, &e), -EINVAL);
+		snprintf(says, sizeof(says), "%s:2: this line has more than 198 bytes", path);
+		if (len <= 198)
+			snprintf(says, sizeof(says), "%s: [profile] needs a name and a provider",
+				 path);
+		assert_string_equal(e.what, says);
+		close(fd);
+	}
+}
+
 static void own_maps_have_the_program_and_open_it(void **state)
 {
 	char exe[4096];
@@ -560,6 +585,7 @@ int main(void)
 		cmocka_unit_test(the_built_in_profiles_parse),
 		cmocka_unit_test(a_bad_profile_is_shown_with_a_caret),
 		cmocka_unit_test(a_profile_says_what_numbers_mean),
+		cmocka_unit_test(a_line_that_is_too_long_is_named),
 		cmocka_unit_test(own_maps_have_the_program_and_open_it),
 		cmocka_unit_test(maps_that_run_nothing_are_passed_over),
 #if defined(__x86_64__)

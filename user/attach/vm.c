@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[20])
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[21])
 {
 	size_t n = 0;
 
@@ -23,6 +23,7 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[20]
 	list[n++] = s->progs.loop_goes_on;
 	list[n++] = s->progs.vm_fork;
 	list[n++] = s->progs.vm_present;
+	list[n++] = s->progs.vm_rest;
 	list[n++] = s->progs.vm_exec;
 	list[n++] = s->progs.vm_exit;
 	list[n++] = s->progs.vm_req_begin;
@@ -72,7 +73,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[20];
+	struct bpf_program *list[21];
 	size_t i;
 
 	vm_programs(t->skel, list);
@@ -196,6 +197,12 @@ void vm_stop(struct tracer *t)
 {
 	vm_pause(t);
 	let_go(&t->vm_life);
+}
+
+void vm_rest(struct tracer *t)
+{
+	if (!t->calls)
+		tracer_each_task(t->skel->progs.vm_rest, 0);
 }
 
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)

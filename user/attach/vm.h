@@ -40,6 +40,9 @@ void vm_forget_gc(struct tracer *t);
 void vm_forget_sweeps(struct tracer *t);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
+/* After that, as the trace ends: what threads are in goes out with TURN_GOES_ON. (Exact calls end with it: see
+ * vm_end_calls().) */
+void vm_rest(struct tracer *t);
 
 /* Adds a process to those that are walked. 0 or negative errno. */
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);

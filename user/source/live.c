@@ -262,6 +262,8 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	vm_end_calls(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);
+	if (l->vm_hz)
+		vm_rest(l->t);
 	clock_read(l->s.info.clock, &l->last);
 	tracer_tail(l->t);
 	if (!r)

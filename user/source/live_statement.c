@@ -82,22 +82,41 @@ int statement_take_wait(struct live *l, struct process *p, struct vm_stream *s,
 	return vm_emit(l, p, s, w->h.tid, 1, &b, sizeof(b));
 }
 
+#define DATABASE_MAX 64
+#define BOTH_MAX 96
+
+/* Its database, and that with what it does there. */
+static void name_of(const struct wire_turn *w, char database[DATABASE_MAX], char both[BOTH_MAX])
+{
+	char text[VM_TEXT + 1], title[VM_TITLE + 1], verb[24];
+
+	vm_text(w->text, w->text_len, 0, text, sizeof(text));
+	vm_text(w->title, w->title_len, 0, title, sizeof(title));
+	database_of(title, database, DATABASE_MAX);
+	if (w->kind == TURN_IDLE)
+		snprintf(verb, sizeof(verb), "(idle in transaction)");
+	else
+		verb_of(text, verb, sizeof(verb));
+	snprintf(both, BOTH_MAX, "%s %s", database, verb);
+}
+
+u32 statement_label(struct live *l, struct process *p, const struct wire_turn *w)
+{
+	char database[DATABASE_MAX], both[BOTH_MAX];
+
+	name_of(w, database, both);
+	return vm_label(l, p, both);
+}
+
 /* What a statement is charged to, innermost first: what it is; and that a transaction
  * ended in it. Their number. */
 static u32 groups_of(struct live *l, struct process *p, const struct wire_turn *w, u32 comps[3],
 		     u32 *label)
 {
-	char text[VM_TEXT + 1], title[VM_TITLE + 1], database[64], verb[24], both[96];
+	char database[DATABASE_MAX], both[BOTH_MAX];
 	u32 n = 0;
 
-	vm_text(w->text, w->text_len, 0, text, sizeof(text));
-	vm_text(w->title, w->title_len, 0, title, sizeof(title));
-	database_of(title, database, sizeof(database));
-	if (w->kind == TURN_IDLE)
-		snprintf(verb, sizeof(verb), "(idle in transaction)");
-	else
-		verb_of(text, verb, sizeof(verb));
-	snprintf(both, sizeof(both), "%s %s", database, verb);
+	name_of(w, database, both);
 	*label = vm_label(l, p, both);
 	comps[n++] = vm_compartment(l, p, VMSPAN_TENANT, both);
 	snprintf(both, sizeof(both), "%s (commit)", database);

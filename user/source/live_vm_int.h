@@ -63,6 +63,8 @@ u32 jvm_frames(struct jvm *j, const u32 *places, u32 count, u32 to[JVM_FRAMES], 
 
 /* ---- live_statement.c ---- */
 
+/* What kind of statement it is. 0: it could not be defined. */
+u32 statement_label(struct live *l, struct process *p, const struct wire_turn *w);
 /* A statement, or a wait for the client of an open transaction. 0 or l->failed. */
 int statement_take(struct live *l, struct process *p, struct vm_stream *s,
 		   const struct wire_turn *w);

@@ -367,6 +367,22 @@ void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u3
 	s->records = 0;
 }
 
+/* It is in no figure, nor are the stacks that were seen in it. */
+static int take_unended(struct live *l, struct process *p, const struct wire_turn *w, u32 label)
+{
+	struct item it = { .type = ITEM_UNFINISHED,
+			   .unfinished = { .pid = p->pid,
+					   .tid = w->h.tid,
+					   .registry = VM_REGISTRY,
+					   .why = UNFINISHED_TRACE,
+					   .event = true,
+					   .label = label,
+					   .begin_ns = w->begin,
+					   .until_ns = w->end } };
+
+	return l->failed ? l->failed : live_emit(l, &it);
+}
+
 static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 		     const struct wire_turn *w)
 {
@@ -379,13 +395,14 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 	if (live_watch_hit(l, p, role_of_turn(w->kind)))
 		return l->failed;
 	if (w->kind == TURN_STATEMENT || w->kind == TURN_IDLE)
-		return statement_take(l, p, s, w);
+		return w->ended & TURN_GOES_ON ? take_unended(l, p, w, statement_label(l, p, w))
+					       : statement_take(l, p, s, w);
 	if (w->kind == TURN_REQUEST)
 		label = request_of(l, p, w);
 	else if (w->kind == TURN_BURST || stall)
 		label = vm_label(l, p, stall ? "safepoint" : "burst");
-	if (l->failed)
-		return l->failed;
+	if (l->failed || w->ended & TURN_GOES_ON)
+		return take_unended(l, p, w, label);
 	vm_event(l, s, w, label, &e);
 	if (!stall && !l->calls)
 		e.h.depth = VMSPAN_F_SAMPLED;
