@@ -67,3 +67,10 @@ finish record INT
 dismiss foreign
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,34]'
+
+# What is to come has to be asked for.
+check_status "a command's: nothing is traced" 4 \
+	"$VMSPAN" record --profile "$T/shop.ini" -o "$T/none.vmspan" -- sh -c "echo quit | $T/shop"
+check "a command's: what to do" grep -qF -- "--method direct" "$T/err"
+ends_well "$VMSPAN" record --profile "$T/shop.ini" --method direct -o "$T/rec.vmspan" -- \
+	sh -c "printf '%s\\n' 'spans 7 5' 'spans 7 5' | $T/shop" >/dev/null

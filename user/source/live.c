@@ -124,8 +124,11 @@ static int nothing_traced(const struct live *l, struct err *err)
 			       ? "the command ended, and neither it nor its children had "
 				 "probes to trace"
 			       : "nothing was traced: no process has loaded probes to trace");
-	err_hint(err, "Looked for vmspan:armed and vmspan:flush in every program it ran. Build the "
-		      "program or its VM with user/sdk/vmspan.h.");
+	err_hint(err,
+		 l->passed_by
+			 ? "There were conventional probes: --method direct takes a trap for each."
+			 : "Looked for vmspan:armed and vmspan:flush in every program it ran. "
+			   "Build the program or its VM with user/sdk/vmspan.h.");
 	return -ENOENT;
 }
 

@@ -171,7 +171,8 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 
 static bool wants_direct(const struct live *l, const struct plan_dso *d)
 {
-	return l->method == METHOD_DIRECT || (l->method == METHOD_AUTO && !plan_has_flush(d));
+	return l->method == METHOD_DIRECT ||
+	       (l->method == METHOD_AUTO && l->direct && !plan_has_flush(d));
 }
 
 static void tell_registries(struct live *l, const struct process *p)
@@ -218,6 +219,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	struct attachment *a;
 	int r;
 
+	l->passed_by |= !direct && !plan_has_flush(d);
 	if (!(direct ? plan_has_direct(d) : plan_has_flush(d)))
 		return 0;
 	r = check_registry(p, d, direct, err);
@@ -286,6 +288,8 @@ static int no_method(const struct live *l, const struct process *p, struct err *
 {
 	if (l->method == METHOD_DIRECT)
 		err_hint(err, "Build the target with -DVMSPAN_PROBES, or leave the method out.");
+	else
+		err_hint(err, "--method direct takes a trap for each of its marks.");
 	return err_set_status(err, -ENOENT, EXIT_NOTHING,
 			      "process %u: it has probes, but not those of the method asked for",
 			      p->pid);

@@ -232,6 +232,7 @@ struct live {
 	u32 vm_file_count;
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	bool direct; /* marks of some programs are traps */
+	bool passed_by; /* a program was not traced whose marks could have been traps */
 	struct vm_cache vm_cache;
 	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
 	enum live_trial_part trial; /* of those */

@@ -73,7 +73,8 @@ int live_look(struct live *l, const struct live_config *c, struct live_needs *n,
 		plan_free(&plan);
 	}
 	n->vm |= c->command && vm_of_command(c->command[0]);
-	if (!n->vm && (!sweep_wanted(&c->sweep) || c->exact))
+	/* What a sweep finds, and what a command executes, may be one. */
+	if (!n->vm && ((!sweep_wanted(&c->sweep) && !c->command) || c->exact))
 		l->vm_hz = 0;
 	if (c->calls && (n->sdk || !n->vm)) {
 		err_set_status(err, -EINVAL, EXIT_USAGE,
