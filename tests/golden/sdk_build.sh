@@ -150,6 +150,55 @@ else
 	skip "instructions of newer CPUs" "not x86-64"
 fi
 
+# libc's fortified functions are of the file's machine.
+if [ "$x86" = x86_64 ]; then
+	for cc in 'gcc -std=c11' 'g++ -x c++' clang; do
+		for machine in -mavx2 -march=x86-64-v3 -march=skylake-avx512; do
+			# shellcheck disable=SC2086 # the words of cc
+			check "$machine with libc's fortified functions, $cc" $cc -O2 $machine -U_FORTIFY_SOURCE \
+				-D_FORTIFY_SOURCE=2 -c -Iuser/sdk "${src[0]}" -o "$T/new.o"
+		done
+	done
+fi
+
+# Programs that have calls of their own where libc has some, and functions that are told of each call.
+for cc in gcc clang; do
+	check "a program with calls of its own, $cc: is built" $cc -O2 -Iuser/sdk tests/golden/sdk/own_calls.c \
+		-o "$T/own" -pthread
+	check "a program with calls of its own, $cc: the header leaves them alone" "$T/own"
+	for how in -O0 -O2; do
+		check "-finstrument-functions, $cc $how: is built" $cc $how -finstrument-functions -Iuser/sdk \
+			tests/golden/sdk/hooks.c -o "$T/hooks"
+		check "-finstrument-functions, $cc $how: marks in it" "$T/hooks"
+	done
+	$cc -O2 -DHOOKS -Iuser/sdk -c tests/golden/sdk/hooks.c -o "$T/hooks.o" &&
+		$cc -O2 -DWORK -finstrument-functions -Iuser/sdk -c tests/golden/sdk/hooks.c -o "$T/work.o" ||
+		not_ok "-finstrument-functions, $cc" "does not build"
+	check "-finstrument-functions, $cc: hooks of another file" sh -c \
+		"$cc '$T/work.o' '$T/hooks.o' -o '$T/hooks' && '$T/hooks' &&
+		$cc '$T/hooks.o' '$T/work.o' -o '$T/hooks' && '$T/hooks'"
+done
+
+check "memory that is not to be had: is built" gcc -O2 -Iuser/sdk tests/golden/sdk/refused.c -o "$T/refused"
+check "memory that is not to be had is not asked for at each mark" "$T/refused"
+if [ "$x86" = x86_64 ]; then
+	check "marks under a debugger that steps: is built" gcc -O2 -Iuser/sdk tests/golden/sdk/stepped.c \
+		-o "$T/stepped"
+	check "marks under a debugger that steps are there" "$T/stepped"
+else
+	skip "marks under a debugger that steps" "not x86-64"
+fi
+
+# What hides the system's names from programs: with it the header comes first, or says so.
+for hides in -std=c11 -D_POSIX_C_SOURCE=200809L -D_XOPEN_SOURCE=700; do
+	check "$hides: the header first" gcc $hides -c -Iuser/sdk "${src[0]}" -o "$T/new.o"
+	if gcc $hides -include stdio.h -c -Iuser/sdk "${src[0]}" -o "$T/new.o" 2>"$T/log"; then
+		not_ok "$hides: the header behind another" "it is taken"
+	else
+		check "$hides: the header behind another says why not" grep -q 'error.*include it first' "$T/log"
+	fi
+done
+
 gcc -O2 -DVMSPAN_PROBES -Iuser/sdk "${src[@]}" -o "$T/prog" -pthread
 look_at "$T/prog"
 for probe in enter leave event__begin event__end gc__begin gc__end block__begin block__end mark; do

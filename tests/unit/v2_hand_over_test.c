@@ -154,6 +154,36 @@ static void the_end_of_an_event_follows_what_was_handed_over_of_it(void **state)
 	assert_int_equal(seen_count, 3);
 }
 
+/* Of what is around the event that ends, nothing has been handed over: nor is there anything to hand over. */
+static void events_in_an_event_do_not_make_its_end_a_hand_over(void **state)
+{
+	u32 shots, deep, i;
+
+	(void)state;
+	for (deep = 2; deep <= 4; deep++) {
+		tracer_on();
+		vmspan_event_begin(0);
+		vmspan_event_end();
+		shots = tracer->shots;
+		for (i = 0; i < deep; i++)
+			vmspan_event_begin(0);
+		for (i = 0; i < deep; i++)
+			vmspan_event_end();
+		/* An end too many is none. */
+		vmspan_event_end();
+		assert_int_equal(tracer->shots, shots);
+		/* What was handed over of the one around it is known when that ends. */
+		vmspan_event_begin(0);
+		vmspan_flush();
+		shots = tracer->shots;
+		vmspan_event_begin(0);
+		vmspan_event_end();
+		assert_int_equal(tracer->shots, shots);
+		vmspan_event_end();
+		assert_int_equal(tracer->shots, shots + 1);
+	}
+}
+
 /* Of the newest marks in the ring, the n-th from the end. */
 static u32 type_before_head(u32 n)
 {
@@ -247,6 +277,7 @@ int main(void)
 		cmocka_unit_test(a_mark_with_a_value_is_never_cut_in_two),
 		cmocka_unit_test(the_end_of_an_event_hands_over_what_has_waited_too_long),
 		cmocka_unit_test(the_end_of_an_event_follows_what_was_handed_over_of_it),
+		cmocka_unit_test(events_in_an_event_do_not_make_its_end_a_hand_over),
 		cmocka_unit_test(
 			a_clock_that_has_not_been_told_for_long_is_told_at_both_ends_of_an_event),
 		cmocka_unit_test(a_new_tracer_in_the_middle_of_a_turn_sees_only_its_own_time),

@@ -167,7 +167,8 @@ struct vmspan_registry {
 	vmspan_u32 loaded; /* vmspan_loaded_2() has run */
 	vmspan_u32 joining; /* a thread looks for the process's block, or makes it */
 	vmspan_u32 pad;
-	vmspan_u64 reserved[10];
+	vmspan_u64 refused; /* cycles: when the process's block could not be made */
+	vmspan_u64 reserved[9];
 };
 #define VMSPAN_REGISTRY_BYTES 128
 #define VMSPAN_REGISTRY_ALIGN 128
@@ -203,7 +204,8 @@ struct vmspan_process {
 	vmspan_u32 group_last, compartment_last, label_last;
 	vmspan_u64 copies[VMSPAN_COPIES / 64]; /* a bit each that is loaded */
 	vmspan_u64 latency_usual;
-	vmspan_u64 unused[(VMSPAN_RING_AT - 56 - VMSPAN_COPIES / 8) / 8];
+	vmspan_u64 refused; /* cycles: when a ring could not be made */
+	vmspan_u64 unused[(VMSPAN_RING_AT - 64 - VMSPAN_COPIES / 8) / 8];
 	/* A forked child finds zeroes from here on. */
 	vmspan_u64 rings; /* address of the first; see VMSPAN_RING_AT */
 	vmspan_u32 lock;
@@ -268,13 +270,15 @@ struct vmspan_log {
  * The SDK. Names with two underscores (vmspan__x) are private.
  */
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#error "vmspan.h: x86-64 and aarch64 only"
+#if (!defined(__x86_64__) && !defined(__aarch64__)) || defined(__ILP32__)
+#error "vmspan.h: x86-64 and aarch64 only, with pointers of 64 bits"
 #endif
-#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
-/* -std=c11 hides mmap and the clocks unless they are asked for by name. */
-#if defined(_FEATURES_H) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE)
-#error "vmspan.h: with -std=c11 include it first, or define _DEFAULT_SOURCE"
+#if !defined(__cplusplus) && (defined(__STRICT_ANSI__) || defined(_POSIX_C_SOURCE) || \
+			      defined(_POSIX_SOURCE) || defined(_XOPEN_SOURCE))
+/* These hide syscall(2) and what mmap(2) takes unless they are asked for by name. */
+#if defined(_FEATURES_H) && !defined(_DEFAULT_SOURCE) && !defined(_GNU_SOURCE) && \
+	!defined(_BSD_SOURCE)
+#error "vmspan.h: with -std=c11, _POSIX_C_SOURCE or _XOPEN_SOURCE include it first, or define _DEFAULT_SOURCE"
 #elif !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE 1
 #endif
@@ -300,23 +304,27 @@ extern "C" {
 #define VMSPAN__ASSERT(c, m) _Static_assert(c, m)
 #endif
 
-#define VMSPAN__HIDDEN __attribute__((visibility("hidden")))
+#define VMSPAN__HIDDEN __attribute__((__visibility__("hidden")))
 #define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define VMSPAN__UNUSED __attribute__((unused))
+/* Tools that have functions call them (-finstrument-functions) may mark there: not from in here. */
+#define VMSPAN__UNUSED __attribute__((__unused__, __no_instrument_function__))
 /*
  * Of functions that are there once a program, the first file's are taken, whatever that was
  * compiled for: a program that looks which CPU it has before it uses such files must not come
  * upon their instructions here.
  */
 #if defined(__x86_64__)
-#define VMSPAN__ANY_CPU target("no-avx,no-bmi,no-bmi2")
+#define VMSPAN__ANY_CPU __target__("no-avx,no-bmi,no-bmi2")
 #else
 #define VMSPAN__ANY_CPU /* nothing */
 #endif
-#define VMSPAN__SLOW __attribute__((unused, noinline, cold, VMSPAN__ANY_CPU))
+#define VMSPAN__SLOW \
+	__attribute__((__unused__, noinline, __cold__, __no_instrument_function__, VMSPAN__ANY_CPU))
 /* Calls where a mark is made: inline, what they need would be made ready where nobody traces too. */
-#define VMSPAN__MARK_CALL __attribute__((unused, noinline))
-#define VMSPAN__ONCE(...) __attribute__((weak, VMSPAN__ANY_CPU, __VA_ARGS__)) VMSPAN__HIDDEN
+#define VMSPAN__MARK_CALL __attribute__((__unused__, noinline, __no_instrument_function__))
+#define VMSPAN__ONCE(...)                                                                   \
+	__attribute__((__weak__, __no_instrument_function__, VMSPAN__ANY_CPU, __VA_ARGS__)) \
+	VMSPAN__HIDDEN
 /* The compiler must not move what a signal handler may see or change. By __atomic_signal_fence()
  * clang does not feel bound: it moves a load behind it past a later one. */
 #define VMSPAN__FENCE() __asm__ volatile("" ::: "memory")
@@ -670,8 +678,8 @@ extern VMSPAN__HIDDEN void vmspan_site_mark_2(vmspan_u64 type, vmspan_u64 label,
 
 /* glibc >= 2.35 registers rseq and says where; elsewhere these are absent. Under names of our own:
  * its <sys/rseq.h> declares them otherwise in C++. */
-extern const ptrdiff_t vmspan__rseq_offset __asm__("__rseq_offset") __attribute__((weak));
-extern const unsigned int vmspan__rseq_size __asm__("__rseq_size") __attribute__((weak));
+extern const ptrdiff_t vmspan__rseq_offset __asm__("__rseq_offset") __attribute__((__weak__));
+extern const unsigned int vmspan__rseq_size __asm__("__rseq_size") __attribute__((__weak__));
 
 /* True while a tracer is attached. For work worth doing only then. */
 static inline VMSPAN__UNUSED int vmspan_enabled(void)
@@ -709,7 +717,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__latency(void)
 #ifndef VMSPAN__CLOCK_TRIES
 #define VMSPAN__CLOCK_TRIES 2
 #endif
-/* Not by libc's name, which others put themselves in the place of: what they do is not for handlers. */
+/* A system call, as in vmspan__pages(). */
 #ifndef VMSPAN__CLOCK
 #define VMSPAN__CLOCK(id, ts) syscall(SYS_clock_gettime, id, ts)
 #endif
@@ -788,24 +796,43 @@ static inline VMSPAN__UNUSED int vmspan__swap_mark(struct vmspan_mark *at, const
 
 #define VMSPAN__PAGES(bytes) (((bytes) + 65535) & ~(size_t)65535) /* however large they are */
 
-/* Memory that is `keep` bytes that a forked child has too, and `wipe` bytes of zeroes for it.
- * NULL: there is none (MADV_WIPEONFORK: Linux 4.14). */
+/* Not by libc's names, which others put themselves in the place of: what they do there is not for
+ * handlers, and they may mark. */
+static VMSPAN__SLOW char *vmspan__pages(size_t bytes, int flags)
+{
+	long m = syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0L);
+
+	return m == -1 ? NULL : (char *)m;
+}
+
+static VMSPAN__SLOW void vmspan__unmap(char *m, size_t bytes)
+{
+	syscall(SYS_munmap, m, bytes);
+}
+
+static VMSPAN__SLOW vmspan_u32 vmspan__pid(void)
+{
+	return (vmspan_u32)syscall(SYS_getpid);
+}
+
+/* Memory that is `keep` bytes that a forked child has too, and `wipe` bytes of zeroes for it, and what
+ * comes behind them. NULL: there is none (MADV_WIPEONFORK: Linux 4.14). */
 static VMSPAN__SLOW char *vmspan__map(size_t align, size_t keep, size_t wipe)
 {
 	size_t want = VMSPAN__PAGES(keep + wipe), all = want + align, skip;
-	char *m = (char *)mmap(NULL, all, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *m = vmspan__pages(all, MAP_NORESERVE);
 
-	if (m == MAP_FAILED)
+	if (!m)
 		return NULL;
 	skip = (align - (size_t)m % align) % align;
 	if (skip)
-		munmap(m, skip);
+		vmspan__unmap(m, skip);
 	if (skip != align)
-		munmap(m + skip + want, align - skip);
+		vmspan__unmap(m + skip + want, align - skip);
 	m += skip;
-	if (madvise(m + keep, wipe, MADV_WIPEONFORK)) {
-		munmap(m, want);
+	if (syscall(SYS_madvise, m + keep, want - keep, MADV_WIPEONFORK)) {
+		vmspan__unmap(m, want);
 		return NULL;
 	}
 	return m;
@@ -840,7 +867,7 @@ static VMSPAN__SLOW int vmspan__in_memory(const struct vmspan__object *o, const 
 
 struct vmspan__found {
 	vmspan_u64 process; /* address of the process's block */
-	vmspan_u32 traced; /* a semaphore of another copy is up */
+	vmspan_u32 traced; /* another copy's marks are on */
 };
 
 /* Looks for other copies of the SDK that have the process's block. Their notes are as ours. */
@@ -866,19 +893,37 @@ static VMSPAN__SLOW int vmspan__look(struct vmspan__object *o, size_t size, void
 			if ((size_t)(end - p) < bytes)
 				break;
 			if (n->n_type == VMSPAN_ABI && n->n_namesz == 7 && n->n_descsz == 8 &&
-			    !memcmp(n + 1, "vmspan", 7)) {
-				memcpy(&to, (const char *)(n + 1) + name, 8);
+			    !__builtin_memcmp(n + 1, "vmspan", 7)) {
+				__builtin_memcpy(&to, (const char *)(n + 1) + name, 8);
 				r = (const struct vmspan_registry
 					     *)(const void *)((const char *)(n + 1) + name + to);
 				if (r->magic == VMSPAN_MAGIC && r->process) {
 					f->process = r->process;
-					f->traced |= VMSPAN__SEMAPHORES(r);
+					/* Who has the conventional probes alone attaches to no more. */
+					f->traced |= *(const volatile vmspan_u16 *)&r->semaphore;
 				}
 			}
 			p += bytes;
 		}
 	}
 	return 0;
+}
+
+/* Memory that was not to be had is not asked for again at each mark. Cycles. */
+#ifndef VMSPAN__REFUSED_FOR
+#define VMSPAN__REFUSED_FOR vmspan__latency()
+#endif
+
+static VMSPAN__SLOW int vmspan__is_refused(const vmspan_u64 *when)
+{
+	vmspan_u64 at = __atomic_load_n(when, __ATOMIC_RELAXED);
+
+	return at && vmspan__cycles() - at < VMSPAN__REFUSED_FOR;
+}
+
+static VMSPAN__SLOW void vmspan__refused(vmspan_u64 *when)
+{
+	__atomic_store_n(when, vmspan__cycles(), __ATOMIC_RELAXED);
 }
 
 /* Joins the process's block, or makes it. NULL: there is no memory. */
@@ -897,7 +942,7 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__join(struct vmspan_registry *
 		p->magic = VMSPAN_MAGIC;
 		p->abi = VMSPAN_ABI;
 		p->latency = p->latency_usual = vmspan__latency();
-		p->pid = (vmspan_u32)getpid();
+		p->pid = vmspan__pid();
 		found.process = (vmspan_u64)(size_t)p;
 	}
 	p = (struct vmspan_process *)(size_t)found.process;
@@ -925,10 +970,13 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 
 	if (found)
 		return (struct vmspan_process *)(size_t)found;
-	if (__atomic_exchange_n(&r->joining, 1, __ATOMIC_ACQUIRE))
+	if (vmspan__is_refused(&r->refused) ||
+	    __atomic_exchange_n(&r->joining, 1, __ATOMIC_ACQUIRE))
 		return NULL;
 	found = r->process; /* by another thread, meanwhile */
 	p = found ? (struct vmspan_process *)(size_t)found : vmspan__join(r);
+	if (!p)
+		vmspan__refused(&r->refused);
 	__atomic_store_n(&r->joining, 0, __ATOMIC_RELEASE);
 	return p;
 }
@@ -951,12 +999,12 @@ static VMSPAN__SLOW vmspan_u64 vmspan__mono_ns(void)
 {
 	struct timespec ts = { 0, 0 };
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
-VMSPAN__ONCE(constructor(101)) void vmspan_loaded_2(void);
-VMSPAN__ONCE(constructor(101)) void vmspan_loaded_2(void)
+VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void);
+VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 {
 	struct vmspan__found found = { 0, 0 };
 	struct timespec round = { 0, 100000 };
@@ -970,8 +1018,8 @@ VMSPAN__ONCE(constructor(101)) void vmspan_loaded_2(void)
 	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
 		return;
 	p = vmspan__process();
-	if (!prctl(PR_GET_NAME, name, 0, 0, 0))
-		prctl(PR_SET_NAME, name, 0, 0, 0);
+	if (!syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0))
+		syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
 	tracer = getenv("VMSPAN_WAIT");
 	pid = tracer ? strtol(tracer, NULL, 10) : 0;
 	if (pid > INT_MAX)
@@ -1010,6 +1058,13 @@ VMSPAN__ASSERT(VMSPAN_RING >= 4096 && VMSPAN_RING <= 262144 && !(VMSPAN_RING & (
 static inline VMSPAN__UNUSED struct vmspan_ring *vmspan__ring_at(vmspan_u64 at)
 {
 	return (struct vmspan_ring *)(size_t)(at + VMSPAN_RING_AT);
+}
+
+/* In a ring's head, behind what others know of it: when the event around the innermost began, or 0. Of one
+ * more around these nobody keeps it. */
+static inline VMSPAN__UNUSED vmspan_u64 *vmspan__around(struct vmspan_ring *g)
+{
+	return (vmspan_u64 *)(void *)((char *)g + VMSPAN_RING_HEAD_BYTES);
 }
 
 /* Has a handler forked since this ring was made? It is the child's then, and of no use to it. */
@@ -1084,7 +1139,7 @@ static VMSPAN__SLOW vmspan_u64 vmspan__ring_new(struct vmspan_process *p, vmspan
 	g->process = (vmspan_u64)(size_t)p;
 	g->thread_pointer = thread_pointer;
 	if (!__atomic_load_n(&p->pid, __ATOMIC_RELAXED))
-		__atomic_store_n(&p->pid, (vmspan_u32)getpid(), __ATOMIC_RELAXED);
+		__atomic_store_n(&p->pid, vmspan__pid(), __ATOMIC_RELAXED);
 	g->thread = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
 	g->magic = VMSPAN_MAGIC;
 	VMSPAN__FENCE();
@@ -1133,7 +1188,7 @@ static VMSPAN__SLOW void vmspan__take_over(struct vmspan_process *p, vmspan_u64 
 	struct vmspan_ring *g = vmspan__ring_at(at);
 	vmspan_u32 tid = (vmspan_u32)syscall(SYS_gettid), number;
 
-	if (g->tid == tid || (vmspan_u32)getpid() != p->pid)
+	if (g->tid == tid || vmspan__pid() != p->pid)
 		return;
 	vmspan__hand_over(at);
 	number = __atomic_add_fetch(&p->thread_last, 1, __ATOMIC_RELAXED);
@@ -1142,7 +1197,7 @@ static VMSPAN__SLOW void vmspan__take_over(struct vmspan_process *p, vmspan_u64 
 	 * handed over is then the first of this number. */
 	if (g->tid == tid)
 		return;
-	g->event_begin = 0;
+	g->event_begin = *vmspan__around(g) = 0;
 	g->lost = g->foreign = g->flags = 0;
 	g->cpu = ~0u;
 	g->thread = number;
@@ -1214,7 +1269,8 @@ static VMSPAN__SLOW vmspan_u64 vmspan__make_room(vmspan_u64 at, vmspan_u64 bytes
 	return 0;
 }
 
-#define VMSPAN__TRIES 1000 /* each interrupted */
+#define VMSPAN__TRIES 16 /* each interrupted: then who interrupts it does so at each instruction */
+#define VMSPAN__PLAIN_TRIES 1000
 #define VMSPAN__ARMED_TRIES 2 /* of these, by a system call perhaps */
 #define VMSPAN__FOREIGN 256 /* in a row: then another user of rseq has the thread */
 
@@ -1230,7 +1286,7 @@ static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan
 	struct vmspan_ring *g = vmspan__ring_at(at);
 	vmspan_u32 tries;
 
-	for (tries = 0; tries < VMSPAN__TRIES; tries++) {
+	for (tries = 0; tries < VMSPAN__PLAIN_TRIES; tries++) {
 		vmspan_u64 head = __atomic_load_n(&g->head, __ATOMIC_RELAXED), base = g->base;
 		struct vmspan_mark *m = (struct vmspan_mark *)(size_t)(base + (head & g->mask));
 		vmspan_u64 was[2], was_more[2] = { 0, 0 };
@@ -1242,9 +1298,9 @@ static VMSPAN__SLOW int vmspan__plain_put(vmspan_u64 at, vmspan_u64 word, vmspan
 				vmspan__plain_put(at, 0, 0, sizeof(*m));
 			continue;
 		}
-		memcpy(was, m, sizeof(was));
+		__builtin_memcpy(was, m, sizeof(was));
 		if (bytes > sizeof(*m))
-			memcpy(was_more, m + 1, sizeof(was_more));
+			__builtin_memcpy(was_more, m + 1, sizeof(was_more));
 		VMSPAN__FENCE();
 		if (g->head != head ||
 		    (bytes > sizeof(*m) && !vmspan__swap_mark(m + 1, was_more, value,
@@ -1354,9 +1410,15 @@ static VMSPAN__SLOW int vmspan__append(const struct vmspan_process *p, vmspan_u6
 		if (e == 2)
 			fill = vmspan__make_room(at, 32);
 	}
-	if (e && !clock)
-		__atomic_fetch_add(&g->lost, 1, __ATOMIC_RELAXED);
-	return -e;
+	if (!e || clock || vmspan__wiped(g))
+		return -e;
+	/* A debugger that steps. The one way needs no luck. */
+	g->cpu = *cpu;
+	g->session = p->session;
+	if (vmspan__plain_put(at, (vmspan_u64)VMSPAN_MARK_SWITCH << 32 | g->cpu,
+			      vmspan__thread_ns(), 32))
+		return -1;
+	return vmspan__plain_put(at, word, value, bytes);
 }
 
 /* The address of this thread's ring. 0: there is no memory. */
@@ -1367,7 +1429,11 @@ static VMSPAN__SLOW vmspan_u64 vmspan__own(struct vmspan_process *p, vmspan_u64 
 	if (at && vmspan__wiped(vmspan__ring_at(at)))
 		at = *place = 0;
 	if (place && !at) {
+		if (vmspan__is_refused(&p->refused))
+			return 0;
 		at = vmspan__ring_new(p, vmspan__thread_pointer(), place);
+		if (!at)
+			vmspan__refused(&p->refused);
 		/* As before; but a handler may have forked, and the table was wiped. */
 		place = vmspan__place(p);
 		if (place && at && !vmspan__wiped(vmspan__ring_at(at)))
@@ -1429,14 +1495,14 @@ static VMSPAN__SLOW struct vmspan__at vmspan__slow(vmspan_u64 word, vmspan_u64 v
 
 /* Called by vmspan_mark_2(), as that; and where the ring is full at this head, with when it was
  * if something ends: so the hand-over is not of that. */
-VMSPAN__ONCE(used, noinline, cold) struct vmspan__at vmspan_slow_2(vmspan_u64 word);
-VMSPAN__ONCE(used, noinline, cold) struct vmspan__at vmspan_slow_2(vmspan_u64 word)
+VMSPAN__ONCE(__used__, noinline, __cold__) struct vmspan__at vmspan_slow_2(vmspan_u64 word);
+VMSPAN__ONCE(__used__, noinline, __cold__) struct vmspan__at vmspan_slow_2(vmspan_u64 word)
 {
 	return vmspan__slow(word, 0, sizeof(struct vmspan_mark), 0);
 }
-VMSPAN__ONCE(used, noinline, cold)
+VMSPAN__ONCE(__used__, noinline, __cold__)
 struct vmspan__at vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head);
-VMSPAN__ONCE(used, noinline, cold)
+VMSPAN__ONCE(__used__, noinline, __cold__)
 struct vmspan__at vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 head)
 {
 	return vmspan__slow(word, when, sizeof(struct vmspan_mark), head);
@@ -1447,8 +1513,8 @@ struct vmspan__at vmspan_full_2(vmspan_u64 word, vmspan_u64 when, vmspan_u64 hea
  * code in a section that the kernel reads: they become sections of no length, in rings, which
  * stay. Marks may still come, of destructors that run later.
  */
-VMSPAN__ONCE(destructor(101)) void vmspan_unloaded_2(void);
-VMSPAN__ONCE(destructor(101)) void vmspan_unloaded_2(void)
+VMSPAN__ONCE(__destructor__(101)) void vmspan_unloaded_2(void);
+VMSPAN__ONCE(__destructor__(101)) void vmspan_unloaded_2(void)
 {
 	struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
@@ -1512,7 +1578,8 @@ static VMSPAN__SLOW void vmspan__clock(vmspan_u64 at)
 		g->clock_at = 0;
 }
 
-static inline int vmspan__clock_is_old(const struct vmspan_ring *g, vmspan_u64 cycles)
+static inline VMSPAN__UNUSED int vmspan__clock_is_old(const struct vmspan_ring *g,
+						      vmspan_u64 cycles)
 {
 	return (vmspan_i64)(cycles - g->clock) > (vmspan_i64)g->clock_every;
 }
@@ -1527,6 +1594,7 @@ static VMSPAN__MARK_CALL void vmspan__event_begin(vmspan_u32 label)
 	if (!m.ring)
 		return;
 	g = vmspan__ring_at(m.ring);
+	*vmspan__around(g) = g->event_begin;
 	g->event_begin = m.cycles;
 	if (VMSPAN__UNLIKELY(vmspan__clock_is_old(g, m.cycles)))
 		vmspan__clock(m.ring);
@@ -1549,11 +1617,12 @@ static VMSPAN__MARK_CALL void vmspan__event_end(void)
 		vmspan__clock(m.ring);
 	begin = g->event_begin;
 	if (VMSPAN__UNLIKELY(
-		    begin < g->handed_cycles ||
+		    (begin && begin < g->handed_cycles) ||
 		    m.cycles - g->handed_cycles >
 			    ((struct vmspan_process *)(size_t)vmspan_registry_2.process)->latency))
 		vmspan__hand_over(m.ring);
-	g->event_begin = 0;
+	g->event_begin = *vmspan__around(g);
+	*vmspan__around(g) = 0;
 }
 
 /* The direct method does not see it: what was left ends there with the event around it. */
@@ -1563,7 +1632,7 @@ static VMSPAN__SLOW void vmspan__unwind(vmspan_u32 events)
 
 	if (!m.ring)
 		return;
-	vmspan__ring_at(m.ring)->event_begin = 0;
+	vmspan__ring_at(m.ring)->event_begin = *vmspan__around(vmspan__ring_at(m.ring)) = 0;
 	vmspan__hand_over(m.ring);
 }
 
@@ -1693,11 +1762,13 @@ static inline VMSPAN__UNUSED void vmspan_value(vmspan_u32 label, vmspan_i64 valu
 /* Hands over what this thread has marked so far. Rarely needed. */
 static VMSPAN__SLOW void vmspan_flush(void)
 {
+	const int saved = errno;
 	struct vmspan_process *p = vmspan_enabled() ? vmspan__process() : NULL;
 	vmspan_u64 *place = p ? vmspan__place(p) : NULL, at = place ? *place : 0;
 
 	if (at)
 		vmspan__hand_over(at);
+	errno = saved;
 }
 
 /* --------------------------------------------------------- Definitions -- */
@@ -1742,9 +1813,8 @@ static VMSPAN__SLOW struct vmspan_log *vmspan__log_space(struct vmspan_process *
 
 	if (l && l->size - l->used >= bytes)
 		return l;
-	l = (struct vmspan_log *)mmap(NULL, block, PROT_READ | PROT_WRITE,
-				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (l == MAP_FAILED)
+	l = (struct vmspan_log *)(void *)vmspan__pages(block, 0);
+	if (!l)
 		return NULL;
 	l->size = block - (vmspan_u32)sizeof(*l);
 	__atomic_store_n(p->log_tail ? &((struct vmspan_log *)(size_t)p->log_tail)->next : &p->log,
@@ -1761,7 +1831,7 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 					      vmspan_u8 flags, const vmspan_u32 *groups,
 					      unsigned int count, const char *name)
 {
-	size_t len = name ? strlen(name) : 0;
+	size_t len = name ? __builtin_strlen(name) : 0;
 	struct vmspan_process *p;
 	struct vmspan_def *d;
 	struct vmspan_log *l;
@@ -1779,9 +1849,9 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 		count = VMSPAN_GROUPS_MAX;
 	/* What cannot be read is found out before the lock is taken. */
 	if (count)
-		memcpy(of, groups, count * 4);
+		__builtin_memcpy(of, groups, count * 4);
 	if (len)
-		memcpy(text, name, len);
+		__builtin_memcpy(text, name, len);
 	bytes = (vmspan_u32)((sizeof(*d) + count * 4 + len + 31) / 32 * 32);
 	if (vmspan__lock(p)) {
 		errno = saved;
@@ -1806,9 +1876,9 @@ static VMSPAN__SLOW vmspan_u32 vmspan__define(vmspan_u8 type, vmspan_u32 id, vms
 	d->count = (vmspan_u8)count;
 	d->name_len = (vmspan_u8)len;
 	if (count)
-		memcpy(d->groups, of, count * 4);
+		__builtin_memcpy(d->groups, of, count * 4);
 	if (len)
-		memcpy(d->groups + count, text, len);
+		__builtin_memcpy(d->groups + count, text, len);
 	__atomic_store_n(&l->used, l->used + bytes, __ATOMIC_RELEASE);
 	__atomic_store_n(&p->lock, 0, __ATOMIC_RELEASE);
 	if (vmspan_registry_2.semaphore)
