@@ -395,13 +395,13 @@ static void a_bad_profile_is_shown_with_a_caret(void **state)
 		{ "[profile]\nname = x\nprovider = y\n",
 		  "f: [probes] needs enter and leave, or armed and flush" },
 		{ "[groups]\n0 = addon:a\n",
-		  "f:2: a number is wanted, from 1 to 4194303\n  0 = addon:a\n  ^" },
-		{ "[groups]\n4194304 = addon:a\n",
-		  "f:2: a number is wanted, from 1 to 4194303\n  4194304 = addon:a\n  ^" },
+		  "f:2: a number is wanted, from 1 to 1048574\n  0 = addon:a\n  ^" },
+		{ "[groups]\n1048575 = addon:a\n",
+		  "f:2: a number is wanted, from 1 to 1048574\n  1048575 = addon:a\n  ^" },
 		{ "[groups]\n7x = addon:a\n",
-		  "f:2: a number is wanted, from 1 to 4194303\n  7x = addon:a\n  ^" },
+		  "f:2: a number is wanted, from 1 to 1048574\n  7x = addon:a\n  ^" },
 		{ "[groups]\n-7 = addon:a\n",
-		  "f:2: a number is wanted, from 1 to 4194303\n  -7 = addon:a\n  ^" },
+		  "f:2: a number is wanted, from 1 to 1048574\n  -7 = addon:a\n  ^" },
 		{ "[groups]\n7 = addon\n",
 		  "f:2: KIND:NAME is wanted; kinds: addon, page, package, plugin, tenant\n"
 		  "  7 = addon\n      ^" },
@@ -442,7 +442,7 @@ static void a_profile_says_what_numbers_mean(void **state)
 {
 	static const char text[] = "[profile]\nname = x\nprovider = y\n"
 				   "[probes]\nenter = e\nleave = l\n"
-				   "[groups]\n7 = addon:shop: one\n4194303 = tenant:\xc3\xa4\n"
+				   "[groups]\n7 = addon:shop: one\n1048574 = tenant:\xc3\xa4\n"
 				   "8 = plugin:p\n[labels]\n7 = checkout\n";
 	struct err e = { 0 };
 	struct profile p;
@@ -451,7 +451,7 @@ static void a_profile_says_what_numbers_mean(void **state)
 	assert_int_equal(profile_parse(text, "f", &p, &e), 0);
 	is_called(&p.groups, 7, VMSPAN_ADDON, "shop: one");
 	is_called(&p.groups, 8, VMSPAN_PLUGIN, "p");
-	is_called(&p.groups, 4194303, VMSPAN_TENANT, "\xc3\xa4");
+	is_called(&p.groups, 1048574, VMSPAN_TENANT, "\xc3\xa4");
 	is_called(&p.labels, 7, 0, "checkout");
 	assert_null(profile_id(&p.labels, 8));
 	assert_null(profile_id(&p.groups, 0));

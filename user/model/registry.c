@@ -503,9 +503,9 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:
-		c = d->h.id < REGISTRY_ID_MAX ? comp_cover(r, d->h.id) : NULL;
+		c = d->h.id < REGISTRY_ID_MAX - 1 ? comp_cover(r, d->h.id) : NULL;
 		if (!c)
-			return d->h.id < REGISTRY_ID_MAX ? -ENOMEM : 0;
+			return d->h.id < REGISTRY_ID_MAX - 1 ? -ENOMEM : 0;
 		id = intern_put(s->names, name, d->name_len);
 		if (id < 0)
 			return (int)id;

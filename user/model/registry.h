@@ -12,7 +12,8 @@
 #include "model/model.h"
 #include "model/stats.h"
 
-#define REGISTRY_ID_MAX (1u << 20) /* ids of one registry, of each type */
+/* Ids of one registry, of each type. The last compartment stands for all beyond, and cannot be defined. */
+#define REGISTRY_ID_MAX (1u << 20)
 #define REGISTRY_MAX 64 /* registries (DSOs) of one process */
 #define ROW_MAX (1u << 18) /* rows of one process */
 #define THREAD_NAMES_MAX (1u << 16) /* of one process */

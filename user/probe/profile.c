@@ -66,7 +66,7 @@ static int take_id(struct parse *c, struct profile_ids *ids, const char *key, un
 
 	n = strtoul(key, &end, 10);
 	if (*key < '0' || *key > '9' || *end || !n || n >= PROFILE_ID_END)
-		return bad_line(&c->bad, key, "a number is wanted, from 1 to 4194303");
+		return bad_line(&c->bad, key, "a number is wanted, from 1 to 1048574");
 	if (!len || len > VMSPAN_NAME_MAX)
 		return bad_line(&c->bad, name, "a name is wanted, of 255 bytes at most");
 	if (profile_id(ids, (u32)n))

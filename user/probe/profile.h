@@ -24,7 +24,7 @@ enum probe_role {
 
 #define PROFILE_NAME_MAX 64
 #define PROFILE_IDS_MAX 65536 /* of each kind; a number is below PROFILE_ID_END */
-#define PROFILE_ID_END (1u << 22)
+#define PROFILE_ID_END ((1u << 20) - 1) /* as of all compartments: model/registry.h */
 
 /* What a number stands for. */
 struct profile_id {

@@ -200,7 +200,8 @@ static int check_registry(struct process *p, struct plan_dso *d, bool direct, st
 	struct vmspan_registry head;
 	int r = d->registry ? target_registry(p->pid, d->registry, &head) : -EBADMSG;
 
-	if (direct && r == -EBADMSG) {
+	/* (Of a command that has not begun, nobody knows yet where its registry will be.) */
+	if (direct && r == -EBADMSG && !(p->command && d->probes.profile->registry)) {
 		d->registry = 0;
 		p->numbers = d->probes.profile;
 	}

@@ -205,7 +205,8 @@ static int name_number(struct reading *g, const struct profile_ids *ids, int kin
 	u32 len = (u32)snprintf(number, sizeof(number), "%u", id), bytes;
 	const char *name = number;
 
-	if (is_known(&g->r->known[kind], id) || g->r->numbers == NUMBERS_MAX)
+	if (is_known(&g->r->known[kind], id) || id >= PROFILE_ID_END ||
+	    g->r->numbers == NUMBERS_MAX)
 		return 0;
 	g->r->numbers++;
 	if (named) {
@@ -372,9 +373,12 @@ struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 
 struct registry *live_registry_of(struct process *p, u64 copy)
 {
-	u64 *known = map_get(&p->copies, copy), address;
+	u64 *known, address;
 	bool abi1 = true;
 
+	/* A command's probes were attached to before it was there: its marks say no more. */
+	copy = copy || p->numbers ? copy : p->own_copy;
+	known = map_get(&p->copies, copy);
 	if (known)
 		return live_registry_at(p, *known & ~1ull, *known & 1);
 	if (target_definer(p->pid, copy, &address, &abi1)) {
