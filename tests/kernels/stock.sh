@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-start_ready python python3 -I -S tests/kernels/stock.py
+start_ready python /usr/bin/python3 -I -S tests/kernels/stock.py
 if [[ $(uname -r) == 5.10.* ]]; then
 	check_status "a stock VM is refused" 1 "$VMSPAN" record -p "$python_pid" -o "$T/rec.vmspan"
 	check "and in words" grep -q "needs BPF task storage" "$T/err"
