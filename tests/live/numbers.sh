@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs with conventional probes of their own, which hand over numbers: each number is a group, named
 # by a profile or by itself.
+# shellcheck disable=SC2154 # start_ready sets rec_pid
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
@@ -73,11 +74,17 @@ json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.s
 check_status "a command: nothing is traced" 4 \
 	"$VMSPAN" record --profile "$T/shop.ini" -o "$T/none.vmspan" -- "$T/shop" <<<quit
 check "a command: what to do" grep -qF -- "--method direct" "$T/err"
-of_command() { # COMMAND...
-	ends_well "$VMSPAN" record -q --profile "$T/shop.ini" --method direct -o "$T/rec.vmspan" -- "$@" >"$T/out"
-	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-}
-of_command "$T/shop" <<<"spans 7 5"
+ends_well "$VMSPAN" record -q --profile "$T/shop.ini" --method direct -o "$T/rec.vmspan" -- "$T/shop" \
+	<<<"spans 7 5" >"$T/out"
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 json_eq "a command with numbers" "$T/report.json" "$groups" '[["plugin:cart",5]]'
-of_command "$T/steady" "event 5" "spans 3"
-json_eq "a command with a registry" "$T/report.json" "$groups" '[["addon:first",8]]'
+# Names are read from its memory, while it is there.
+start_ready rec "$VMSPAN" record --method direct -o "$T/rec.vmspan" -- "$T/steady"
+send rec "event 5"
+need_line rec '^ok'
+kill -s INT "$rec_pid"
+need_line rec 'complete|lost' err
+finish rec
+eq "a command with a registry: status" $? 0
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "a command with a registry" "$T/report.json" "$groups" '[["addon:first",5]]'
