@@ -172,7 +172,7 @@ static void who_may_have_run_and_changed_cpu_is_told_of(void **state)
 	assert_int_equal(tracker.cause, CAUSE_OWN);
 	assert_string_equal(tracker.text,
 			    "addon:tracker held host (100)'s loop for 200 ms, 100 % of it in its "
-			    "own code; its thread had the CPU for 100 ms of it; "
+			    "own code; its thread had the CPU for ~100 ms of it; "
 			    "not charged: it changed CPU");
 	rig_close(&r);
 }

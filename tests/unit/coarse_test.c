@@ -101,11 +101,57 @@ static void an_event_has_what_is_told_too_little_of_one_in_it(void **state)
 	}
 }
 
+/* How little an event in it says of its CPU time hides no more of what a hypervisor took than that. */
+static void a_short_event_in_it_hides_no_stolen_time(void **state)
+{
+	const u64 us = 1000;
+	struct vmspan_event *e;
+	u32 nested;
+
+	(void)state;
+	for (nested = 0; nested < 3; nested++) {
+		struct model *m = model_make(
+			&(struct model_config){ .nested = NESTED_SUSPEND, .exact = true });
+		struct sim *s = sim_new(1), *sched = sim_of(1, 8);
+		const struct group_stats *a;
+		struct snapshot *snap;
+
+		s->tid = 1;
+		sim_off(sched, 900, 900, VMSPAN_OFF_START);
+		sim_feed_sched(sched, m);
+		sim_event(s, 1000);
+		sim_enter(s, 1000, 1, VMSPAN_SPAN);
+		if (nested) {
+			sim_event(s, 50000 * us);
+			sim_event_end(s, 50010 * us);
+			e = (void *)s->data[s->at[s->records - 1]];
+			e->h.depth |= nested == 2 ? VMSPAN_F_COARSE : 0;
+		}
+		sim_leave(s, 100001 * us);
+		sim_event_end(s, 100001 * us);
+		e = (void *)s->data[s->at[s->records - 1]];
+		e->cpu_ns_end = e->cpu_ns_begin + 60000 * us;
+		sim_feed(s, m, s->records);
+		assert_int_equal(model_finish(m), 0);
+		snap = snapshot_take(m);
+		assert_non_null(snap);
+		a = &snapshot_group(snap, "addon:a")->stats;
+		assert_int_equal(snap->events.incomplete, 1);
+		assert_in_range(snap->repairs.stolen_ns, 39900 * us, 40100 * us);
+		assert_in_range(a->cpu_ns, 59900 * us, 60100 * us);
+		snapshot_free(snap);
+		model_free(m);
+		free(sched);
+		free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_events_have_the_time_of_their_ticks),
 		cmocka_unit_test(an_event_has_what_is_told_too_little_of_one_in_it),
+		cmocka_unit_test(a_short_event_in_it_hides_no_stolen_time),
 	};
 
 	return cmocka_run_group_tests_name("coarse", tests, NULL, NULL);

@@ -159,8 +159,8 @@ typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx);
 /*
  * Looks what threads of a live trace are in now, programs with version 2 of the SDK. Listeners are told, from in
- * here, once, of each group that an event which goes on has held for its threshold or longer (alert.open); at its
- * end there is an alert as of any other. Once a second is often enough, and costs some microseconds a thread. 0,
+ * here, once, of each group that an event which goes on has held for its threshold or longer, and for a second at
+ * least (alert.open); of several threads that of the longest. At its end there is an alert as of any other. Once a second is often enough, and costs some microseconds a thread. 0,
  * or what a listener returned; a negative errno as of libvmspan_poll().
  */
 int libvmspan_look(struct libvmspan *t);

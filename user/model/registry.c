@@ -499,7 +499,7 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 	case VMSPAN_DEF_FRAME:
 		return define_frame(s, r, d);
 	case VMSPAN_DEF_NOTE:
-		return d->h.id ? define_note(s, p, d) : 0;
+		return d->h.id && r->address == ITEM_TRACER_REGISTRY ? define_note(s, p, d) : 0;
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:

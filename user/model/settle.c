@@ -201,7 +201,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	if (!model_in_range(m, begin_ns))
 		return 0;
 	t->cpu_coarse = e && (e->h.depth & VMSPAN_F_COARSE);
-	t->goes_on = open && (!e || !t->exact);
+	t->goes_on = open && (!e || !t->exact || t->cpu_coarse);
 	t->cpu_carry = st->cpu_carry;
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,

@@ -26,6 +26,7 @@ struct open_counts {
  */
 struct model_uncharged {
 	u64 wall_ns, self_ns, cpu_ns, blocked_ns, gc_ns;
+	u64 cpu_margin_ns; /* of its cpu_ns and what it is charged, together */
 };
 
 struct group_stats {

@@ -204,7 +204,7 @@ static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	u64 on;
 
 	/* A clock that is a tick old knows nothing of it. */
-	if (!t->exact || t->cpu_coarse || t->nested_coarse_ns || !own || !cpu)
+	if (!t->exact || t->cpu_coarse || !own || !cpu)
 		return 0;
 	on = wall - scale(min_u64(t->off, own), wall, own);
 	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
@@ -302,6 +302,29 @@ static u64 lack_cpu(const struct share *sh, const struct lack_sum *sum, const st
 	return cpu - min_u64(cpu, sh->cpu_ns);
 }
 
+/* How far all its CPU time may be off, that part included: as share_margin(), but where it had none nobody
+ * knows. */
+static u64 lack_margin(const struct share *sh, const struct lack_sum *sum, const struct cpu_rule *r,
+		       u64 cpu, u64 own, u64 wall)
+{
+	u64 all = sh->charged + sum->wall, blocked = sh->blocked + sum->blocked;
+	u64 busy = !r->known ? all : r->told ? sh->cpu + sum->cpu : all - min_u64(all, blocked);
+	u64 off = r->off, least = 0, most;
+
+	if (r->known && r->told && !off && !r->slack)
+		return 0;
+	if (!r->told) {
+		off = scale(min_u64(r->by_length, own), wall, own);
+		off -= min_u64(off, r->cpu);
+	}
+	most = busy = scale(min_u64(busy, own), wall, own);
+	if (r->known) {
+		least = busy - min_u64(busy, off + r->slack);
+		most = min_u64(busy, r->cpu + r->slack);
+	}
+	return max_u64(cpu - min_u64(least, cpu), most - min_u64(most, cpu));
+}
+
 /* What it is not charged, with all other times of it known. */
 static void lack_times(const struct share *sh, struct lack *l, u64 own, u64 wall,
 		       const struct cpu_rule *r)
@@ -319,6 +342,7 @@ static void lack_times(const struct share *sh, struct lack *l, u64 own, u64 wall
 	room -= u->gc_ns;
 	u->blocked_ns = min_u64(scale(min_u64(sum.blocked, own), wall, own), room);
 	u->cpu_ns = min_u64(lack_cpu(sh, &sum, r), u->wall_ns);
+	u->cpu_margin_ns = lack_margin(sh, &sum, r, sh->cpu_ns + u->cpu_ns, own, wall);
 }
 
 /*
@@ -337,6 +361,13 @@ static u64 own_cpu(struct turn *t, u64 cpu_ns, u64 wall)
 	return own;
 }
 
+/* Exact mode: how an event nested in it shares its CPU time with it the scheduler's record knows better, as far
+ * as no clock does. `on`: what the record leaves it. */
+static u64 cpu_by_record(u64 cpu, u64 slack, u64 on)
+{
+	return min_u64(max_u64(on, cpu - min_u64(cpu, slack)), cpu + slack);
+}
+
 int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomplete,
 		struct settlement *out)
 {
@@ -344,7 +375,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
 	u64 cpu = own_cpu(t, cpu_ns, wall);
 	/* The thread's own clock also counts the way into and out of a switch. */
-	u64 on = own - min_u64(own, t->off), believed;
+	u64 on = own - min_u64(own, t->off), believed, on_ns;
 	struct cpu_rule rule = { .on = on };
 	u32 i;
 	int rc;
@@ -354,13 +385,16 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	if (rc)
 		return rc;
 	believed = out->discarded ? 0 : own;
+	on_ns = believed ? scale(on, wall, own) : 0;
+	if (t->exact && believed && cpu)
+		cpu = cpu_by_record(cpu, t->nested_coarse_ns, on_ns);
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	/* No clock was read at its ends: the scheduler's records tell. */
-	if (t->exact && believed && (!cpu || t->cpu_coarse || t->nested_coarse_ns))
-		cpu = scale(on, wall, own);
+	if (t->exact && believed && (!cpu || t->cpu_coarse))
+		cpu = on_ns;
 	rule.cpu = cpu;
 	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || !t->cpu_coarse);
-	rule.slack = t->exact ? 0 : t->nested_coarse_ns;
+	rule.slack = t->exact && cpu == on_ns ? 0 : t->nested_coarse_ns;
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);

@@ -354,6 +354,8 @@ static struct model_share held(const struct model_share *s)
 	all.wall_ns += s->uncharged.wall_ns;
 	all.self_ns += s->uncharged.self_ns;
 	all.cpu_ns += s->uncharged.cpu_ns;
+	if (s->uncharged.wall_ns)
+		all.cpu_margin_ns = s->uncharged.cpu_margin_ns;
 	all.blocked_ns += s->uncharged.blocked_ns;
 	all.gc_ns += s->uncharged.gc_ns;
 	return all;

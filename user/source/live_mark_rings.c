@@ -186,17 +186,6 @@ static u32 made_until(const struct vmspan_mark *marks, u32 bytes, u64 cycles)
 	return i * (u32)sizeof(*marks);
 }
 
-/* What a thread could not mark, and no batch has told of. */
-static int tell_lost(struct live *l, struct ring_reader *t, const struct vmspan_ring *g)
-{
-	u32 n = mark_ring_lost(t, g) - t->lost_told;
-
-	if (!n)
-		return 0;
-	t->lost_before += n;
-	return live_emit_loss(l, LOSS_TRUNCATED, n, 1);
-}
-
 /* What threads could not mark that have no ring. */
 static int tell_lost_threads(struct live *l, const struct process *p, struct registry *r)
 {
@@ -257,7 +246,9 @@ static int ring_read(void *ctx, u64 at, const struct vmspan_ring *g)
 	if (!e && known && !d->by.more_comes)
 		e = mark_ring_end(d->l, d->p, d->r, g->thread,
 				  (struct ring_reader *)(uintptr_t)*known);
-	return e || !known ? e : tell_lost(d->l, (struct ring_reader *)(uintptr_t)*known, g);
+	return e || !known ? e
+			   : mark_ring_tell(d->l, d->p, d->r, g,
+					    (struct ring_reader *)(uintptr_t)*known);
 }
 
 /* Of threads that ended as they were about to tell of their clock. */
@@ -456,7 +447,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	/* In exact mode it has handed all of it over at its end, where it could. */
 	if (!l->s.info.exact || !l->tails)
 		e = ring_read(&d, t->at, &g);
-	else if (!(e = mark_ring_end(l, p, r, g.thread, t) ?: tell_lost(l, t, &g)))
+	else if (!(e = mark_ring_end(l, p, r, g.thread, t) ?: mark_ring_tell(l, p, r, &g, t)))
 		t->seen = g.head;
 	if (e || t->seen < g.head)
 		return e;

@@ -28,6 +28,7 @@ struct ring_reader {
 	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
 	u32 unmatched_told, too_deep_told; /* of the counts in m */
+	u64 seq_told; /* numbers up to here */
 	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
 	 * not. And its name by then. */
 	u64 over_ns;
@@ -70,6 +71,9 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 /* No more comes of a thread: what was kept for that is taken as it is. 0, or l->failed. */
 int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
 		  struct ring_reader *t);
+/* What has been made of its marks, and could not be marked. 0, or l->failed. */
+int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
+		   const struct vmspan_ring *g, struct ring_reader *t);
 /* What its thread is in, as of `until_ns` (CLOCK_MONOTONIC), and will not be heard to leave. 0, or
  * l->failed. */
 int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,

@@ -154,14 +154,14 @@ u32 mark_ring_lost(const struct ring_reader *t, const struct vmspan_ring *g)
 
 /* Hands out the records that have been made of marks, and the counts of those of which none was: behind
  * these there may be no record any more. */
-static int emit_records(struct live *l, struct process *p, struct registry *r,
-			const struct vmspan_ring *g, struct ring_reader *t)
+int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
+		   const struct vmspan_ring *g, struct ring_reader *t)
 {
 	struct item it = { .type = ITEM_BATCH };
 	struct batch_sum sum;
 	u32 bytes = (u32)t->m.out.len;
 
-	if (!t->m.records && t->m.unmatched == t->unmatched_told &&
+	if (!t->m.records && t->m.seq == t->seq_told && t->m.unmatched == t->unmatched_told &&
 	    t->m.too_deep == t->too_deep_told && mark_ring_lost(t, g) == t->lost_told)
 		return 0;
 	if (batch_sum(t->m.out.data, bytes, t->m.records, &sum) || process_tell(l, p) ||
@@ -185,6 +185,7 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 	t->lost_told = it.batch.in_mark;
 	t->unmatched_told = it.batch.unmatched;
 	t->too_deep_told = it.batch.too_deep;
+	t->seq_told = it.batch.seq + it.batch.records;
 	live_emit(l, &it);
 	marks_taken(&t->m);
 	buf_free(&t->m.out); /* of each of ten thousand threads it would be much */
@@ -192,12 +193,34 @@ static int emit_records(struct live *l, struct process *p, struct registry *r,
 }
 
 /* Spans without what the scheduler did to them would pass for whole. */
-static int lose(struct live *l, struct ring_reader *t, u64 bytes)
+static int lose(struct live *l, struct process *p, struct registry *r, const struct vmspan_ring *g,
+		struct ring_reader *t, u64 bytes)
 {
 	u64 n = bytes / sizeof(struct vmspan_mark);
 
 	marks_gap(&t->m, n);
-	return live_emit_loss(l, LOSS_NO_SCHED, n, 1);
+	/* That they are missing, and what could not be marked: nothing else may follow. */
+	return live_emit_loss(l, LOSS_NO_SCHED, n, 1) ?: mark_ring_tell(l, p, r, g, t);
+}
+
+/* What comes first is number 0, or nobody knew that something before it is missing. */
+static int begin(struct live *l, struct process *p, struct registry *r, u32 thread,
+		 const struct ring_reader *t)
+{
+	struct item it = { .type = ITEM_BATCH };
+
+	if (t->m.seq || t->m.records)
+		return 0;
+	if (process_tell(l, p) || process_thread(l, p, t->tid))
+		return l->failed;
+	it.batch = (struct item_batch){ .pid = p->pid,
+					.tid = t->tid,
+					.registry = r->address,
+					.thread = thread,
+					.too_deep = t->too_deep_told,
+					.unmatched = t->unmatched_told,
+					.in_mark = t->lost_told };
+	return live_emit(l, &it);
 }
 
 /* Marks from a position on. What lies further back than the ring is long has been overwritten
@@ -224,20 +247,23 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	at = max_u64(max_u64(t->seen, from), mark_ring_oldest(g));
 	if (at >= end || at % sizeof(*marks))
 		return 0;
-	if ((at > t->seen || by.no_sched) && mark_ring_end(l, p, r, g->thread, t))
+	if ((at > t->seen || by.no_sched) &&
+	    (mark_ring_end(l, p, r, g->thread, t) || begin(l, p, r, g->thread, t)))
 		return l->failed;
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
 	t->seen = end;
+	if (live_marked(l, p))
+		return l->failed;
 	l->cost.marks += (end - at) / sizeof(*marks);
 	clocks = t->m.clocks;
 	if (by.no_sched)
-		return lose(l, t, end - at);
+		return lose(l, p, r, g, t, end - at);
 	if (marks_take(&t->m, marks + (at - from) / sizeof(*marks),
 		       (u32)((end - at) / sizeof(*marks)), by.more_comes))
 		return l->failed = -ENOMEM;
 	l->cost_clocks += t->m.clocks - clocks;
-	return emit_records(l, p, r, g, t);
+	return mark_ring_tell(l, p, r, g, t);
 }
 
 int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
@@ -248,7 +274,7 @@ int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thr
 
 	if (marks_take(&t->m, NULL, 0, false))
 		return l->failed = -ENOMEM;
-	return emit_records(l, p, r, &g, t);
+	return mark_ring_tell(l, p, r, &g, t);
 }
 
 static int malformed(struct live *l, u32 marks)

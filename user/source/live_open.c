@@ -87,7 +87,7 @@ static int tell(struct telling *k, const struct ring_reader *t, const struct vms
 	if (marks_close(m, &now))
 		return k->l->failed = -ENOMEM;
 	if (batch_sum(m->out.data, (u32)m->out.len, m->records, &sum) || process_tell(k->l, k->p) ||
-	    process_thread(k->l, k->p, t->tid) ||
+	    live_marked(k->l, k->p) || process_thread(k->l, k->p, t->tid) ||
 	    live_define(k->l, k->p, k->r, m->out.data, (u32)m->out.len, &sum))
 		return k->l->failed;
 	it.open.what.pid = b->pid = k->p->pid;

@@ -356,6 +356,9 @@ struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 	struct registry *grown;
 	u32 i;
 
+	/* Streams of the tracer's own are called so. */
+	if (address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY)
+		return NULL;
 	for (i = 0; i < p->registry_count; i++)
 		if (p->registries[i].address == address)
 			return &p->registries[i];

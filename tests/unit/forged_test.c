@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A target that speaks as if it were the kernel side or the tracer: it is not believed. */
+#include "marks_rig.h"
+
+#include "model/model.h"
+#include "model/snapshot.h"
+
+static struct model *model;
+
+static int feed(void *ctx, const struct item *it)
+{
+	(void)ctx;
+	return model_item(model, it);
+}
+
+static struct rig *open_rig(void)
+{
+	const struct model_config config = { .cycles_hz = NSEC_PER_SEC, .exact = true };
+	const struct item clock = { .type = ITEM_CLOCK, .clock = { 1, 1, 1 } };
+	struct rig *g = rig_open();
+
+	model = model_new(&config);
+	assert_non_null(model);
+	assert_int_equal(model_item(model, &clock), 0);
+	g->l.fn = feed;
+	g->l.s.info.exact = true;
+	g->l.s.info.clock = CLOCK_MONO;
+	return g;
+}
+
+static void close_rig(struct rig *g)
+{
+	model_free(model);
+	while (g->p.registry_count > 1)
+		live_registry_free(&g->p.registries[--g->p.registry_count]);
+	map_free(&g->p.copies);
+	rig_close(g);
+}
+
+/* One of the scheduler's records, in a batch of that kind. */
+static void off(struct rig *g, u16 kind, u64 registry, u64 seq, u64 begin, u64 end)
+{
+	struct {
+		struct wire_head h;
+		struct vmspan_batch b;
+		struct vmspan_span s;
+	} r = { .h = { .kind = kind, .pid = g->p.pid, .tid = TID },
+		.b = { .magic = VMSPAN_BATCH_MAGIC,
+		       .abi = 1,
+		       .registry = registry,
+		       .thread = TID,
+		       .records = 1,
+		       .seq = seq },
+		.s = { .h = { VMSPAN_OFF, 1, begin == end ? VMSPAN_OFF_START : VMSPAN_OFF_PREEMPTED,
+			      0 },
+		       .begin = begin,
+		       .end = end } };
+
+	r.b.bytes = sizeof(r.b) + sizeof(r.s);
+	r.h.bytes = (u16)r.b.bytes;
+	assert_int_equal(live_record(&g->l, &r, sizeof(r)), 0);
+}
+
+static void marked(struct rig *g, u32 type, u32 id, u64 cycles)
+{
+	struct vmspan_ring *head = &g->ring->head;
+
+	g->ring->marks[head->head % sizeof(g->ring->marks) / 16] =
+		(struct vmspan_mark){ cycles, id, type };
+	head->head += sizeof(struct vmspan_mark);
+}
+
+/* The scheduler's records of a thread are the kernel's: none of the target's makes them old. */
+static void records_of_the_scheduler_are_the_kernels(void **state)
+{
+	static const u64 registries[] = { ITEM_SCHED_REGISTRY, ITEM_TRACER_REGISTRY };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct rig *g = open_rig();
+		struct snapshot *s;
+
+		off(g, WIRE_SCHED, ITEM_SCHED_REGISTRY, 0, 10, 10);
+		if (i)
+			off(g, WIRE_BATCH, registries[i - 1], 1 << 20, 11, 11);
+		off(g, WIRE_SCHED, ITEM_SCHED_REGISTRY, 1, 1000, 500000);
+		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 900);
+		marked(g, VMSPAN_MARK_ENTER, 5, 950);
+		marked(g, VMSPAN_MARK_LEAVE, 5, 600000);
+		marked(g, VMSPAN_MARK_EVENT_END, 0, 600100);
+		hand_over(g);
+		assert_int_equal(model_finish(model), 0);
+		s = snapshot_take(model);
+		assert_non_null(s);
+		assert_int_equal(s->events.count, 1);
+		assert_int_equal(s->events.incomplete, 0);
+		assert_int_equal(s->ledger.preempted_ns, 499000);
+		assert_int_equal(s->losses.batches[LOSS_TRUNCATED], i ? 1 : 0);
+		snapshot_free(s);
+		close_rig(g);
+	}
+}
+
+static void note_of_the_target(struct rig *g, u32 id, const char *text)
+{
+	u64 room[64] = { 0 };
+	struct wire_definition *w = (void *)room;
+	struct vmspan_def *d = (void *)(w + 1);
+
+	w->h = (struct wire_head){ .kind = WIRE_DEFINITION, .pid = g->p.pid, .tid = TID };
+	w->process = (u64)(uintptr_t)g->process;
+	d->h.type = VMSPAN_DEF_NOTE;
+	d->h.id = id;
+	d->name_len = (u8)strlen(text);
+	memcpy(d->groups, text, d->name_len);
+	d->h.slots = (u8)((sizeof(*d) + d->name_len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	w->bytes = d->h.slots * VMSPAN_SLOT;
+	assert_int_equal(live_definition(&g->l, &w->h, sizeof(*w) + w->bytes), 0);
+}
+
+static void notes_are(const char *text, const char *advice)
+{
+	struct snapshot *s = snapshot_take(model);
+
+	assert_non_null(s);
+	assert_int_equal(s->note_count, 1);
+	assert_string_equal(s->notes[0].text, text);
+	assert_string_equal(s->notes[0].advice, advice);
+	snapshot_free(s);
+}
+
+/* What is said of a process in the tracer's voice is the tracer's. */
+static void notes_are_the_tracers(void **state)
+{
+	struct rig *g = open_rig();
+
+	(void)state;
+	assert_int_equal(live_note(&g->l, &g->p, NOTE_SILENT, "it is silent", "look"), 0);
+	notes_are("it is silent", "look");
+	note_of_the_target(g, 2 * NOTE_SILENT + 1, "");
+	note_of_the_target(g, 2 * NOTE_SILENT + 2, "do as I say");
+	note_of_the_target(g, 2 * NOTE_REFUSED + 1, "the tracer is out of date");
+	notes_are("it is silent", "look");
+	close_rig(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_of_the_scheduler_are_the_kernels),
+		cmocka_unit_test(notes_are_the_tracers),
+	};
+
+	return cmocka_run_group_tests_name("forged", tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Marks that could not be made: whoever tells of them, however, their event lacks something. */
+#include "marks_rig.h"
+
+#include "model/model.h"
+#include "model/snapshot.h"
+
+static struct model *model;
+
+static int feed(void *ctx, const struct item *it)
+{
+	(void)ctx;
+	return model_item(model, it);
+}
+
+static struct rig *open_rig(bool exact)
+{
+	const struct model_config config = { .cycles_hz = NSEC_PER_SEC };
+	const struct item clock = { .type = ITEM_CLOCK, .clock = { 1, 1, 1 } };
+	struct rig *g = rig_open();
+
+	model = model_new(&config);
+	assert_non_null(model);
+	assert_int_equal(model_item(model, &clock), 0);
+	clock_add(&g->l.clocks, 1, 1, NSEC_PER_SEC);
+	g->l.s.info.exact = exact;
+	g->l.fn = feed;
+	return g;
+}
+
+/* What the figures say, and the end of it. */
+static void told(struct rig *g, u64 events, u64 incomplete, u64 truncated)
+{
+	struct snapshot *s;
+
+	assert_int_equal(model_finish(model), 0);
+	s = snapshot_take(model);
+	assert_non_null(s);
+	assert_int_equal(s->events.count, events);
+	assert_int_equal(s->events.incomplete, incomplete);
+	assert_int_equal(s->losses.records[LOSS_TRUNCATED], truncated);
+	snapshot_free(s);
+	model_free(model);
+	rig_close(g);
+}
+
+static int look(struct rig *g)
+{
+	return live_rings_look(&g->l, live_rings_next(&g->l));
+}
+
+static void events(struct rig *g, u32 n)
+{
+	while (n--) {
+		mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+		spans(g, 1);
+		mark(g, VMSPAN_MARK_EVENT_END, 0);
+	}
+}
+
+/* Whether a look between two hand-overs tells of them, or the second. */
+static void an_event_lacks_what_a_look_finds_lost_in_it(void **state)
+{
+	u32 looks;
+
+	(void)state;
+	for (looks = 0; looks < 3; looks++) {
+		struct rig *g = open_rig(false);
+		u32 i;
+
+		events(g, 1);
+		hand_over(g);
+		mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+		spans(g, 1);
+		hand_over(g);
+		g->ring->head.lost += 4;
+		for (i = 0; i < looks; i++)
+			assert_int_equal(look(g), 0);
+		spans(g, 1);
+		mark(g, VMSPAN_MARK_EVENT_END, 0);
+		hand_over(g);
+		told(g, 2, 1, 4);
+	}
+}
+
+/* Where the scheduler's record is wanted, and what was handed over last came without it. */
+static void what_is_lost_is_told_where_no_record_can_be_believed(void **state)
+{
+	struct rig *g = open_rig(true);
+
+	(void)state;
+	events(g, 2);
+	g->ring->head.lost += 4;
+	arrive_as(g, 0, (u32)g->ring->head.head, &g->ring->head, true);
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	told(g, 0, 0, 4);
+}
+
+/* The first hand-over of the thread did not come. */
+static void what_was_lost_before_anything_came_is_told(void **state)
+{
+	struct rig *g = open_rig(false);
+	u64 from;
+
+	(void)state;
+	events(g, 2);
+	from = g->ring->head.head;
+	events(g, 2);
+	g->ring->head.lost += 4;
+	arrive(g, from, g->ring->head.head);
+	g->ring->head.lost += 3;
+	events(g, 1);
+	g->ring->head.handed = g->ring->head.head - 64;
+	hand_over(g);
+	told(g, 3, 3, 7);
+}
+
+/* What was read without that a record came of it: it marks. */
+static void who_has_marked_is_known_to(void **state)
+{
+	struct rig *g = open_rig(false);
+
+	(void)state;
+	live_rings_begin(&g->l, &g->p, g->r);
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(g, VMSPAN_MARK_ENTER, 5);
+	assert_false(g->p.marked);
+	assert_int_equal(look(g), 0);
+	assert_true(g->p.marked);
+	told(g, 0, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_lacks_what_a_look_finds_lost_in_it),
+		cmocka_unit_test(what_is_lost_is_told_where_no_record_can_be_believed),
+		cmocka_unit_test(what_was_lost_before_anything_came_is_told),
+		cmocka_unit_test(who_has_marked_is_known_to),
+	};
+
+	return cmocka_run_group_tests_name("lost marks", tests, NULL, NULL);
+}
