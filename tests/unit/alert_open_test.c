@@ -268,6 +268,31 @@ static void many_threads_that_hang_are_told_of_once(void **state)
 	rig_close(&r);
 }
 
+/* Another thread's turn in the same group, where that of the first is told of once more. */
+static void the_first_telling_is_not_hidden_by_anothers_second(void **state)
+{
+	struct seen tracker = { 0 };
+	struct sim *other = sim_new(8);
+	struct rig r;
+
+	(void)state;
+	begin_turn(&r, &tracker);
+	r.s->off = 1440 * MS;
+	look(&r, 1000 * MS, 2500 * MS);
+	assert_int_equal(tracker.open, 1);
+	sim_event(other, 2000 * MS);
+	sim_enter(other, 2000 * MS, IN_TRACKER, VMSPAN_SPAN);
+	tell_open(r.s, r.m, 1000 * MS, 4000 * MS);
+	tell_open(other, r.m, 2000 * MS, 4000 * MS);
+	assert_int_equal(alerts_looked(r.a), 0);
+	assert_int_equal(tracker.open, 2);
+	assert_int_equal(tracker.occurrences, 2);
+	assert_int_equal(tracker.total, 3000 * MS);
+	assert_false(tracker.again);
+	free(other);
+	rig_close(&r);
+}
+
 /* What had ended and was not handed over comes as an alert; only what goes on is told of. */
 static void what_has_ended_is_not_told_of_as_if_it_went_on(void **state)
 {
@@ -481,6 +506,7 @@ int main(void)
 		cmocka_unit_test(who_asks_for_alerts_gets_no_others),
 		cmocka_unit_test(who_is_to_blame_later_is_told_of_then),
 		cmocka_unit_test(many_threads_that_hang_are_told_of_once),
+		cmocka_unit_test(the_first_telling_is_not_hidden_by_anothers_second),
 		cmocka_unit_test(what_has_ended_is_not_told_of_as_if_it_went_on),
 		cmocka_unit_test(what_is_outside_of_events_is_no_turn),
 		cmocka_unit_test(what_stands_still_is_shown_and_its_end_too),

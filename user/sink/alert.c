@@ -394,6 +394,9 @@ static int open_push(struct alerts *a, struct watched *w)
 static void open_keep(struct alert *kept, struct alert *x)
 {
 	x->occurrences = kept->occurrences + 1;
+	/* Where one of them is told of for the first time, those who hear of that alone hear of it. */
+	if (kept->occurrences)
+		x->again = kept->again = x->again && kept->again;
 	if (kept->notable > x->notable ||
 	    (kept->notable == x->notable && kept->total_ns >= x->total_ns)) {
 		kept->occurrences = x->occurrences;
