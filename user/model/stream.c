@@ -39,14 +39,15 @@ static int stream_release(struct stream *st, bool force, batch_fn fn, void *ctx,
 
 static int stream_hold(struct stream *st, const struct item_batch *b)
 {
-	struct held h = { .batch = *b, .data = malloc(b->bytes) };
+	struct held h = { .batch = *b, .data = malloc(b->bytes + 1) };
 	u32 i = st->held_len++;
 
 	if (!h.data) {
 		st->held_len--;
 		return -ENOMEM;
 	}
-	memcpy(h.data, b->data, b->bytes);
+	if (b->bytes) /* it may be of counts alone */
+		memcpy(h.data, b->data, b->bytes);
 	h.batch.data = h.data;
 	for (; i && st->held[i - 1].batch.seq > b->seq; i--)
 		st->held[i] = st->held[i - 1];
