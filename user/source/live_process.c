@@ -332,16 +332,20 @@ int process_loaded(struct live *l, const struct wire_life *w)
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
+	const struct profile *numbers;
 	bool first;
 
 	if (!p)
 		return sweep_new(l, w);
 	first = p->command;
+	numbers = first ? p->numbers
+			: NULL; /* of the file that it executes now, and may be through with */
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
 	    never_armed(l, p) || live_silence_end(l, p))
 		return l->failed;
 	forget_memory(l, p);
+	p->numbers = numbers;
 	p->by_batches = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
