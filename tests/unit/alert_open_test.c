@@ -212,6 +212,15 @@ static void who_asks_for_alerts_gets_no_others(void **state)
 	rig_close(&r);
 }
 
+/* A turn that had next to no CPU by 2,500 ms, told of then: nobody is to blame for it. */
+static void begin_blameless(struct rig *r, struct seen *tracker)
+{
+	begin_turn(r, tracker);
+	r->s->off = 1440 * MS;
+	look(r, 1000 * MS, 2500 * MS);
+	assert_int_equal(tracker->open, 1);
+}
+
 /* Who had no CPU at first is not to blame, and is when it has had as much as its threshold. */
 static void who_is_to_blame_later_is_told_of_then(void **state)
 {
@@ -219,10 +228,7 @@ static void who_is_to_blame_later_is_told_of_then(void **state)
 	struct rig r;
 
 	(void)state;
-	begin_turn(&r, &tracker);
-	r.s->off = 1440 * MS;
-	look(&r, 1000 * MS, 2500 * MS);
-	assert_int_equal(tracker.open, 1);
+	begin_blameless(&r, &tracker);
 	assert_int_equal(tracker.cause, CAUSE_SYSTEM);
 	assert_false(tracker.again);
 	look(&r, 1000 * MS, 2503 * MS);
@@ -276,10 +282,7 @@ static void the_first_telling_is_not_hidden_by_anothers_second(void **state)
 	struct rig r;
 
 	(void)state;
-	begin_turn(&r, &tracker);
-	r.s->off = 1440 * MS;
-	look(&r, 1000 * MS, 2500 * MS);
-	assert_int_equal(tracker.open, 1);
+	begin_blameless(&r, &tracker);
 	sim_event(other, 2000 * MS);
 	sim_enter(other, 2000 * MS, IN_TRACKER, VMSPAN_SPAN);
 	tell_open(r.s, r.m, 1000 * MS, 4000 * MS);

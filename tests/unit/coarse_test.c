@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 /* One event of `ns`, whose thread's clock went on by `cpu_ns`, up to a tick old or exact. */
-static void timed(struct sim *s, u64 begin, u64 ns, u64 cpu_ns, bool coarse)
+static void event_of(struct sim *s, u64 begin, u64 ns, u64 cpu_ns, bool coarse)
 {
 	struct vmspan_event *e;
 
@@ -39,7 +39,7 @@ static void short_events_have_the_time_of_their_ticks(void **state)
 		assert_non_null(m);
 		sim_start(m, "test");
 		for (i = 0; i < 120; i++)
-			timed(s, 1000 + i * 200000, 100000, i % 40 ? 0 : 4000000, coarse);
+			event_of(s, 1000 + i * 200000, 100000, i % 40 ? 0 : 4000000, coarse);
 		sim_feed(s, m, 10);
 		assert_int_equal(model_finish(m), 0);
 		snap = snapshot_take(m);
@@ -50,6 +50,47 @@ static void short_events_have_the_time_of_their_ticks(void **state)
 		model_free(m);
 		free(s);
 	}
+}
+
+/* A thread whose CPU time its clock and, in exact mode, the scheduler's record tell. */
+struct timed {
+	struct model *m;
+	struct sim *s, *sched;
+	struct snapshot *snap; /* at the end */
+};
+
+static void timed_open(struct timed *t, bool exact)
+{
+	t->m = model_make(&(struct model_config){ .nested = NESTED_SUSPEND, .exact = exact });
+	t->s = sim_new(1);
+	t->s->tid = 1;
+	t->sched = sim_of(1, 8);
+	sim_off(t->sched, 900, 900, VMSPAN_OFF_START);
+}
+
+/* Of the group in whose compartment it was. */
+static const struct group_stats *timed_end(struct timed *t, bool exact)
+{
+	if (exact)
+		sim_feed_sched(t->sched, t->m);
+	sim_feed(t->s, t->m, t->s->records);
+	assert_int_equal(model_finish(t->m), 0);
+	t->snap = snapshot_take(t->m);
+	assert_non_null(t->snap);
+	return &snapshot_group(t->snap, "addon:a")->stats;
+}
+
+static void timed_close(struct timed *t)
+{
+	snapshot_free(t->snap);
+	model_free(t->m);
+	free(t->sched);
+	free(t->s);
+}
+
+static struct vmspan_event *last_event(const struct sim *s)
+{
+	return (void *)s->data[s->at[s->records - 1]];
 }
 
 /*
@@ -64,40 +105,27 @@ static void an_event_has_what_is_told_too_little_of_one_in_it(void **state)
 
 	(void)state;
 	for (exact = 0; exact < 2; exact++) {
-		struct model *m = model_make(
-			&(struct model_config){ .nested = NESTED_SUSPEND, .exact = exact });
-		struct sim *s = sim_new(1), *sched = sim_of(1, 8);
 		const struct group_stats *a;
-		struct snapshot *snap;
+		struct timed t;
 
-		s->tid = 1;
-		sim_off(sched, 900, 900, VMSPAN_OFF_START);
-		sim_off(sched, 1500 * us, 2000 * us, VMSPAN_OFF_SLEEPING);
-		if (exact)
-			sim_feed_sched(sched, m);
-		sim_event(s, 1000);
-		sim_enter(s, 1000, 1, VMSPAN_SPAN);
-		sim_event(s, 1000 * us);
-		sim_event_end(s, 1090 * us);
-		inner = (void *)s->data[s->at[s->records - 1]];
+		timed_open(&t, exact);
+		sim_off(t.sched, 1500 * us, 2000 * us, VMSPAN_OFF_SLEEPING);
+		sim_event(t.s, 1000);
+		sim_enter(t.s, 1000, 1, VMSPAN_SPAN);
+		sim_event(t.s, 1000 * us);
+		sim_event_end(t.s, 1090 * us);
+		inner = last_event(t.s);
 		inner->cpu_ns_end = inner->cpu_ns_begin;
 		inner->h.depth |= VMSPAN_F_COARSE;
-		s->off += 500 * us;
-		sim_leave(s, 2001 * us);
-		sim_event_end(s, 2001 * us);
-		sim_feed(s, m, s->records);
-		assert_int_equal(model_finish(m), 0);
-		snap = snapshot_take(m);
-		assert_non_null(snap);
-		a = &snapshot_group(snap, "addon:a")->stats;
-		assert_int_equal(snap->events.incomplete, 0);
-		assert_int_equal(snap->repairs.stolen_ns, 0);
+		t.s->off += 500 * us;
+		sim_leave(t.s, 2001 * us);
+		sim_event_end(t.s, 2001 * us);
+		a = timed_end(&t, exact);
+		assert_int_equal(t.snap->events.incomplete, 0);
+		assert_int_equal(t.snap->repairs.stolen_ns, 0);
 		assert_int_equal(a->cpu_ns, (exact ? 1410 : 1500) * us);
 		assert_int_equal(a->cpu_margin_ns, exact ? 0 : 90 * us);
-		snapshot_free(snap);
-		model_free(m);
-		free(sched);
-		free(s);
+		timed_close(&t);
 	}
 }
 
@@ -110,39 +138,26 @@ static void a_short_event_in_it_hides_no_stolen_time(void **state)
 
 	(void)state;
 	for (nested = 0; nested < 3; nested++) {
-		struct model *m = model_make(
-			&(struct model_config){ .nested = NESTED_SUSPEND, .exact = true });
-		struct sim *s = sim_new(1), *sched = sim_of(1, 8);
 		const struct group_stats *a;
-		struct snapshot *snap;
+		struct timed t;
 
-		s->tid = 1;
-		sim_off(sched, 900, 900, VMSPAN_OFF_START);
-		sim_feed_sched(sched, m);
-		sim_event(s, 1000);
-		sim_enter(s, 1000, 1, VMSPAN_SPAN);
+		timed_open(&t, true);
+		sim_event(t.s, 1000);
+		sim_enter(t.s, 1000, 1, VMSPAN_SPAN);
 		if (nested) {
-			sim_event(s, 50000 * us);
-			sim_event_end(s, 50010 * us);
-			e = (void *)s->data[s->at[s->records - 1]];
-			e->h.depth |= nested == 2 ? VMSPAN_F_COARSE : 0;
+			sim_event(t.s, 50000 * us);
+			sim_event_end(t.s, 50010 * us);
+			last_event(t.s)->h.depth |= nested == 2 ? VMSPAN_F_COARSE : 0;
 		}
-		sim_leave(s, 100001 * us);
-		sim_event_end(s, 100001 * us);
-		e = (void *)s->data[s->at[s->records - 1]];
+		sim_leave(t.s, 100001 * us);
+		sim_event_end(t.s, 100001 * us);
+		e = last_event(t.s);
 		e->cpu_ns_end = e->cpu_ns_begin + 60000 * us;
-		sim_feed(s, m, s->records);
-		assert_int_equal(model_finish(m), 0);
-		snap = snapshot_take(m);
-		assert_non_null(snap);
-		a = &snapshot_group(snap, "addon:a")->stats;
-		assert_int_equal(snap->events.incomplete, 1);
-		assert_in_range(snap->repairs.stolen_ns, 39900 * us, 40100 * us);
+		a = timed_end(&t, true);
+		assert_int_equal(t.snap->events.incomplete, 1);
+		assert_in_range(t.snap->repairs.stolen_ns, 39900 * us, 40100 * us);
 		assert_in_range(a->cpu_ns, 59900 * us, 60100 * us);
-		snapshot_free(snap);
-		model_free(m);
-		free(sched);
-		free(s);
+		timed_close(&t);
 	}
 }
 

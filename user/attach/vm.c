@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[21])
+#define VM_PROGRAMS 21 /* the end included */
+
+static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[VM_PROGRAMS])
 {
 	size_t n = 0;
 
@@ -73,7 +75,7 @@ int vm_leave_out(struct tracer *t)
 
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
-	struct bpf_program *list[21];
+	struct bpf_program *list[VM_PROGRAMS];
 	size_t i;
 
 	vm_programs(t->skel, list);

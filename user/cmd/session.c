@@ -57,9 +57,8 @@ static void say_what_is_missing(const struct source *source)
 
 	if (trap_ns)
 		fprintf(stderr,
-			"vmspan: note: marks are traps here: each takes the program some %s of its "
-			"CPU "
-			"time, and a span is two\n",
+			"vmspan: note: marks are traps here: each takes the program some %s of "
+			"its CPU time, and a span is two\n",
 			time_text(trap, trap_ns));
 	if (why)
 		fprintf(stderr,

@@ -160,8 +160,9 @@ int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_
 /*
  * Looks what threads of a live trace are in now, programs with version 2 of the SDK. Listeners are told, from in
  * here, once, of each group that an event which goes on has held for its threshold or longer, and for a second at
- * least (alert.open); of several threads that of the longest. At its end there is an alert as of any other. Once a second is often enough, and costs some microseconds a thread. 0,
- * or what a listener returned; a negative errno as of libvmspan_poll().
+ * least (alert.open); of several threads that of the longest. At its end there is an alert as of any other. Once a
+ * second is often enough, and costs some microseconds a thread. 0, or what a listener returned; a negative errno as of
+ * libvmspan_poll().
  */
 int libvmspan_look(struct libvmspan *t);
 /* -ENOENT: there is no such listener. */

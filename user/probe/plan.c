@@ -228,9 +228,8 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 		       p->unreadable ? " (some could not be read)" : "");
 	err_hint(err,
 		 "Build the program or its VM with user/sdk/vmspan.h, wait for what it may load "
-		 "later "
-		 "(--wait), describe its own probes in a profile (--profile FILE), or name another "
-		 "process; `vmspan list` shows those that can be traced.");
+		 "later (--wait), describe its own probes in a profile (--profile FILE), or name "
+		 "another process; `vmspan list` shows those that can be traced.");
 	return -ENOENT;
 }
 

@@ -140,8 +140,8 @@ struct process {
 	int pidfd; /* owned, or -1 */
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
-	const struct profile
-		*numbers; /* of the file whose marks have numbers that nothing defines, or NULL */
+	/* Of the file whose marks have numbers that nothing defines, or NULL. */
+	const struct profile *numbers;
 	bool command; /* started by us and not yet through its first exec */
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	struct buf held; /* its items from before that; behind defs, their data */

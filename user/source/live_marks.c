@@ -204,8 +204,8 @@ static int lose(struct live *l, struct process *p, struct registry *r, const str
 }
 
 /* What comes first is number 0, or nobody knew that something before it is missing. */
-static int begin(struct live *l, struct process *p, struct registry *r, u32 thread,
-		 const struct ring_reader *t)
+static int begin_stream(struct live *l, struct process *p, struct registry *r, u32 thread,
+			const struct ring_reader *t)
 {
 	struct item it = { .type = ITEM_BATCH };
 
@@ -248,7 +248,7 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	if (at >= end || at % sizeof(*marks))
 		return 0;
 	if ((at > t->seen || by.no_sched) &&
-	    (mark_ring_end(l, p, r, g->thread, t) || begin(l, p, r, g->thread, t)))
+	    (mark_ring_end(l, p, r, g->thread, t) || begin_stream(l, p, r, g->thread, t)))
 		return l->failed;
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));

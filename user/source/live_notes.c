@@ -4,7 +4,7 @@
  * CPU: said, with the reason that is known, and taken back when one is. What a probe of a stock VM
  * should have told is then had from the stacks, where there are any.
  */
-#include "source/live_int.h"
+#include "source/live_vm_int.h"
 
 #include "attach/vm.h"
 
@@ -28,21 +28,7 @@ static const u64 patience[VM_ROLES] = {
 
 static int define(struct live *l, const struct process *p, u32 id, const char *text)
 {
-	u64 room[(sizeof(struct vmspan_def) + VMSPAN_NAME_MAX + VMSPAN_SLOT) / 8] = { 0 };
-	struct vmspan_def *d = (void *)room;
-	size_t len = strnlen(text, VMSPAN_NAME_MAX);
-	struct item it = { .type = ITEM_DEFS };
-
-	d->h.type = VMSPAN_DEF_NOTE;
-	d->h.slots = (u8)((sizeof(*d) + len + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	d->h.id = id;
-	d->name_len = (u8)len;
-	memcpy(d->groups, text, len);
-	it.defs = (struct item_defs){ .pid = p->pid,
-				      .registry = VM_REGISTRY,
-				      .data = room,
-				      .bytes = d->h.slots * (u32)VMSPAN_SLOT };
-	return live_emit(l, &it);
+	return vm_define(l, p, VMSPAN_DEF_NOTE, id, 0, 0, 0, text);
 }
 
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice)

@@ -338,8 +338,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	if (!p)
 		return sweep_new(l, w);
 	first = p->command;
-	numbers = first ? p->numbers
-			: NULL; /* of the file that it executes now, and may be through with */
+	/* Those of a command are of the file that it executes now, and may be through with. */
+	numbers = first ? p->numbers : NULL;
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
 	    never_armed(l, p) || live_silence_end(l, p))

@@ -5,6 +5,8 @@
  */
 #include "source/live_int.h"
 
+#include "source/defs.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -81,11 +83,32 @@ static void learn(struct known *k, u32 id)
 		k->all++;
 }
 
+/* What kind of id a record has that wants a definition; -1: none. */
+static int needed(const struct vmspan_head *h, u32 *id)
+{
+	*id = h->id;
+	switch (h->type) {
+	case VMSPAN_SPAN:
+		return KNOWN_COMPARTMENT;
+	case VMSPAN_EVENT:
+		*id = ((const struct vmspan_event *)h)->label;
+		return KNOWN_LABEL;
+	case VMSPAN_GC:
+	case VMSPAN_BLOCK:
+	case VMSPAN_INPUT:
+	case VMSPAN_FRAME:
+	case VMSPAN_VALUE:
+		return KNOWN_LABEL;
+	default:
+		return -1;
+	}
+}
+
 bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum)
 {
 	const struct known *k = r->known;
 	bool all = true;
-	u32 at = 0, i;
+	u32 at = 0, id, i;
 
 	/* Nearly always: ids are given out from 1 on, and all are known. */
 	if (!sum->defs && sum->compartment_last <= k[KNOWN_COMPARTMENT].all &&
@@ -94,26 +117,11 @@ bool registry_knows(struct registry *r, const void *data, u32 bytes, const struc
 	while (at < bytes) {
 		const struct vmspan_head *h = (const void *)((const u8 *)data + at);
 		const struct vmspan_def *d = (const void *)h;
-		int kind;
+		int kind = needed(h, &id);
 
-		switch (h->type) {
-		case VMSPAN_SPAN:
-			all &= is_known(&k[KNOWN_COMPARTMENT], h->id);
-			break;
-		case VMSPAN_EVENT:
-			all &= is_known(&k[KNOWN_LABEL], ((const struct vmspan_event *)h)->label);
-			break;
-		case VMSPAN_GC:
-		case VMSPAN_BLOCK:
-		case VMSPAN_INPUT:
-		case VMSPAN_FRAME:
-		case VMSPAN_VALUE:
-			all &= is_known(&k[KNOWN_LABEL], h->id);
-			break;
-		default:
-			kind = known_kind(h->type);
-			if (kind < 0)
-				break;
+		if (kind >= 0) {
+			all &= is_known(&k[kind], id);
+		} else if ((kind = known_kind(h->type)) >= 0) {
 			learn(&r->known[kind], h->id);
 			for (i = 0; i < d->count; i++)
 				all &= is_known(&k[KNOWN_GROUP], d->groups[i]);
@@ -177,48 +185,33 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 /* So many are told apart in a process: its probes may hand over anything. */
 #define NUMBERS_MAX 16384
 
-/* Bytes of a definition of this name, with a group or none. */
-static u32 put_def(void *to, u8 type, u8 kind, u32 id, const char *name, u32 len)
-{
-	struct vmspan_def *d = to;
-	u32 count = type == VMSPAN_DEF_COMPARTMENT;
-	u32 bytes = (u32)offsetof(struct vmspan_def, groups) + 4 * count + len;
-	u32 slots = (bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT;
-
-	memset(d, 0, slots * (size_t)VMSPAN_SLOT);
-	d->h = (struct vmspan_head){ .type = type, .slots = (u8)slots, .id = id };
-	d->kind = kind;
-	d->count = (u8)count;
-	d->name_len = (u8)len;
-	if (count)
-		d->groups[0] = id;
-	memcpy(d->groups + count, name, len);
-	return slots * VMSPAN_SLOT;
-}
-
 /* Gives a number the name that the profile has for it; else the number is the name. */
 static int name_number(struct reading *g, const struct profile_ids *ids, int kind, u32 id)
 {
 	const struct profile_id *named = ids ? profile_id(ids, id) : NULL;
-	_Alignas(8) u8 defs[2 * (VMSPAN_NAME_MAX + 2 * VMSPAN_SLOT)];
+	_Alignas(8) u8 room[2 * DEF_ROOM];
 	char number[16];
-	u32 len = (u32)snprintf(number, sizeof(number), "%u", id), bytes;
-	const char *name = number;
+	struct def_of d = { .type = VMSPAN_DEF_LABEL,
+			    .id = id,
+			    .name = named ? named->name : number,
+			    .len = named ? named->len : 0 };
+	u32 bytes;
 
 	if (is_known(&g->r->known[kind], id) || id >= PROFILE_ID_END ||
 	    g->r->numbers == NUMBERS_MAX)
 		return 0;
 	g->r->numbers++;
-	if (named) {
-		name = named->name;
-		len = named->len;
-	}
+	if (!named)
+		d.len = (size_t)snprintf(number, sizeof(number), "%u", id);
 	if (kind == KNOWN_LABEL)
-		return hand_out(g, defs, put_def(defs, VMSPAN_DEF_LABEL, 0, id, name, len));
-	bytes = put_def(defs, VMSPAN_DEF_GROUP, named ? named->kind : VMSPAN_COMPARTMENT, id, name,
-			len);
-	bytes += put_def(defs + bytes, VMSPAN_DEF_COMPARTMENT, 0, id, name, len);
-	return hand_out(g, defs, bytes);
+		return hand_out(g, room, def_write(room, &d));
+	d.type = VMSPAN_DEF_GROUP;
+	d.kind = named ? named->kind : VMSPAN_COMPARTMENT;
+	bytes = def_write(room, &d);
+	d.type = VMSPAN_DEF_COMPARTMENT;
+	d.kind = 0;
+	d.group = id;
+	return hand_out(g, room, bytes + def_write(room + bytes, &d));
 }
 
 int registry_numbers(struct live *l, struct process *p, struct registry *r, const void *data,
@@ -227,28 +220,15 @@ int registry_numbers(struct live *l, struct process *p, struct registry *r, cons
 	struct reading g = { l, p, r };
 	const struct profile_ids *groups = p->numbers ? &p->numbers->groups : NULL;
 	const struct profile_ids *labels = p->numbers ? &p->numbers->labels : NULL;
-	u32 at = 0;
+	u32 at = 0, id;
 	int e = 0;
 
 	while (at < bytes && !e) {
 		const struct vmspan_head *h = (const void *)((const u8 *)data + at);
+		int kind = needed(h, &id);
 
-		switch (h->type) {
-		case VMSPAN_SPAN:
-			e = name_number(&g, groups, KNOWN_COMPARTMENT, h->id);
-			break;
-		case VMSPAN_EVENT:
-			e = name_number(&g, labels, KNOWN_LABEL,
-					((const struct vmspan_event *)h)->label);
-			break;
-		case VMSPAN_GC:
-		case VMSPAN_BLOCK:
-		case VMSPAN_INPUT:
-		case VMSPAN_FRAME:
-		case VMSPAN_VALUE:
-			e = name_number(&g, labels, KNOWN_LABEL, h->id);
-			break;
-		}
+		if (kind >= 0)
+			e = name_number(&g, kind == KNOWN_LABEL ? labels : groups, kind, id);
 		at += h->slots * (u32)VMSPAN_SLOT;
 	}
 	return l->failed;

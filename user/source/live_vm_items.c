@@ -6,6 +6,8 @@
  */
 #include "source/live_vm_int.h"
 
+#include "source/defs.h"
+
 #include "attach/vm.h"
 #include "probe/vm.h"
 
@@ -79,29 +81,13 @@ static struct vm_stream *stream_of(struct vm_state *v, u32 tid)
 int vm_define(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
 	      u32 group, const char *name)
 {
-	u64 room[(sizeof(struct vmspan_def) + sizeof(u32) + VMSPAN_NAME_MAX + VMSPAN_SLOT) / 8] = {
-		0
-	};
-	struct vmspan_def *d = (void *)room;
-	size_t len = strlen(name), bytes;
+	const struct def_of d = { type, kind, flags, id, group, name, strlen(name) };
+	u64 room[DEF_ROOM / sizeof(u64)];
 	struct item it = { .type = ITEM_DEFS };
 
-	len = len > VMSPAN_NAME_MAX ? VMSPAN_NAME_MAX : len;
-	d->count = group != 0;
-	bytes = sizeof(*d) + d->count * sizeof(u32) + len;
-	d->h.type = type;
-	d->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
-	d->h.id = id;
-	d->kind = kind;
-	d->flags = flags;
-	d->name_len = (u8)len;
-	if (group)
-		d->groups[0] = group;
-	memcpy(d->groups + d->count, name, len);
-	it.defs = (struct item_defs){ .pid = p->pid,
-				      .registry = VM_REGISTRY,
-				      .data = room,
-				      .bytes = d->h.slots * (u32)VMSPAN_SLOT };
+	it.defs = (struct item_defs){
+		.pid = p->pid, .registry = VM_REGISTRY, .data = room, .bytes = def_write(room, &d)
+	};
 	return live_emit(l, &it);
 }
 
