@@ -406,19 +406,3 @@ int BPF_PROG(vm_work, struct pt_regs *regs, long id)
 		__sync_fetch_and_add(&call_work[id], 1);
 	return 0;
 }
-
-/* When user space ended the trace; what is under way ends then. */
-__u64 calls_end = 0;
-
-/* Run by user space once no thread is followed any more. */
-SEC("?iter/task")
-int vm_tail(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
-
-	if (t && t->open)
-		turn_close(t, task, task_ids(task),
-			   calls_end > t->turn_begin ? calls_end : t->turn_begin);
-	return 0;
-}

@@ -414,22 +414,28 @@ int vm_present(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Run by user space at the end of the trace, once no thread is followed any more: what each is in. A stay on
- * the CPU ends here, as it does after each BURST_NS. */
+/* When user space ended the trace, for all threads at once. */
+__u64 rest_ns = 0;
+
+/* Run by user space then, once no thread is followed any more: what each is in. A stay on the CPU ends there,
+ * as it does after each BURST_NS. */
 SEC("?iter/task")
 int vm_rest(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 end = rest_ns;
 
 	if (!t || !t->open)
 		return 0;
-	if (t->off_at)
-		t->off_total += now - t->off_at;
+	/* It was at work on another CPU. */
+	if (end < t->turn_begin)
+		end = t->turn_begin;
+	if (t->off_at && t->off_at < end)
+		t->off_total += end - t->off_at;
 	if (t->turn_kind != TURN_BURST)
 		t->ended |= TURN_GOES_ON;
-	turn_close(t, task, task_ids(task), now);
+	turn_close(t, task, task_ids(task), end);
 	return 0;
 }
 

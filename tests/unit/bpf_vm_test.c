@@ -261,8 +261,8 @@ static void what_goes_on_as_the_trace_ends_is_told(void **s)
 		__u64 off_at, off_ns;
 	} cases[] = {
 		{ TURN_LOOP, TURN_GOES_ON, 0, 7 },
-		{ TURN_REQUEST, TURN_GOES_ON, 900, 107 },
-		{ TURN_IDLE, TURN_GOES_ON, 1000, 7 },
+		{ TURN_REQUEST, TURN_GOES_ON, 900, 57 },
+		{ TURN_IDLE, TURN_GOES_ON, 970, 7 },
 		{ TURN_BURST, 0, 0, 7 },
 	};
 	const struct wire_turn *r = (const void *)host.record;
@@ -270,6 +270,7 @@ static void what_goes_on_as_the_trace_ends_is_told(void **s)
 	size_t i;
 
 	host.more = with_state;
+	rest_ns = 950;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		memset(&state, 0, sizeof(state));
 		state.open = 1;
@@ -283,10 +284,16 @@ static void what_goes_on_as_the_trace_ends_is_told(void **s)
 		assert_int_equal(r->kind, cases[i].kind);
 		assert_int_equal(r->ended, cases[i].ended);
 		assert_int_equal(r->begin, 500);
-		assert_int_equal(r->end, 1000);
+		assert_int_equal(r->end, 950);
 		assert_int_equal(r->off_ns, cases[i].off_ns);
 		assert_int_equal(host.records, i + 1);
 	}
+	/* Another CPU began it as the trace ended. */
+	state.open = 1;
+	state.turn_begin = 951;
+	assert_int_equal(vm_rest(&all), 0);
+	assert_int_equal(r->end, 951);
+	assert_int_equal(host.records, ++i);
 	/* It is in nothing; nobody knows it. */
 	assert_int_equal(vm_rest(&all), 0);
 	all.task = &host.other;

@@ -575,7 +575,5 @@ int tracer_rest(struct tracer *t)
 
 int tracer_tail(struct tracer *t)
 {
-	if (t->calls)
-		return tracer_each_task(t->skel->progs.vm_tail, 0);
 	return t->direct ? tracer_each_task(t->skel->progs.watch_tail, 0) : 0;
 }

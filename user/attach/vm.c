@@ -86,7 +86,6 @@ int vm_configure(struct tracer *t, u32 hz, bool calls)
 	t->skel->rodata->exact_calls = calls;
 	bpf_program__set_autoload(t->skel->progs.vm_call_begin, calls);
 	bpf_program__set_autoload(t->skel->progs.vm_call_end, calls);
-	bpf_program__set_autoload(t->skel->progs.vm_tail, calls);
 	return calls ? 0 : bpf_map__set_autocreate(t->skel->maps.call_ids, false);
 }
 
@@ -201,12 +200,6 @@ void vm_stop(struct tracer *t)
 	let_go(&t->vm_life);
 }
 
-void vm_rest(struct tracer *t)
-{
-	if (!t->calls)
-		tracer_each_task(t->skel->progs.vm_rest, 0);
-}
-
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err)
 {
 	int fd = bpf_map__fd(t->skel->maps.vm_procs), r;
@@ -241,20 +234,18 @@ void vm_untrace(struct tracer *t, u32 pid)
 	bpf_map_delete_elem(bpf_map__fd(t->skel->maps.vm_procs), &pid);
 }
 
-/* The programs of the scheduler are gone before the tail is run. */
-void vm_end_calls(struct tracer *t)
+/* The programs of the scheduler are gone before anybody is asked what it is in. */
+void vm_end(struct tracer *t)
 {
 	int fd = bpf_map__fd(t->skel->maps.vm_procs);
 	u32 pid;
 
-	if (!t->calls)
-		return;
-	t->skel->bss->calls_end = clock_mono_ns();
+	t->skel->bss->rest_ns = clock_mono_ns();
 	while (!bpf_map_get_next_key(fd, NULL, &pid))
 		if (bpf_map_delete_elem(fd, &pid))
 			break;
 	vm_stop(t);
-	tracer_tail(t);
+	tracer_each_task(t->skel->progs.vm_rest, 0);
 }
 
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,

@@ -40,9 +40,6 @@ void vm_forget_gc(struct tracer *t);
 void vm_forget_sweeps(struct tracer *t);
 /* Nothing of it runs any more. */
 void vm_stop(struct tracer *t);
-/* After that, as the trace ends: what threads are in goes out with TURN_GOES_ON. (Exact calls end with it: see
- * vm_end_calls().) */
-void vm_rest(struct tracer *t);
 
 /* Adds a process to those that are walked. 0 or negative errno. */
 int vm_trace(struct tracer *t, u32 pid, const struct vm_proc *p, struct err *err);
@@ -50,8 +47,9 @@ void vm_untrace(struct tracer *t, u32 pid);
 /* Where threads have come whose state could not be made, it is. For each round of the reader.
  * 0 or negative errno: the next one tries again. */
 int vm_look_again(struct tracer *t);
-/* Exact calls end, now, at once in all processes: probes take long to take away. */
-void vm_end_calls(struct tracer *t);
+/* The trace ends, now, at once in all processes: probes take long to take away. After vm_stop(), what threads
+ * are in goes out, with TURN_GOES_ON. */
+void vm_end(struct tracer *t);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.
  * NULL with *err filled. */
 struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,

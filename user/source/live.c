@@ -237,7 +237,7 @@ static int unfinished(struct live *l)
 
 /*
  * The way back, in this order:
- *  0. Exact calls of stock VMs end at one moment, what is under way with them.
+ *  0. Stock VMs are looked at no more, from one moment on: what is under way then is told of.
  *  1. armed (or the conventional probes) goes: no new mark begins. The carrier
  *     is still there for the batches under way, and so is `traced`.
  *  2. What the direct stopwatch holds is handed over, then the ring drained.
@@ -262,11 +262,10 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 		r = start(l);
 	if (!r)
 		r = live_silence_last(l);
-	vm_end_calls(l->t);
+	if (l->vm_hz)
+		vm_end(l->t);
 	process_disarm_all(l);
 	live_vm_detach(l);
-	if (l->vm_hz)
-		vm_rest(l->t);
 	clock_read(l->s.info.clock, &l->last);
 	tracer_tail(l->t);
 	if (!r)
