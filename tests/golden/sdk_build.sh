@@ -179,6 +179,13 @@ for cc in gcc clang; do
 		$cc '$T/hooks.o' '$T/work.o' -o '$T/hooks' && '$T/hooks'"
 done
 
+# (It does not know every place that the kernel gives memory at random.)
+for cc in gcc clang; do
+	check "ThreadSanitizer, $cc: threads that follow each other, built" $cc -O1 -fsanitize=thread -Iuser/sdk \
+		tests/golden/sdk/follow.c -o "$T/follow" -pthread
+	check "ThreadSanitizer, $cc: threads that follow each other" setarch -R "$T/follow"
+done
+
 check "memory that is not to be had: is built" gcc -O2 -Iuser/sdk tests/golden/sdk/refused.c -o "$T/refused"
 check "memory that is not to be had is not asked for at each mark" "$T/refused"
 if [ "$x86" = x86_64 ]; then
@@ -226,6 +233,7 @@ for cc in gcc clang; do
 		-o "$T/libs" -L"$T" -lone -ltwo -Wl,-rpath,"$T" -pthread
 	check "libraries in one program keep apart; one is unloaded under a thread, $cc" \
 		"$T/libs" "$T/libthree.so"
+	check "a forked child unloads the one in which its parent was, $cc" "$T/libs" "$T/libthree.so" fork
 done
 
 if command -v aarch64-linux-gnu-gcc >/dev/null; then

@@ -90,29 +90,32 @@ cat >"$T/naps.c" <<-'EOF'
 	#include <unistd.h>
 	long syscall(long n, ...)
 	{
-		long (*next)(long, long, long, long);
+		long (*next)(long, long, long, long, long, long, long);
 		__builtin_va_list v;
-		long a[3];
+		long a[6];
 
 		if (n == SYS_nanosleep)
 			return write(2, "nap\n", 4) == 4 ? 0 : -1;
 		__builtin_va_start(v, n);
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 6; i++)
 			a[i] = __builtin_va_arg(v, long);
 		__builtin_va_end(v);
 		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
-		return next(n, a[0], a[1], a[2]);
+		return next(n, a[0], a[1], a[2], a[3], a[4], a[5]);
 	}
 EOF
-naps() { # PID: how often a program lies down to wait for that tracer
-	LD_PRELOAD=$T/naps.so VMSPAN_WAIT=$1 "$T/steady" "spans 1" 2>&1 >/dev/null | grep -c nap
+naps() { # PID [LIBRARY]: how often a program lies down to wait for that tracer
+	LD_PRELOAD="$T/naps.so ${2-}" VMSPAN_WAIT=$1 "$T/steady" "spans 1" 2>&1 >/dev/null | grep -c nap
 }
-if "$CC" -shared -fPIC -o "$T/naps.so" "$T/naps.c" 2>"$T/cc.err"; then
+if "$CC" -shared -fPIC -o "$T/naps.so" "$T/naps.c" 2>"$T/cc.err" &&
+	build "$T/copy.so" tests/vm/crowd.c -pthread -shared -fPIC -DCROWD_LIBRARY 2>"$T/cc.err"; then
 	eq "a tracer that is gone is not waited for" "$(naps 4194304)" 0
 	# Nor longer than a quarter of a second: on a busy machine they may be fewer.
 	n=$(naps $$)
 	check "one that never attaches is waited for 2500 times 100 us at most: $n times" \
 		test "$n" -gt 0 -a "$n" -le 2500
+	n=$(naps $$ "$T/copy.so")
+	check "nor longer by a program with several copies: $n times" test "$n" -gt 0 -a "$n" -le 2500
 else
 	not_ok "how long a tracer is waited for" "a library cannot be built here: $(head -n 1 "$T/cc.err")"
 fi

@@ -89,10 +89,8 @@ static void a_thread_leaves_its_marks_and_its_ring_to_the_next(void **state)
 	assert_int_equal(seen_by(first.thread), 17);
 	assert_int_equal(seen_by(second.thread), 17);
 	/* Where libc puts the next thread where the one before was. */
-	if (first.ring == second.ring) {
-		assert_int_equal(rings(), before);
-		assert_int_equal(first.ring->start, first.ring->handed);
-	}
+	assert_true(first.ring != second.ring || rings() == before);
+	assert_true(first.ring != second.ring || first.ring->start == first.ring->handed);
 }
 
 static void mark_in_destructor(void *arg)
@@ -390,9 +388,9 @@ enum {
 
 enum before {
 	NOTHING,
-	MOVED,
+	MOVED, /* to another CPU */
 	INTERRUPTED
-}; /* to another CPU */
+};
 struct interrupted {
 	u32 which; /* mark */
 	u32 left; /* bytes of the ring that are free before it */
@@ -440,10 +438,8 @@ static bool all_marks(const void *arg)
 	assert_int_equal(theirs, step.done ? HANDLER_RECORDS - 1 : 0);
 	assert_int_equal(own, MARKS_RECORDS + (step.done ? 1 : 0));
 	assert_int_equal(own_ring()->lost, 0);
-	assert_int_equal(COUNTED(unmatched), 0);
-	assert_int_equal(COUNTED(repaired), 0);
-	assert_int_equal(COUNTED(depth), 0);
-	assert_int_equal(COUNTED(events), 0);
+	assert_int_equal(COUNTED(unmatched) + COUNTED(repaired), 0);
+	assert_int_equal(COUNTED(depth) + COUNTED(events), 0);
 	return step.done;
 }
 
@@ -541,16 +537,20 @@ static void a_hand_over_is_not_of_what_ends_there(void **state)
 				    tracer->handed_at);
 }
 
+static u32 places; /* in the table that are the newest thread's */
+
 static void *first_marks(void *arg)
 {
-	(void)arg;
 	/* The thread's first: takes memory, and the lock. */
 	step_to_begin();
 	vmspan_label("first");
 	spans(1);
 	step_to_end();
 	spans(1);
-	return NULL;
+	places = 0;
+	for (u32 i = 0; i < VMSPAN_THREADS; i++)
+		places += process()->table[i].thread_pointer == vmspan__thread_pointer();
+	return arg;
 }
 
 static bool thread_starts(const void *takes_over)
@@ -563,8 +563,8 @@ static bool thread_starts(const void *takes_over)
 	tracer_on();
 	on_thread(first_marks, NULL);
 	collect();
-	/* The three of the thread itself, and the handler's. */
-	assert_int_equal(seen_of[VMSPAN_DEF_LABEL], 1);
+	/* The three of the thread itself, and the handler's; in one ring, or nobody would hand over the other. */
+	assert_true(seen_of[VMSPAN_DEF_LABEL] == 1 && places == 1);
 	assert_int_equal(seen_count, 3 + (step.done ? HANDLER_RECORDS : 0));
 	return step.done;
 }

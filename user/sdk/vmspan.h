@@ -31,7 +31,7 @@
  * Needs: C11 or C++11, GCC or clang, Linux, glibc or musl; x86-64 (TSC) or
  * aarch64 (cntvct). No library beyond libc.
  *
- * Thread rules: every function may be called from any thread at any time, marks
+ * Thread rules: every function may be called from any thread that libc has made, at any time, marks
  * from signal handlers too. Definitions (groups, compartments, labels) take a
  * lock and must not be made from signal handlers.
  */
@@ -190,8 +190,8 @@ enum {
 };
 
 /*
- * All copies of one process share this one; and it all. It is never moved or freed,
- * nor is anything that it leads to, so a tracer may read it at any time.
+ * All copies of the SDK in a process share this. It is never moved or freed, nor is anything that it leads
+ * to, so a tracer may read it at any time.
  */
 struct vmspan_process {
 	vmspan_u32 magic, abi;
@@ -212,7 +212,7 @@ struct vmspan_process {
 	vmspan_u32 thread_last;
 	vmspan_u32 lost_threads; /* marks of threads that have no ring */
 	vmspan_u32 pid; /* whose it is, as getpid() sees it */
-	vmspan_u32 late; /* a copy was loaded where another was traced, and no tracer came */
+	vmspan_u32 late; /* a copy has waited for a tracer, and none came */
 	vmspan_u32 pad[9];
 	struct {
 		vmspan_u64 thread_pointer, ring;
@@ -307,7 +307,14 @@ extern "C" {
 #define VMSPAN__HIDDEN __attribute__((__visibility__("hidden")))
 #define VMSPAN__UNLIKELY(x) __builtin_expect(!!(x), 0)
 /* Tools that have functions call them (-finstrument-functions) may mark there: not from in here. */
-#define VMSPAN__UNUSED __attribute__((__unused__, __no_instrument_function__))
+/* Two threads of one place in memory, and a handler and its thread, share a ring by rules that ThreadSanitizer does
+ * not know. */
+#ifdef __clang__
+#define VMSPAN__BY_RULES __no_instrument_function__, __no_sanitize__("thread")
+#else
+#define VMSPAN__BY_RULES __no_instrument_function__, __no_sanitize_thread__
+#endif
+#define VMSPAN__UNUSED __attribute__((__unused__, VMSPAN__BY_RULES))
 /*
  * Of functions that are there once a program, the first file's are taken, whatever that was
  * compiled for: a program that looks which CPU it has before it uses such files must not come
@@ -319,12 +326,11 @@ extern "C" {
 #define VMSPAN__ANY_CPU /* nothing */
 #endif
 #define VMSPAN__SLOW \
-	__attribute__((__unused__, noinline, __cold__, __no_instrument_function__, VMSPAN__ANY_CPU))
+	__attribute__((__unused__, noinline, __cold__, VMSPAN__BY_RULES, VMSPAN__ANY_CPU))
 /* Calls where a mark is made: inline, what they need would be made ready where nobody traces too. */
-#define VMSPAN__MARK_CALL __attribute__((__unused__, noinline, __no_instrument_function__))
-#define VMSPAN__ONCE(...)                                                                   \
-	__attribute__((__weak__, __no_instrument_function__, VMSPAN__ANY_CPU, __VA_ARGS__)) \
-	VMSPAN__HIDDEN
+#define VMSPAN__MARK_CALL __attribute__((__unused__, noinline, VMSPAN__BY_RULES))
+#define VMSPAN__ONCE(...) \
+	__attribute__((__weak__, VMSPAN__BY_RULES, VMSPAN__ANY_CPU, __VA_ARGS__)) VMSPAN__HIDDEN
 /* The compiler must not move what a signal handler may see or change. By __atomic_signal_fence()
  * clang does not feel bound: it moves a load behind it past a later one. */
 #define VMSPAN__FENCE() __asm__ volatile("" ::: "memory")
@@ -990,7 +996,7 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
  * CMD executes waits here until it is attached to, so that nothing of it is
  * missed: as long as the tracer lives, and never longer than a quarter of a
  * second. So does a library that is loaded where another copy is traced; if the tracer did
- * not come in that time, no other does.
+ * not come in that time, no other of the process does.
  */
 #define VMSPAN__WAIT_NS 250000000
 #define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us and more */
@@ -1026,13 +1032,13 @@ VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 		pid = 0;
 	vmspan__objects(vmspan__look, &found);
 	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
-	for (i = 0; pid > 0 || (found.traced && p && !p->late); i++) {
+	for (i = 0; (pid > 0 || (found.traced && p)) && !(p && p->late); i++) {
 		/* Either method counts. */
 		if (VMSPAN__SEMAPHORES(&vmspan_registry_2) ||
 		    (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
 		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {
-			if (p && found.traced)
+			if (p)
 				p->late = 1;
 			break;
 		}
@@ -1060,8 +1066,8 @@ static inline VMSPAN__UNUSED struct vmspan_ring *vmspan__ring_at(vmspan_u64 at)
 	return (struct vmspan_ring *)(size_t)(at + VMSPAN_RING_AT);
 }
 
-/* In a ring's head, behind what others know of it: when the event around the innermost began, or 0. Of one
- * more around these nobody keeps it. */
+/* In a ring's head, behind what others know of it: when the event around the innermost one began, or 0. Of
+ * those further out it is not kept. */
 static inline VMSPAN__UNUSED vmspan_u64 *vmspan__around(struct vmspan_ring *g)
 {
 	return (vmspan_u64 *)(void *)((char *)g + VMSPAN_RING_HEAD_BYTES);
@@ -1171,10 +1177,12 @@ static VMSPAN__SLOW vmspan_u64 *vmspan__place(struct vmspan_process *p)
 	for (; i < last; i++) {
 		seen = __atomic_load_n(&p->table[i % VMSPAN_THREADS].thread_pointer,
 				       __ATOMIC_ACQUIRE);
-		if (seen == self ||
-		    (!seen && __atomic_compare_exchange_n(
-				      &p->table[i % VMSPAN_THREADS].thread_pointer, &seen, self, 0,
-				      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)))
+		/* If it has been taken meanwhile, then by a handler of this thread's, or by another. */
+		if (!seen &&
+		    __atomic_compare_exchange_n(&p->table[i % VMSPAN_THREADS].thread_pointer, &seen,
+						self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			seen = self;
+		if (seen == self)
 			return &p->table[i % VMSPAN_THREADS].ring;
 	}
 	return NULL;
@@ -1232,6 +1240,12 @@ static VMSPAN__SLOW void vmspan__section_of(struct vmspan_section *s, const vmsp
 {
 	vmspan__section(s, (vmspan_u64)(size_t)&at[0] + (vmspan_u64)at[0], (vmspan_u64)at[1],
 			(vmspan_u64)(size_t)&at[2] + (vmspan_u64)at[2]);
+}
+
+/* Is that where a section of this copy begins? */
+static VMSPAN__SLOW int vmspan__is_start(vmspan_u64 start, const vmspan_i64 at[3])
+{
+	return start == (vmspan_u64)(size_t)&at[0] + (vmspan_u64)at[0];
 }
 
 /* The CPU that the kernel writes into this thread's struct rseq; < 0: it does not know of that. */
@@ -1518,6 +1532,7 @@ VMSPAN__ONCE(__destructor__(101)) void vmspan_unloaded_2(void)
 {
 	struct vmspan_registry *r = &vmspan_registry_2;
 	struct vmspan_process *p = (struct vmspan_process *)(size_t)r->process;
+	volatile vmspan_u64 *in;
 	vmspan_u64 at, *place;
 	int pass, i;
 
@@ -1529,8 +1544,19 @@ VMSPAN__ONCE(__destructor__(101)) void vmspan_unloaded_2(void)
 		vmspan__hand_over(at);
 	if (r->slot == VMSPAN_COPIES - 1)
 		return;
-	/* The lengths of all first: the kernel, which reads a section piece by piece, is then through
-	 * with what it had begun to read before any address in it changes. */
+	/* A forked child may still be in a section of its parent's, which no ring of its own has. */
+	in = r->rseq ? (volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
+						       (vmspan_u64)r->rseq + 8)
+		     : NULL;
+	at = in ? *in : 0;
+	if (at) {
+		at = ((const struct vmspan_section *)(size_t)at)->start;
+		if (vmspan__is_start(at, vmspan_mark_at_2) || vmspan__is_start(at, vmspan_put_at_2))
+			*in = 0;
+	}
+	/* The lengths of all first: the kernel reads a section piece by piece, in a few instructions, and looks
+	 * at the code that an address in it leads to. Who is interrupted in these, in a mark of a library that
+	 * is just being unloaded, is lost with it, as whoever runs code of it. */
 	for (pass = 0; pass < 2; pass++)
 		for (at = __atomic_load_n(&p->rings, __ATOMIC_ACQUIRE); at;
 		     at = vmspan__ring_at(at)->next) {
@@ -1628,8 +1654,10 @@ static VMSPAN__MARK_CALL void vmspan__event_end(void)
 /* The direct method does not see it: what was left ends there with the event around it. */
 static VMSPAN__SLOW void vmspan__unwind(vmspan_u32 events)
 {
-	struct vmspan__at m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_UNWIND, events));
+	struct vmspan__at m;
 
+	VMSPAN__FIRE((void)0);
+	m = vmspan_mark_2(VMSPAN__WORD(VMSPAN_MARK_UNWIND, events));
 	if (!m.ring)
 		return;
 	vmspan__ring_at(m.ring)->event_begin = *vmspan__around(vmspan__ring_at(m.ring)) = 0;

@@ -3,6 +3,8 @@
 #include "vmspan.h"
 #include "marks.h"
 #include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 const void *one_registry(void);
 const void *two_registry(void);
@@ -23,11 +25,52 @@ static void *thread(void *arg)
 	return NULL;
 }
 
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/*
+ * A forked child unloads the library in whose mark its parent was, as far as the kernel knows. Before Linux
+ * 6.19 a fork makes it forget that; here it is put back. A signal makes it look.
+ */
+static int unload_in_child(void *library)
+{
+	volatile vmspan_u64 *in;
+	vmspan_u64 was;
+	int status;
+	pid_t pid;
+
+	if (!vmspan_registry_2.rseq)
+		return 0;
+	in = (volatile vmspan_u64 *)(size_t)(vmspan__thread_pointer() +
+					     (vmspan_u64)vmspan_registry_2.rseq + 8);
+	/* An interruption makes it forget, too. */
+	do {
+		three_work();
+		was = *in;
+	} while (!was);
+	pid = fork();
+	if (!pid) {
+		signal(SIGUSR1, nothing);
+		*in = was;
+		_exit(dlclose(library) || raise(SIGUSR1));
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
 	void *three;
 
+	if (argc > 2) {
+		three = dlopen(argv[1], RTLD_NOW);
+		if (!three)
+			return puts(dlerror()), 1;
+		*(void **)&three_work = dlsym(three, "three_work");
+		return unload_in_child(three);
+	}
 	if (one_registry() == two_registry() || one_registry() == (void *)&vmspan_registry_2 ||
 	    two_registry() == (void *)&vmspan_registry_2)
 		return puts("registries are shared"), 1;
