@@ -75,14 +75,7 @@ fi
 if [ -x /usr/lib/postgresql/15/bin/postgres ]; then
 	serve_postgres
 	psql -q postgres -c 'create database shop'
-	psql -q shop -c "create function cpu() returns float language sql as
-			\$\$ select split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::float / 1e9 \$\$;
-		create function burn(seconds float) returns int language plpgsql as \$\$
-			declare n int := 0; until float := cpu() + seconds; begin
-				while cpu() < until loop
-					for i in 1..10000 loop n := n + i % 3; end loop;
-				end loop;
-				return n; end \$\$"
+	psql -q shop -f "$APPS/burn.sql"
 	watch "$server_pid"
 	for _ in 1 2 3; do
 		psql -q postgres -c 'select 1' >"$T/quick"

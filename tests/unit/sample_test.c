@@ -316,6 +316,35 @@ static void test_collection(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: a long event is settled by itself, also where all that anybody saw of it were collections. */
+static void test_collections_alone(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	const struct group_stats *g;
+	struct snapshot *snap;
+	struct vmspan_gc *gc;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 40; i++)
+		look(s, 2 * MS + i * PERIOD, PERIOD, VMSPAN_SAMPLE_GC, 1, i < 30 ? HEAVY : LIGHT,
+		     0);
+	gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
+	gc->begin = 2 * MS;
+	gc->end = 398 * MS;
+	gc->iteration = 1;
+	event(s, MS, 401 * MS, 1);
+	snap = finish(m, s);
+	g = group(snap, "package:heavy");
+	assert_int_equal(g->gc_ns, 297 * MS);
+	assert_int_equal(g->max_ns, 297 * MS);
+	assert_int_equal(g->cpu_ns, 297 * MS);
+	/* What ran besides nobody saw. */
+	assert_int_equal(snap->ledger.lost_ns, 4 * MS);
+	snapshot_free(snap);
+}
+
 /* Rule: innermost is who ran; outermost the outermost group that has a name. */
 static void test_attribute(void **state)
 {
@@ -405,13 +434,13 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_event),        cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_short_events),      cmocka_unit_test(test_wall_holds_self),
-		cmocka_unit_test(test_pooled_events),     cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_short_wait),        cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_collection),        cmocka_unit_test(test_attribute),
-		cmocka_unit_test(test_interval),          cmocka_unit_test(test_check),
-		cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_long_event),    cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_short_events),  cmocka_unit_test(test_wall_holds_self),
+		cmocka_unit_test(test_pooled_events), cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_short_wait),    cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_collection),    cmocka_unit_test(test_collections_alone),
+		cmocka_unit_test(test_attribute),     cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_check),         cmocka_unit_test(test_short_event_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

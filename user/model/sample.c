@@ -281,7 +281,7 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
 	u64 wall = max_u64(runs, self) + off + gc;
-	u64 cpu = s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : 0;
+	u64 cpu = s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : min_u64(gc, t->cpu);
 
 	/* Rows that only ran are settled with the pool. */
 	if (s->waits_only && !off)
@@ -472,7 +472,8 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	count_duration(one.durations, x.wall);
 	/* Looks of other times say nothing of one in which nobody looked. */
 	own = part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
-	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns && sp->now.hits);
+	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns &&
+	       (sp->now.hits || sp->now.gc_hits));
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;
