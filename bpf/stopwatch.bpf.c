@@ -21,15 +21,16 @@ const volatile __u64 flush_cycles = 50000000;
 /* Threads number from here, apart from those the SDK numbers. */
 __u32 watch_last = 0x80000000u;
 
-/* A new batch would not differ from the old but in what follows its head. */
-static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
+/* A new batch would not differ from the old but in what follows its head. `made`: of its records. */
+static __always_inline int send(struct watch *w, __u32 kind, __u32 made, __u32 slots,
+				const __u32 room)
 {
 	struct wire_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
 	__u32 bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
 
 	if (!h) {
 		count(COUNT_RING_FULL_BATCHES, 1);
-		count(COUNT_RING_FULL_RECORDS, w->batch.records);
+		count(COUNT_RING_FULL_RECORDS, made);
 		return 0;
 	}
 	/* clang must not know that the check below always passes: the verifier
@@ -38,11 +39,10 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 	if (bytes > room || bpf_probe_read_kernel(h + 1, at_most(bytes, room), &w->batch)) {
 		bpf_ringbuf_discard(h, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
-		count(COUNT_READ_FAULT_RECORDS, w->batch.records);
+		count(COUNT_READ_FAULT_RECORDS, made);
 		return 0;
 	}
-	/* A target cannot name this registry: its batches come another way. */
-	h->kind = w->batch.registry == WIRE_CALLS_REGISTRY ? WIRE_VM_CALLS : WIRE_BATCH;
+	h->kind = kind;
 	h->bytes = bytes;
 	h->pid = w->ids.tgid;
 	h->tid = w->ids.tid;
@@ -53,6 +53,8 @@ static __always_inline int send(struct watch *w, __u32 slots, const __u32 room)
 /* Hands over what the thread has gathered. */
 __noinline int watch_flush(struct watch *w)
 {
+	/* A target cannot name this registry: its batches come another way. */
+	__u32 kind = w && w->batch.registry == WIRE_CALLS_REGISTRY ? WIRE_VM_CALLS : WIRE_BATCH;
 	__u32 slots;
 
 	if (!w)
@@ -63,9 +65,9 @@ __noinline int watch_flush(struct watch *w)
 	w->batch.records = slots - w->extra;
 	w->batch.bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
 	if (w->batch.bytes <= WIRE_SMALL)
-		send(w, slots, WIRE_SMALL);
+		send(w, kind, w->batch.records, slots, WIRE_SMALL);
 	else
-		send(w, slots, WIRE_MIDDLE);
+		send(w, kind, w->batch.records, slots, WIRE_MIDDLE);
 	w->batch.seq += w->batch.records;
 	w->used = w->extra = 0;
 	return 0;
@@ -190,12 +192,25 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 
 /* No compartment has other ids: the stack uses some of them otherwise. Probes may hand over any number,
  * an address as well. */
-static __always_inline bool is_id(__u64 id)
+static __always_inline bool is_id(struct watch *w, __u64 id)
 {
 	if (id < VMSPAN_ID_MARKS)
 		return true;
+	w->lost++;
 	count(COUNT_MARK_LOST, 1);
 	return false;
+}
+
+/* A number with no place in a record is no label's. */
+static __always_inline __u32 label_of(__u64 number)
+{
+	return number >> 32 ? 0 : number;
+}
+
+/* Marks of the thread that have no record. */
+static __always_inline __u32 lost_marks(const struct watch *w)
+{
+	return w->lost + w->batch.too_deep;
 }
 
 SEC("?usdt")
@@ -205,7 +220,7 @@ int BPF_USDT(watch_enter, __u64 id)
 	struct watch *w = watch_of(ctx, &k);
 	__u32 d;
 
-	if (!w || !is_id(id))
+	if (!w || !is_id(w, id))
 		return 0;
 	d = w->depth;
 	if (is_top(w, k, id) && d <= WATCH_DEPTH && k->open[d].reentered != 0xffff)
@@ -240,7 +255,7 @@ int BPF_USDT(watch_leave, __u64 id)
 	struct watch_stack *k;
 	struct watch *w = watch_of(ctx, &k);
 
-	if (w && is_id(id))
+	if (w && is_id(w, id))
 		leave(w, k, id, 0);
 	return 0;
 }
@@ -274,7 +289,8 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 	}
 	e = &w->turn[i];
 	e->iteration = w->iteration = ++w->iteration_last;
-	e->label = label;
+	e->label = label_of(label);
+	w->lost_before[i] = lost_marks(w);
 	e->base = w->depth;
 	e->too_deep_open = w->deep_open;
 	e->first = w->batch.seq + w->used - w->extra;
@@ -288,7 +304,7 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 }
 
 static __always_inline void event_record(struct watch *w, struct abi1_turn *e, __u64 end,
-					 __u64 mono)
+					 __u64 mono, bool lacks)
 {
 	struct vmspan_event *r = append(w, sizeof(*r) / VMSPAN_SLOT);
 
@@ -296,7 +312,7 @@ static __always_inline void event_record(struct watch *w, struct abi1_turn *e, _
 		return;
 	r->h.type = VMSPAN_EVENT;
 	r->h.slots = sizeof(*r) / VMSPAN_SLOT;
-	r->h.depth = e->base | VMSPAN_F_COARSE;
+	r->h.depth = e->base | VMSPAN_F_COARSE | (lacks ? VMSPAN_F_LACKS : 0);
 	r->h.id = e->iteration;
 	r->begin = e->begin;
 	r->end = end;
@@ -337,7 +353,7 @@ int watch_ev_end(struct pt_regs *ctx)
 	/* clang must check this value, not the one it was made from. */
 	barrier_var(outer);
 	w->iteration = outer < WATCH_TURNS ? w->turn[outer].iteration : 0;
-	event_record(w, &w->turn[i], end, mono);
+	event_record(w, &w->turn[i], end, mono, w->lost_before[i] != lost_marks(w));
 	watch_flush(w);
 	w->flush_at = end + flush_cycles;
 	return 0;
@@ -350,7 +366,7 @@ int BPF_USDT(watch_gc_begin, __u64 label, __u64 bytes)
 	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		push(w, k, VMSPAN_ID_GC, label, bytes);
+		push(w, k, VMSPAN_ID_GC, label_of(label), bytes);
 	return 0;
 }
 
@@ -372,7 +388,7 @@ int BPF_USDT(watch_bl_begin, __u64 label, __u64 peer)
 	struct watch *w = watch_of(ctx, &k);
 
 	if (w)
-		push(w, k, VMSPAN_ID_BLOCK, label, peer);
+		push(w, k, VMSPAN_ID_BLOCK, label_of(label), peer);
 	return 0;
 }
 
@@ -406,7 +422,7 @@ int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 	m->h.type = type;
 	m->h.slots = 1;
 	m->h.depth = w->depth;
-	m->h.id = label;
+	m->h.id = label_of(label);
 	m->value = value;
 	m->time = now;
 	m->cpu = bpf_get_smp_processor_id();
@@ -415,29 +431,73 @@ int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 	return 0;
 }
 
-/* What a thread still holds goes out before the news of its end: user space
- * attaches these before the programs of life.bpf.c. */
-static __always_inline int hand_over(struct task_struct *task)
+/* What the thread is in, as if it ended now. */
+__noinline int watch_unended(struct watch *w, struct watch_stack *k, __u64 end)
 {
-	struct watch *w = bpf_task_storage_get(&watches, task, NULL, 0);
+	__u32 depth, base = 0, i;
 
-	if (w && w->started) {
-		watch_flush(w);
-		w->started = 0;
+	if (!w || !k)
+		return 0;
+	if (w->turns) {
+		base = w->turn[0].base;
+		event_record(w, &w->turn[0], end, bpf_ktime_get_ns(), false);
+	}
+	depth = w->depth;
+	if (depth - base > UNENDED_STAYS)
+		base = depth - UNENDED_STAYS;
+	for (i = 1; i <= UNENDED_STAYS; i++) {
+		__u32 d = base + i;
+		struct vmspan_span *s;
+
+		if (d > depth || d > WATCH_DEPTH)
+			break;
+		barrier_var(d);
+		s = append(w, 1);
+		if (!s || d > WATCH_DEPTH)
+			break;
+		s->h.type = VMSPAN_SPAN;
+		s->h.slots = 1;
+		s->h.id = k->open[d].id;
+		s->begin = k->open[d].begin;
+		s->end = end;
 	}
 	return 0;
+}
+
+/* What a thread still holds goes out before the news of its end, and then what it is in: user space
+ * attaches these before the programs of life.bpf.c. */
+static __always_inline int hand_over(struct task_struct *task, enum unended_why why)
+{
+	struct watch *w = bpf_task_storage_get(&watches, task, NULL, 0);
+	__u32 slots;
+
+	if (!w || !w->started)
+		return 0;
+	watch_flush(w);
+	w->started = 0;
+	if (w->calls || (!w->turns && !w->depth))
+		return 0;
+	watch_unended(w, bpf_task_storage_get(&watch_stacks, task, NULL, 0), cycles_now());
+	slots = w->used;
+	if (slots > WATCH_SLOTS)
+		return 0;
+	w->batch.pad = why;
+	w->batch.too_deep = w->depth - (w->turns ? w->turn[0].base : 0);
+	w->batch.records = slots - w->extra;
+	w->batch.bytes = VMSPAN_BATCH_HEADER + slots * VMSPAN_SLOT;
+	return send(w, WIRE_UNENDED, 0, slots, WIRE_MIDDLE);
 }
 
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(watch_exit, struct task_struct *task)
 {
-	return hand_over(task);
+	return hand_over(task, task->signal->live.counter ? UNENDED_THREAD : UNENDED_PROCESS);
 }
 
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(watch_exec, struct task_struct *task)
 {
-	return hand_over(task);
+	return hand_over(task, UNENDED_EXEC);
 }
 
 /* Run by user space once the probes are gone: no thread writes any more. */
@@ -446,5 +506,5 @@ int watch_tail(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	return task ? hand_over(task) : 0;
+	return task ? hand_over(task, UNENDED_TRACE) : 0;
 }

@@ -30,7 +30,7 @@ static __always_inline struct watch *watch_make(struct task_struct *task, struct
 static __always_inline void reset(struct watch *w)
 {
 	w->depth = w->turns = w->deep_open = w->turns_over = 0;
-	w->iteration = w->iteration_last = w->used = w->extra = 0;
+	w->iteration = w->iteration_last = w->used = w->extra = w->lost = 0;
 }
 
 /* A thread's first mark. `registry`: whose its records are. */

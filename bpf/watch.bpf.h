@@ -36,6 +36,8 @@ struct watch {
 	__u32 calls; /* stays are calls: `reentered` says that a part was told of */
 	struct ids ids;
 	__u64 flush_at; /* cycles */
+	__u32 lost; /* marks that it could not make */
+	__u32 lost_before[WATCH_TURNS]; /* such, and those too deep, before each event */
 	struct abi1_turn turn[WATCH_TURNS];
 };
 

@@ -33,7 +33,19 @@ enum wire_kind {
 	WIRE_MARKS = 10, /* struct wire_marks */
 	WIRE_DEFINITION = 11, /* struct wire_definition */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
+	WIRE_UNENDED =
+		12, /* as WIRE_BATCH: the event, if any, and the innermost stays in it that a thread is in, as
+			    * if they ended; head.pad: enum unended_why, head.too_deep: how many stays */
 };
+
+/* What does end there. */
+enum unended_why {
+	UNENDED_TRACE = 1,
+	UNENDED_THREAD = 2,
+	UNENDED_PROCESS = 3,
+	UNENDED_EXEC = 4, /* the program */
+};
+#define UNENDED_STAYS 16
 
 /* What a WIRE_SCHED batch names as its registry; no target's lies there. */
 #define WIRE_SCHED_REGISTRY 1

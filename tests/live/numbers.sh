@@ -6,10 +6,12 @@
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
-foreign_pid=''
+foreign_pid='' steady_pid=''
 build "$T/shop" tests/vm/foreign.c &&
 	build "$T/steady" tests/vm/steady.c -pthread -DVMSPAN_PROBES &&
-	build "$T/vmspan" tests/vm/foreign.c -DSEMAPHORES '-DPROVIDER="vmspan"' || {
+	build "$T/vmspan" tests/vm/foreign.c -DSEMAPHORES '-DPROVIDER="vmspan"' &&
+	build "$T/libbank.so" tests/vm/foreign.c -shared -fPIC -DFOREIGN_LIBRARY '-DPROVIDER="bank"' &&
+	build "$T/both" tests/vm/foreign.c -DFOREIGN_LINKED "$T/libbank.so" || {
 	not_ok "build" "the programs of this test do not build"
 	exit 1
 }
@@ -60,6 +62,23 @@ eq "a profile: labels too" "$(labels)" "checkout 4 4"
 check_status "list knows it by its profile" 0 "$VMSPAN" list "$T/shop" --profile "$T/shop.ini"
 check "list: words" grep -q ': profile shop, conventional probes' "$T/out"
 
+# Two files with profiles: a thread's numbers are those of the one that it makes a mark in first.
+sed 's/shop/bank/; s/^7 = .*/7 = tenant:bank/' "$T/shop.ini" >"$T/bank.ini"
+by_order() { # NAME EXPECTED TASK...
+	local name=$1 expected=$2
+	shift 2
+	target foreign "$T/both"
+	start record "$VMSPAN" record -p "$foreign_pid" -o "$T/rec.vmspan" --profile "$T/shop.ini" --profile "$T/bank.ini"
+	need_line record '^recording ' err
+	tell foreign "$@"
+	finish record INT
+	dismiss foreign
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "two files, $name" "$T/report.json" "$groups" "$expected"
+}
+by_order "the program first" '[["plugin:cart",8]]' "spans 7 5" "library 7 3"
+by_order "the library first" '[["tenant:bank",8]]' "library 7 3" "spans 7 5"
+
 # Numbers that are no ids.
 target foreign "$T/shop"
 start record "$VMSPAN" record -p "$foreign_pid" -o "$T/rec.vmspan" --profile "$T/shop.ini"
@@ -68,7 +87,17 @@ tell foreign "event 3 7 5" "event 3 4294967280 17"
 finish record INT
 dismiss foreign
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,34]'
+json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.truncated, .events.incomplete]' '[5,34,1]'
+
+# A child is attached to when it has lived for a while, or has ended by then.
+target steady "$T/steady"
+start record "$VMSPAN" record --method direct -p "$steady_pid" -o "$T/rec.vmspan"
+need_line record '^recording ' err
+tell steady "spans 5" "fork 7"
+finish record INT
+dismiss steady
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "a child that ends soon is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,1]'
 
 # A command's marks are those from its first on, and its registry's, where it has one.
 check_status "a command: nothing is traced" 4 \

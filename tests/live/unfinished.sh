@@ -7,10 +7,11 @@
 
 # Set by target, by name.
 vm_pid=''
-if ! build "$T/vm" tests/vm/steady.c -pthread; then
-	not_ok "build" "the program of this test does not build"
+if ! build "$T/vm" tests/vm/steady.c -pthread || ! build "$T/probes" tests/vm/steady.c -pthread -DVMSPAN_PROBES; then
+	not_ok "build" "the programs of this test do not build"
 	exit 1
 fi
+program=$T/vm
 
 now_ns() { # CLOCK_MONOTONIC but for suspend, which no test goes through; of a hundredth of a second
 	local up
@@ -23,7 +24,7 @@ is_later_than() { # NS
 }
 
 begin() { # RECORD-ARGUMENT...
-	target vm "$T/vm"
+	target vm "$program"
 	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" "$@"
 	need_line record '^recording ' err
 }
@@ -47,10 +48,13 @@ ends() { # NAME HOW WORDS: the one event that all begin
 	json_eq "$1: it is in no sum" "$T/report.json" '[.events.count, .spans, .losses[]] | add' "$3"
 }
 
-for mode in default exact; do
-	exact=()
-	[ "$mode" = default ] || exact=(--exact)
-	begin ${exact+"${exact[@]}"}
+for mode in default exact direct; do
+	how=()
+	case $mode in
+	exact) how=(--exact) ;;
+	direct) how=(--method direct) program=$T/probes ;;
+	esac
+	begin ${how+"${how[@]}"}
 	tell vm "event 3" "open"
 	then=$(now_ns)
 	check "$mode, the trace ends: some time has passed in it" until_true is_later_than "$then"
@@ -69,33 +73,36 @@ for mode in default exact; do
 	tell vm "close"
 	dismiss vm
 
-	begin ${exact+"${exact[@]}"}
+	begin ${how+"${how[@]}"}
 	tell vm "event 3" "open" "close"
 	finish record INT
 	report
 	json_eq "$mode, it has ended: nothing is told" "$T/report.json" 'has("unfinished")' false
 	dismiss vm
 
-	begin ${exact+"${exact[@]}"}
+	begin ${how+"${how[@]}"}
 	tell vm "leaver"
 	finish record INT
 	ends "$mode, its thread ends" thread 4
 	dismiss vm
 
-	# Nobody looks at what it has left before the process executes another program.
-	begin ${exact+"${exact[@]}"}
-	kill -s STOP "$record_pid"
-	tell vm leaver exec
-	answer vm >/dev/null # it is ready
-	kill -s CONT "$record_pid"
-	echo quit >&"$vm_in"
-	dismiss vm
-	finish record
-	ends "$mode, its thread ends, then exec" thread 4
-	for how in KILL quit exec; do
-		begin ${exact+"${exact[@]}"}
+	# Nobody looks at what it has left before the process executes another program. (Names of the direct
+	# method are read from memory, which is gone then.)
+	if [ "$mode" != direct ]; then
+		begin ${how+"${how[@]}"}
+		kill -s STOP "$record_pid"
+		tell vm leaver exec
+		answer vm >/dev/null # it is ready
+		kill -s CONT "$record_pid"
+		echo quit >&"$vm_in"
+		dismiss vm
+		finish record
+		ends "$mode, its thread ends, then exec" thread 4
+	fi
+	for end in KILL quit exec; do
+		begin ${how+"${how[@]}"}
 		tell vm "event 3" "open"
-		case $how in
+		case $end in
 		KILL) kill -s KILL "$vm_pid" ;;
 		quit) echo quit >&"$vm_in" ;;
 		exec)
@@ -106,14 +113,18 @@ for mode in default exact; do
 		esac
 		dismiss vm 2>/dev/null
 		finish record
-		ends "$mode, $how" "$([ $how = exec ] && echo exec || echo process)" 4
+		ends "$mode, $end" "$([ $end = exec ] && echo exec || echo process)" 4
 	done
 done
 
 # Of one that began before the trace, and of spans outside of events.
-begin
-tell vm "enter"
-finish record INT
-report
-one_is "outside of events: it is told of" '.event, .label, .group, .depth' 'false,"","addon:first",1'
-dismiss vm
+for method in direct flush; do
+	program=$T/probes
+	[ $method = direct ] || program=$T/vm
+	begin --method $method
+	tell vm "enter"
+	finish record INT
+	report
+	one_is "outside of events, $method: it is told of" '.event, .label, .group, .depth' 'false,"","addon:first",1'
+	dismiss vm
+done

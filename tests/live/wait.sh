@@ -90,3 +90,56 @@ for _ in 1 2 3 4 5; do
 done
 json_eq "waited for and come: nothing is lost" "$T/report.json" \
 	'[.events.count - .events.implicit, ([.losses[]] | add)]' '[1,0]'
+
+# One that is attached to before it begins waits for nobody, however late the tracer hears of it.
+cat >"$T/early.c" <<'END'
+#include <unistd.h>
+static void says(const char *line)
+{
+	char c;
+
+	if (write(1, line, 6) == 6 && read(0, &c, 1))
+		return;
+}
+/* Before the SDK's. */
+static __attribute__((constructor(101))) void early(void)
+{
+	says("early\n");
+}
+#include "user/sdk/vmspan.h"
+int main(void)
+{
+	says("begun\n");
+	return 0;
+}
+END
+# In tenths of a second: the 250 ms that whoever waits does are over.
+lib_tenths() {
+	read -r tenths _ </proc/uptime
+	tenths=${tenths%?}
+	tenths=${tenths/./}
+}
+is_after() { # TENTHS
+	lib_tenths
+	[ "$tenths" -gt "$1" ]
+}
+is_zombie() { # PID
+	lib_read_stat "$1" && [ "${lib_stat[0]}" = Z ]
+}
+if build "$T/early" "$T/early.c"; then
+	target command "$VMSPAN" record -q -o "$T/rec.vmspan" -- "$T/early"
+	kill -s STOP "$command_pid"
+	child=$(pgrep -P "$command_pid")
+	lib_tenths
+	tell command ""
+	check "heard of late: the time is over" until_true is_after $((tenths + 4))
+	echo >&"$command_in"
+	check "heard of late: it has ended" until_true is_zombie "$child"
+	kill -s CONT "$command_pid"
+	dismiss command
+	eq "heard of late: status" $? 0
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "heard of late: nothing is lost" "$T/report.json" '[.losses[]] | add' 0
+else
+	not_ok "build" "the program that says so early does not build"
+fi

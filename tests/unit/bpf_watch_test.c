@@ -60,11 +60,127 @@ static void no_compartment_is_taken_for_a_collection(void **state)
 	assert_int_equal(host.counted[COUNT_MARK_LOST], 3);
 }
 
+static const struct vmspan_event *event_handed_over(void)
+{
+	const struct wire_head *h = (const void *)host.record;
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	const struct vmspan_event *e = (const void *)(b + 1);
+
+	assert_int_equal(e->h.type, VMSPAN_EVENT);
+	return e;
+}
+
+/* The event in which a mark could not be made says so, and no other; a label that is a number of 64 bits
+ * is none. */
+static void an_event_says_that_a_mark_of_it_is_lost(void **state)
+{
+	static const struct {
+		__u64 label, enters;
+		bool lacks;
+	} cases[] = { { 9, 1, false },
+		      { 9, VMSPAN_ID_MARKS, true },
+		      { 0x700000000009, 1, false },
+		      { 9, 1ull << 40, true } };
+	size_t i;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = more;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct vmspan_event *e;
+
+		assert_int_equal(____watch_ev_begin(&host.registers, cases[i].label), 0);
+		/* The stay itself is handed over at a time of its own. */
+		assert_int_equal(____watch_enter(&host.registers, cases[i].enters), 0);
+		watch.depth = 0;
+		assert_int_equal(watch_ev_end(&host.registers), 0);
+		e = event_handed_over();
+		assert_int_equal(e->label, cases[i].label >> 32 ? 0 : cases[i].label);
+		assert_int_equal(!!(e->h.depth & VMSPAN_F_LACKS), cases[i].lacks);
+	}
+}
+
+/* The records of the newest one, as what they say is open; how many stays. */
+static __u32 unended(__u32 why, bool event, __u32 depth)
+{
+	const struct wire_head *h = (const void *)host.record;
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	const struct vmspan_span *s = (const void *)(b + 1);
+	const struct vmspan_event *e = (const void *)(b + 1);
+	__u32 bytes = b->bytes - sizeof(*b), i;
+
+	assert_int_equal(h->kind, WIRE_UNENDED);
+	assert_int_equal(b->pad, why);
+	assert_int_equal(b->too_deep, depth);
+	assert_int_equal(e->h.type == VMSPAN_EVENT, event);
+	if (event) {
+		assert_int_equal(e->label, 9);
+		s = (const void *)(e + 1);
+		bytes -= sizeof(*e);
+	}
+	for (i = 0; i < bytes / sizeof(*s); i++) {
+		assert_int_equal(s[i].h.type, VMSPAN_SPAN);
+		/* The innermost ones, outermost first. */
+		assert_int_equal(s[i].h.id, 100 + depth - bytes / sizeof(*s) + i);
+	}
+	return bytes / sizeof(*s);
+}
+
+static void enters(__u32 from, __u32 n)
+{
+	while (n--)
+		assert_int_equal(____watch_enter(&host.registers, 100 + from++), 0);
+}
+
+/* What a thread is in as it ends, or executes another program, or as the trace ends. */
+static void what_is_open_at_an_end_is_told(void **state)
+{
+	struct bpf_iter__task all = { .task = &host.thread };
+	__u64 exec[] = { (__u64)&host.thread };
+	struct signal_struct others = { 0 };
+	__u32 n;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.thread.signal = &others;
+	host.more = more;
+	/* A stay around it has been open for longer, and is not in it. */
+	enters(50, 1);
+	assert_int_equal(____watch_ev_begin(&host.registers, 9), 0);
+	enters(0, 3);
+	assert_int_equal(watch_tail(&all), 0);
+	assert_int_equal(unended(UNENDED_TRACE, true, 3), 3);
+	n = host.records;
+	assert_int_equal(watch_tail(&all), 0);
+	assert_int_equal(host.records, n);
+	/* Without an event; of many the innermost. */
+	enters(0, UNENDED_STAYS + 4);
+	others.live.counter = 1;
+	assert_int_equal(watch_exit(exec), 0);
+	assert_int_equal(unended(UNENDED_THREAD, false, UNENDED_STAYS + 4), UNENDED_STAYS);
+	enters(0, 1);
+	others.live.counter = 0;
+	assert_int_equal(watch_exit(exec), 0);
+	assert_int_equal(unended(UNENDED_PROCESS, false, 1), 1);
+	enters(0, 1);
+	assert_int_equal(watch_exec(exec), 0);
+	assert_int_equal(unended(UNENDED_EXEC, false, 1), 1);
+	/* It is in nothing: what it has made, and no more. */
+	enters(0, 1);
+	assert_int_equal(____watch_leave(&host.registers, 100), 0);
+	n = host.records;
+	assert_int_equal(watch_tail(&all), 0);
+	assert_int_equal(host.records, n + 1);
+	assert_int_equal(((const struct wire_head *)host.record)->kind, WIRE_BATCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_turn_too_many_is_a_loss),
 		cmocka_unit_test(no_compartment_is_taken_for_a_collection),
+		cmocka_unit_test(an_event_says_that_a_mark_of_it_is_lost),
+		cmocka_unit_test(what_is_open_at_an_end_is_told),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);

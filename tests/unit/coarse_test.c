@@ -161,12 +161,45 @@ static void a_short_event_in_it_hides_no_stolen_time(void **state)
 	}
 }
 
+/* Nor do many, each as long as it likes: a clock is unread for so long at the ends of each. */
+static void many_events_in_it_hide_little_stolen_time(void **state)
+{
+	const u64 us = 1000, many = 100, own = 500000, stolen = 400000;
+	const struct group_stats *a;
+	struct vmspan_event *e;
+	struct timed t;
+	u64 at = 1000, i;
+
+	(void)state;
+	timed_open(&t, true);
+	sim_event(t.s, at);
+	sim_enter(t.s, at, 1, VMSPAN_SPAN);
+	for (i = 0; i < many; i++) {
+		sim_event(t.s, at);
+		at += 5000 * us;
+		sim_event_end(t.s, at);
+		last_event(t.s)->h.depth |= VMSPAN_F_COARSE;
+	}
+	at += own * us;
+	sim_leave(t.s, at);
+	sim_event_end(t.s, at);
+	e = last_event(t.s);
+	e->cpu_ns_end -= stolen * us;
+	a = timed_end(&t, true);
+	assert_int_equal(t.snap->events.incomplete, 1);
+	assert_in_range(t.snap->repairs.stolen_ns, (stolen - many * 200) * us, stolen * us);
+	/* What is hidden may be the group's, and is in its margin. */
+	assert_in_range((own - stolen) * us, a->cpu_ns - a->cpu_margin_ns, a->cpu_ns);
+	timed_close(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(short_events_have_the_time_of_their_ticks),
 		cmocka_unit_test(an_event_has_what_is_told_too_little_of_one_in_it),
 		cmocka_unit_test(a_short_event_in_it_hides_no_stolen_time),
+		cmocka_unit_test(many_events_in_it_hide_little_stolen_time),
 	};
 
 	return cmocka_run_group_tests_name("coarse", tests, NULL, NULL);

@@ -49,6 +49,14 @@ static int look(struct rig *g)
 	return live_rings_look(&g->l, live_rings_next(&g->l));
 }
 
+static void valued(struct rig *g, u32 type, u32 id, u64 value)
+{
+	mark(g, type, id);
+	g->ring->marks[(g->ring->head.head & g->ring->head.mask) / sizeof(struct vmspan_mark)] =
+		(struct vmspan_mark){ .cycles = value, .type = VMSPAN_MARK_MORE };
+	g->ring->head.head += sizeof(struct vmspan_mark);
+}
+
 static void events(struct rig *g, u32 n)
 {
 	while (n--) {
@@ -115,6 +123,72 @@ static void what_was_lost_before_anything_came_is_told(void **state)
 	told(g, 3, 3, 7);
 }
 
+/* A hand-over that tells of them, and shows nothing that would have ended in what is open. */
+static void what_is_open_lacks_them_though_nothing_shows_it(void **state)
+{
+	enum {
+		BEGINS, /* right before the hand-over */
+		SAYS, /* a value */
+		WAITS, /* it had no CPU */
+		STAY, /* outside of events */
+		NESTED,
+		SHAPES
+	};
+	u32 shape;
+
+	(void)state;
+	for (shape = 0; shape < SHAPES; shape++) {
+		struct rig *g = open_rig(false);
+		u32 begin = shape == STAY ? VMSPAN_MARK_ENTER : VMSPAN_MARK_EVENT_BEGIN;
+		u32 end = shape == STAY ? VMSPAN_MARK_LEAVE : VMSPAN_MARK_EVENT_END;
+		u32 more = shape == BEGINS || shape == NESTED;
+
+		g->l.switches = true;
+		if (shape == WAITS)
+			valued(g, VMSPAN_MARK_SWITCH, 0, 1000);
+		if (shape == BEGINS)
+			events(g, 1);
+		mark(g, begin, 7);
+		if (shape == SAYS)
+			valued(g, VMSPAN_MARK_VALUE, 3, 17);
+		if (shape == WAITS)
+			valued(g, VMSPAN_MARK_SWITCH, 0, 1001);
+		if (shape == NESTED)
+			mark(g, begin, 8);
+		g->ring->head.lost += 4;
+		hand_over(g);
+		spans(g, 1);
+		if (shape == NESTED)
+			mark(g, end, 8);
+		mark(g, end, 7);
+		hand_over(g);
+		/* The next has all of it. */
+		events(g, 1);
+		hand_over(g);
+		told(g, 2 + more, 1 + more, 4);
+	}
+}
+
+/* Numbers that the stack uses otherwise. */
+static void marks_of_what_is_no_compartment_are_lost(void **state)
+{
+	struct rig *g = open_rig(false);
+
+	(void)state;
+	events(g, 1);
+	hand_over(g);
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	mark(g, VMSPAN_MARK_ENTER, VMSPAN_ID_MARKS);
+	hand_over(g);
+	mark(g, VMSPAN_MARK_LEAVE, VMSPAN_ID_MARKS);
+	hand_over(g);
+	mark(g, VMSPAN_MARK_EVENT_END, 0);
+	hand_over(g);
+	events(g, 1);
+	hand_over(g);
+	told(g, 3, 1, 2);
+}
+
 /* What was read without that a record came of it: it marks. */
 static void who_has_marked_is_known_to(void **state)
 {
@@ -136,6 +210,8 @@ int main(void)
 		cmocka_unit_test(an_event_lacks_what_a_look_finds_lost_in_it),
 		cmocka_unit_test(what_is_lost_is_told_where_no_record_can_be_believed),
 		cmocka_unit_test(what_was_lost_before_anything_came_is_told),
+		cmocka_unit_test(what_is_open_lacks_them_though_nothing_shows_it),
+		cmocka_unit_test(marks_of_what_is_no_compartment_are_lost),
 		cmocka_unit_test(who_has_marked_is_known_to),
 	};
 

@@ -288,6 +288,54 @@ static bool is_coarse(u32 n)
 	return e->h.depth & VMSPAN_F_COARSE;
 }
 
+/* Its thread tells of its clock first when an event has begun: what it had before that lies in between. */
+static void a_switch_behind_an_events_begin_is_not_its_clock(void **state)
+{
+	static const struct {
+		u32 us;
+		bool coarse;
+		u64 cpu;
+	} cases[] = { { 30, true, 970000 }, { 5, false, 995000 } };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		thread_begins(state);
+		mark(1000 * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		back((1000 + cases[i].us) * US, 3, 0);
+		told(2000 * US, VMSPAN_MARK_EVENT_END, 0, false);
+		check_event(0, cases[i].cpu, false);
+		assert_int_equal(is_coarse(0), cases[i].coarse);
+		marks_free(&marks);
+	}
+}
+
+/* A clock that was told a little before an event says all the same what was stolen of it. */
+static void a_clock_of_a_little_before_tells_what_was_stolen(void **state)
+{
+	static const struct {
+		u64 unread_us, stolen_ns;
+		bool coarse;
+	} cases[] = {
+		{ 90, 1000000, false }, /* of 4 ms */
+		{ 90, 220000, true }, /* its clock may be as wrong */
+		{ 90, 0, false }, /* all is told */
+		{ 300, 1000000, true },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const u64 begin = 1000 + cases[i].unread_us;
+
+		thread_begins(state);
+		back(1000 * US, 3, 0);
+		mark(begin * US, VMSPAN_MARK_EVENT_BEGIN, 0);
+		told((begin + 4000) * US, VMSPAN_MARK_EVENT_END, cases[i].stolen_ns, false);
+		check_event(0, 4000000 - cases[i].stolen_ns, !cases[i].stolen_ns);
+		assert_int_equal(is_coarse(0), cases[i].coarse);
+		marks_free(&marks);
+	}
+}
+
 /* Where waits are not seen, a clock that was told long before says little. */
 static void an_event_is_guessed_where_no_clock_was_told_at_its_ends(void **state)
 {
@@ -588,6 +636,8 @@ int main(void)
 		TEST(what_was_taken_unseen_makes_events_uncertain),
 		cmocka_unit_test(a_value_that_comes_apart_is_put_together),
 		cmocka_unit_test(events_say_whether_all_is_told),
+		cmocka_unit_test(a_switch_behind_an_events_begin_is_not_its_clock),
+		cmocka_unit_test(a_clock_of_a_little_before_tells_what_was_stolen),
 		cmocka_unit_test(an_event_is_guessed_where_no_clock_was_told_at_its_ends),
 		cmocka_unit_test(the_clock_behind_an_events_end_is_that_events),
 		TEST(what_was_taken_before_an_event_is_not_of_it),

@@ -5,9 +5,11 @@
  *
  *   spans ID N        N stays in ID, outside of events
  *   event LABEL ID N  an event with N stays in ID
+ *   library ID N      as spans, by the library that it is linked with
  *   quit
  *
- * After each it prints "ok". PROVIDER names its probes; with SEMAPHORES each has one.
+ * After each it prints "ok". PROVIDER names its probes; with SEMAPHORES each has one. With FOREIGN_LIBRARY it is
+ * such a library, with FOREIGN_LINKED it has one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +66,19 @@ static void spans(unsigned int id, unsigned int n)
 	}
 }
 
+#ifdef FOREIGN_LIBRARY
+void foreign_spans(unsigned int id, unsigned int n);
+void foreign_spans(unsigned int id, unsigned int n)
+{
+	spans(id, n);
+}
+#else
+#ifdef FOREIGN_LINKED
+void foreign_spans(unsigned int id, unsigned int n);
+#else
+#define foreign_spans spans
+#endif
+
 int main(void)
 {
 	unsigned int label, id, n;
@@ -74,6 +89,8 @@ int main(void)
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "quit\n")) {
 		if (sscanf(line, "spans %u %u", &id, &n) == 2) {
 			spans(id, n);
+		} else if (sscanf(line, "library %u %u", &id, &n) == 2) {
+			foreign_spans(id, n);
 		} else if (sscanf(line, "event %u %u %u", &label, &id, &n) == 3) {
 			PROBE("event__begin", "begin", label);
 			spans(id, n);
@@ -84,3 +101,4 @@ int main(void)
 	}
 	return 0;
 }
+#endif

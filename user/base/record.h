@@ -47,7 +47,9 @@ enum vmspan_type { /* enum vmspan_definition besides */
  * which they were completed: a span follows the spans inside it, an event its spans.
  */
 
-#define VMSPAN_DEPTH_MASK 0x0fffu
+#define VMSPAN_DEPTH_MASK 0x07ffu
+/* Of an event, or a stay outside of any: marks that were made in it are lost. */
+#define VMSPAN_F_LACKS 0x0800u
 #define VMSPAN_F_REPAIRED 0x8000u /* closed by whoever makes the records: its leave never came */
 #define VMSPAN_F_PART 0x2000u /* of a collection or span that was told of before */
 /* Of an event: its CPU times are up to a tick old, or its thread's clock had been told long before: by

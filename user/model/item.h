@@ -71,6 +71,8 @@ struct item_defs {
 #define ITEM_SCHED_REGISTRY 1 /* = WIRE_SCHED_REGISTRY */
 /* That of definitions and streams that the tracer makes. */
 #define ITEM_TRACER_REGISTRY 2
+/* How many others a process may have. */
+#define ITEM_REGISTRIES 62
 
 /*
  * Records of one thread; (pid, registry, thread) names the thread's stream.

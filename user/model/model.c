@@ -200,7 +200,8 @@ static bool covered(const struct model *m, const struct stream *st, u64 begin, u
 static int settle_root(struct model *m, struct stream *st, struct turn *t,
 		       const struct vmspan_span *s)
 {
-	bool lacks = lacks_spans(st, true) || s->begin <= st->gap_cycles;
+	bool lacks =
+		lacks_spans(st, true) || s->begin <= st->gap_cycles || s->h.depth & VMSPAN_F_LACKS;
 	int rc;
 
 	t->exact = covered(m, st, s->begin, s->end);
@@ -371,8 +372,8 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
 	t->told = !m->config.exact && e->h.depth & VMSPAN_F_SWITCHES;
-	whole = !lacks_spans(st, outermost(e)) && whole && (t->exact || !m->config.exact) &&
-		!parts_lack(&m->parts, e->begin, e->end);
+	whole = !lacks_spans(st, outermost(e)) && !(e->h.depth & VMSPAN_F_LACKS) && whole &&
+		(t->exact || !m->config.exact) && !parts_lack(&m->parts, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole);
 	else

@@ -333,13 +333,14 @@ void registry_sched_lost(struct registry_set *s)
 struct registry *registry_at(struct registry_set *s, struct proc *p, u64 address)
 {
 	const struct proc *parent;
+	bool own = address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY;
 	struct registry *r;
 	u32 i, depth = 0;
 
 	for (i = 0; i < p->registry_len; i++)
 		if (p->registries[i]->address == address)
 			return p->registries[i];
-	if (p->registry_len == REGISTRY_MAX)
+	if (p->registry_len >= (own ? REGISTRY_MAX : ITEM_REGISTRIES))
 		return NULL;
 	r = calloc(1, sizeof(*r));
 	if (!r)

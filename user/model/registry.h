@@ -14,7 +14,7 @@
 
 /* Ids of one registry, of each type. The last compartment stands for all beyond, and cannot be defined. */
 #define REGISTRY_ID_MAX (1u << 20)
-#define REGISTRY_MAX 64 /* registries (DSOs) of one process */
+#define REGISTRY_MAX (ITEM_REGISTRIES + 2) /* registries (DSOs) of one process, and the tracer's */
 #define ROW_MAX (1u << 18) /* rows of one process */
 #define THREAD_NAMES_MAX (1u << 16) /* of one process */
 #define ENDED_MAX 4096 /* ended processes kept apart */

@@ -373,7 +373,7 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 {
 	u64 own = cycles - min_u64(cycles, t->nested);
 	u64 wall = wall_ns - min_u64(wall_ns, t->nested_wall_ns);
-	u64 cpu = own_cpu(t, cpu_ns, wall);
+	u64 clock = own_cpu(t, cpu_ns, wall), cpu = clock;
 	/* The thread's own clock also counts the way into and out of a switch. */
 	u64 on = own - min_u64(own, t->off), believed, on_ns;
 	struct cpu_rule rule = { .on = on };
@@ -394,7 +394,12 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 		cpu = on_ns;
 	rule.cpu = cpu;
 	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || !t->cpu_coarse);
-	rule.slack = t->exact && cpu == on_ns ? 0 : t->nested_coarse_ns;
+	rule.slack = t->nested_coarse_ns;
+	/* It had no more than the record has, and no less than its clock says for certain. */
+	if (t->exact && cpu == on_ns)
+		rule.slack = !clock || t->cpu_coarse
+				     ? 0
+				     : on_ns - min_u64(on_ns, clock - min_u64(clock, rule.slack));
 	rule.told = (t->exact || t->told) && on;
 	if (believed && !rule.told) {
 		rule.away = away_in(t, own, wall, cpu);

@@ -166,8 +166,6 @@ void profile_free(struct profile *p)
 
 /* ---- Those there are ---- */
 
-#define PROFILES_MAX 32
-
 static struct profile known[PROFILES_MAX];
 static int known_count;
 static bool built_in;
@@ -202,4 +200,14 @@ int profile_list(const struct profile **list, struct err *err)
 	built_in = true;
 	*list = known;
 	return known_count;
+}
+
+u32 profile_place(const struct profile *p)
+{
+	return (u32)(p - known);
+}
+
+const struct profile *profile_at(u32 place)
+{
+	return place < (u32)known_count ? &known[place] : NULL;
 }

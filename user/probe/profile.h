@@ -62,6 +62,10 @@ void profile_free(struct profile *p);
  * errno. */
 int profile_add(const char *text, const char *where, struct err *err);
 /* Those there are: *list is owned by the module, and so is what it holds. The count, or negative errno. */
+#define PROFILES_MAX 32
 int profile_list(const struct profile **list, struct err *err);
+/* The place of one in that list, and what has it; NULL: nothing does. */
+u32 profile_place(const struct profile *p);
+const struct profile *profile_at(u32 place);
 
 #endif

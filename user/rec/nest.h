@@ -8,9 +8,10 @@
 
 #include "rec/records.h"
 
+/* VMSPAN_F_LACKS is a part of it: so the format has it. */
 static inline u32 depth_of(u64 shape)
 {
-	return (u32)(shape >> 16) & VMSPAN_DEPTH_MASK;
+	return (u32)(shape >> 16) & (VMSPAN_DEPTH_MASK | VMSPAN_F_LACKS);
 }
 
 /* Where a record lies among those before it. */

@@ -39,6 +39,11 @@ u64 live_cycles(const struct live *l, u64 ns)
 	return l->s.info.clock == CLOCK_MONO ? ns : clock_cycles_of(&l->clocks, ns);
 }
 
+u64 live_mono_ns(const struct live *l, u64 cycles)
+{
+	return clock_ns(&l->clocks, cycles);
+}
+
 static int emit_clock(struct live *l, const struct item_clock *c)
 {
 	struct item it = { .type = ITEM_CLOCK, .clock = *c };

@@ -201,10 +201,8 @@ static int check_registry(struct process *p, struct plan_dso *d, bool direct, st
 	int r = d->registry ? target_registry(p->pid, d->registry, &head) : -EBADMSG;
 
 	/* (Of a command that has not begun, nobody knows yet where its registry will be.) */
-	if (direct && r == -EBADMSG && !(p->command && d->probes.profile->registry)) {
-		d->registry = 0;
-		p->numbers = d->probes.profile;
-	}
+	if (direct && r == -EBADMSG && !(p->command && d->probes.profile->registry))
+		d->registry = NUMBERS_FIRST + profile_place(d->probes.profile);
 	if (r != -ENOTSUP)
 		return 0;
 	err_set(err, -ENOTSUP, "%s: built with a vmspan.h of ABI %u, this is ABI %u", d->path,
@@ -438,6 +436,18 @@ bool attachments_by_batches(const struct process *p)
 	return p->attachments || p->by_batches;
 }
 
+bool attachments_by_traps(const struct process *p)
+{
+	const struct attachment *a;
+
+	if (!p || p->vm_profile)
+		return false;
+	for (a = p->attachments; a; a = a->next)
+		if (!a->carrier)
+			return true;
+	return p->by_traps;
+}
+
 void attachments_free(struct live *l, struct process *p)
 {
 	struct attachment *a;
@@ -479,12 +489,13 @@ bool process_has_ended(const struct process *p)
 
 int process_link(struct live *l, struct process *p)
 {
+	bool late = p->unlinked && p->by_traps;
 	struct err ignored = { 0 };
 
 	/* Of one that has ended the kernel side tells, if it can look then: its memory is gone. */
 	if (!process_has_ended(p))
 		process_attach(l, p, &ignored);
-	return l->failed;
+	return l->failed || !late || p->unlinked ? l->failed : process_missed(l);
 }
 
 /* Whoever lives on links that are not its own gets some. */

@@ -34,9 +34,9 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 {
 	bool first = !r->read_ns;
 
-	if (registry_knows(r, data, bytes, sum) && (!first || !r->address))
+	if (registry_knows(r, data, bytes, sum) && (!first || registry_is_numbers(r)))
 		return 0;
-	if (!r->address)
+	if (registry_is_numbers(r))
 		return registry_numbers(l, p, r, data, bytes);
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;
@@ -76,6 +76,15 @@ static void made(struct live *l, const struct wire_head *h, const struct batch_s
 	l->cost_clocks += 2ull * sum->events;
 }
 
+/* `sum`: of its records. Its size has been looked at. */
+static bool is_sound(const struct wire_head *h, struct batch_sum *sum)
+{
+	const struct vmspan_batch *b = (const void *)(h + 1);
+
+	return b->magic == VMSPAN_BATCH_MAGIC && b->abi == ABI1 && b->bytes == h->bytes &&
+	       !batch_sum(b + 1, h->bytes - (u32)sizeof(*b), b->records, sum);
+}
+
 static int batch(struct live *l, const struct wire_head *h, size_t size)
 {
 	const struct vmspan_batch *b = (const void *)(h + 1);
@@ -89,10 +98,9 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
 		return malformed(l, 0, 0);
-	bytes = h->bytes - (u32)sizeof(*b);
-	if (b->magic != VMSPAN_BATCH_MAGIC || b->abi != ABI1 || b->bytes != h->bytes ||
-	    batch_sum(data, bytes, b->records, &sum))
+	if (!is_sound(h, &sum))
 		return malformed(l, b->records, h->bytes);
+	bytes = h->bytes - (u32)sizeof(*b);
 	p = live_process_of(l, h->pid);
 	if (l->failed)
 		return l->failed;
@@ -128,6 +136,63 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 		.repaired = b->repaired,
 		.in_mark = b->in_mark,
 	};
+	return live_emit(l, &it);
+}
+
+_Static_assert((int)UNENDED_TRACE == UNFINISHED_TRACE && (int)UNENDED_THREAD == UNFINISHED_THREAD &&
+		       (int)UNENDED_PROCESS == UNFINISHED_PROCESS &&
+		       (int)UNENDED_EXEC == UNFINISHED_EXEC && UNENDED_STAYS == UNFINISHED_STAYS,
+	       "they are taken as they are");
+
+/* What a thread that is marked by traps is in: an event, if any, and the stays in it. */
+static struct item_unfinished open_of(const struct live *l, const struct registry *r,
+				      const struct wire_head *h)
+{
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	const u8 *at = (const void *)(b + 1), *end = at + b->bytes - sizeof(*b);
+	const struct vmspan_event *e = (const void *)at;
+	const struct vmspan_span *s = (const void *)at;
+	struct item_unfinished u = {
+		.pid = h->pid,
+		.tid = h->tid,
+		.registry = r->address,
+		.why = b->pad,
+		.depth = b->too_deep,
+	};
+	u64 least;
+
+	u.event = e->h.type == VMSPAN_EVENT;
+	u.label = u.event ? e->label : 0;
+	u.until_ns = u.event ? e->mono_end : live_mono_ns(l, s->end);
+	least = u.event ? e->mono_begin : live_mono_ns(l, s->begin);
+	u.begin_ns = least = min_u64(least, u.until_ns);
+	at += u.event ? sizeof(*e) : 0;
+	for (; at < end && u.stay_count < UNFINISHED_STAYS; at += sizeof(*s)) {
+		s = (const void *)at;
+		/* An event's time is of another clock. */
+		least = min_u64(max_u64(live_mono_ns(l, s->begin), least), u.until_ns);
+		u.stay[u.stay_count] = s->h.id;
+		u.stay_ns[u.stay_count++] = least;
+	}
+	return u;
+}
+
+static int unended(struct live *l, const struct wire_head *h, size_t size)
+{
+	const struct vmspan_batch *b = (const void *)(h + 1);
+	struct item it = { .type = ITEM_UNFINISHED };
+	struct batch_sum sum;
+	struct registry *r;
+	struct process *p;
+
+	if (size < sizeof(*h) + h->bytes || h->bytes <= sizeof(*b) || !is_sound(h, &sum))
+		return malformed(l, 0, 0);
+	p = live_process_of(l, h->pid);
+	r = p ? live_registry_of(p, b->registry) : NULL;
+	if (!r || process_thread(l, p, h->tid) ||
+	    live_define(l, p, r, b + 1, h->bytes - (u32)sizeof(*b), &sum))
+		return l->failed;
+	it.unfinished = open_of(l, r, h);
 	return live_emit(l, &it);
 }
 
@@ -199,6 +264,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return 0;
 	if (h->kind == WIRE_BATCH || h->kind == WIRE_TAIL)
 		return batch(l, h, size);
+	if (h->kind == WIRE_UNENDED)
+		return unended(l, h, size);
 	if (h->kind == WIRE_MARKS)
 		return live_marks(l, h, size);
 	if (h->kind == WIRE_DEFINITION)

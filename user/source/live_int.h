@@ -78,12 +78,10 @@ struct registry {
 	u64 read_ns; /* when its log was last read */
 	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
-	u32 numbers; /* that have been given names */
+	u32 numbers; /* that have been given names: see registry_is_numbers() */
 };
 
 /* ---- live_process.c ---- */
-
-#define REGISTRIES_MAX 64
 
 /* Links of a file's probes, by role: enum probe_role, or enum vm_role. */
 #define PROBE_LINKS_MAX 16
@@ -140,14 +138,13 @@ struct process {
 	int pidfd; /* owned, or -1 */
 	char name[16]; /* zero-terminated */
 	const char *vm; /* profile name or "" */
-	/* Of the file whose marks have numbers that nothing defines, or NULL. */
-	const struct profile *numbers;
 	bool command; /* started by us and not yet through its first exec */
 	bool told; /* items speak of it: a target, its fork, or one that sent a batch */
 	struct buf held; /* its items from before that; behind defs, their data */
 	bool adopted; /* its fork, if it comes in the ring, is known already */
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool by_batches; /* unlinked, and all of its marks come in batches */
+	bool by_traps; /* unlinked, and marks of it have nobody to come to */
 	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
@@ -274,6 +271,8 @@ int live_tails(struct live *l);
 /* The trace's clock at a time of CLOCK_MONOTONIC: what the model, which knows the
  * same clock items, makes the same time of again. */
 u64 live_cycles(const struct live *l, u64 ns);
+/* The other way. */
+u64 live_mono_ns(const struct live *l, u64 cycles);
 
 /* ---- live_ring.c ---- */
 
@@ -320,6 +319,8 @@ int process_emit(struct live *l, struct process *p, const struct item *it);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
+/* Nobody could be told of its marks for a while: a loss. 0, or l->failed. */
+int process_missed(struct live *l);
 /* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
 int process_armed(struct live *l, struct process *p, u64 mono_ns);
 /* The SDK says that it has been loaded: a look is due. */
@@ -376,6 +377,8 @@ void attachments_free(struct live *l, struct process *p);
 int attachments_thin(struct live *l, bool idle);
 /* Do all marks of its children come by what they inherit? */
 bool attachments_by_batches(const struct process *p);
+/* Are marks of its children traps, which they do not inherit? */
+bool attachments_by_traps(const struct process *p);
 /* Are marks on in any of its files? */
 bool attachments_armed(const struct process *p);
 /* A child gets links of its own. Had others turned its marks off, that is a loss. 0, or l->failed. */
@@ -465,7 +468,7 @@ void live_vm_free(struct process *p);
 
 /* ---- live_registry.c ---- */
 
-/* The state for an address, made on first sight; NULL beyond REGISTRIES_MAX. */
+/* The state for an address, made on first sight; NULL beyond ITEM_REGISTRIES. */
 struct registry *live_registry_at(struct process *p, u64 address, bool abi1);
 /* That of a copy of the SDK; where it cannot be read, it is taken for one of version 1. */
 struct registry *live_registry_of(struct process *p, u64 copy);
@@ -481,8 +484,14 @@ int registry_read(struct live *l, struct process *p, struct registry *r);
 /* True when all ids in checked records are known; learns definitions. `sum`:
  * theirs. */
 bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);
-/* What has no registry (its address is 0) defines nothing: names the ids in these records that have none.
- * 0 or negative errno. */
+/* Files without a registry define nothing: ids in their marks are numbers, which their profile names, and their
+ * marks' registry is this and the profile's place; 0: nobody knows what defines them. */
+#define NUMBERS_FIRST 16
+static inline bool registry_is_numbers(const struct registry *r)
+{
+	return !r->address || r->address - NUMBERS_FIRST < PROFILES_MAX;
+}
+/* Names the numbers in these records that have none. 0 or negative errno. */
 int registry_numbers(struct live *l, struct process *p, struct registry *r, const void *data,
 		     u32 bytes);
 /* Before arming: makes threads forget an earlier trace. */

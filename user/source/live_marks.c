@@ -12,9 +12,7 @@
 
 static u64 ns_of(void *ctx, u64 cycles)
 {
-	const struct live *l = ctx;
-
-	return clock_ns(&l->clocks, cycles);
+	return live_mono_ns(ctx, cycles);
 }
 
 bool mark_ring_is_one(const struct vmspan_ring *g)
@@ -182,6 +180,8 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 		.repaired = t->m.repaired,
 		.in_mark = mark_ring_lost(t, g),
 	};
+	if (t->lost_told != it.batch.in_mark || t->too_deep_told != it.batch.too_deep)
+		marks_lost(&t->m);
 	t->lost_told = it.batch.in_mark;
 	t->unmatched_told = it.batch.unmatched;
 	t->too_deep_told = it.batch.too_deep;

@@ -198,6 +198,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	set_name(p, w);
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
+	p->by_traps = attachments_by_traps(parent);
 	p->forked_ns = w->mono_ns;
 	p->silence.child = true;
 	p->link_ns = born_off(l, parent, w->mono_ns) ? 0 : clock_mono_ns() + LINK_NS;
@@ -212,7 +213,6 @@ int process_fork(struct live *l, const struct wire_life *w)
 		size_t at = 0;
 
 		p->vm = parent->vm;
-		p->numbers = parent->numbers;
 		p->armed_ns = parent->armed_ns;
 		p->own_copy = parent->own_copy;
 		p->rings_begun = parent->rings_begun;
@@ -254,7 +254,6 @@ static void forget_memory(struct live *l, struct process *p)
 	map_free(&p->threads);
 	live_vm_free(p);
 	p->vm_profile = NULL;
-	p->numbers = NULL;
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
 	p->refused = NULL;
@@ -286,7 +285,7 @@ void process_look(struct live *l, struct process *p)
  */
 #define SDK_WAITS_NS (250 * NSEC_PER_MSEC)
 
-static int missed(struct live *l)
+int process_missed(struct live *l)
 {
 	/* How many marks nobody knows. */
 	return l->marks_off || !l->parts[TRACE_TURNS].on ? 0
@@ -298,14 +297,18 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 	bool awaited = l->command.pid || p->attachments;
 
 	p->armed_ns = mono_ns;
-	return awaited && p->waits_ns && mono_ns >= p->waits_ns + SDK_WAITS_NS ? missed(l) : 0;
+	if (!awaited || !p->waits_ns || mono_ns < p->waits_ns + SDK_WAITS_NS)
+		return 0;
+	return process_missed(l);
 }
 
 /* Was it over before the tracer came? Others too may give themselves the name that they have, but when
- * the tracer comes in time, it finds out. */
+ * the tracer comes in time, it finds out. What was attached to before it began has waited for nobody. */
 static int never_armed(struct live *l, const struct process *p)
 {
-	return p->heard_late && !p->marked && l->command.pid ? missed(l) : 0;
+	if (!p->heard_late || p->marked || attachments_armed(p) || !l->command.pid)
+		return 0;
+	return process_missed(l);
 }
 
 int process_loaded(struct live *l, const struct wire_life *w)
@@ -319,7 +322,8 @@ int process_loaded(struct live *l, const struct wire_life *w)
 		/* The first that nobody has come to see. */
 		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
 		p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
-	} else if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS && missed(l)) {
+	} else if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS &&
+		   process_missed(l)) {
 		/* At the news of an exec, which was heard of before this, and too late. */
 		return l->failed;
 	}
@@ -332,21 +336,17 @@ int process_loaded(struct live *l, const struct wire_life *w)
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	const struct profile *numbers;
 	bool first;
 
 	if (!p)
 		return sweep_new(l, w);
 	first = p->command;
-	/* Those of a command are of the file that it executes now, and may be through with. */
-	numbers = first ? p->numbers : NULL;
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
 	    never_armed(l, p) || live_silence_end(l, p))
 		return l->failed;
 	forget_memory(l, p);
-	p->numbers = numbers;
-	p->by_batches = false; /* what it had of its parent is gone */
+	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
@@ -365,8 +365,9 @@ int process_exec(struct live *l, const struct wire_life *w)
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
-	if (!live_rings_process_end(l, p) && !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns))
-		never_armed(l, p);
+	if (!live_rings_process_end(l, p) && !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) &&
+	    !never_armed(l, p) && p->unlinked && p->by_traps)
+		process_missed(l);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)

@@ -218,8 +218,9 @@ int registry_numbers(struct live *l, struct process *p, struct registry *r, cons
 		     u32 bytes)
 {
 	struct reading g = { l, p, r };
-	const struct profile_ids *groups = p->numbers ? &p->numbers->groups : NULL;
-	const struct profile_ids *labels = p->numbers ? &p->numbers->labels : NULL;
+	const struct profile *by = r->address ? profile_at((u32)r->address - NUMBERS_FIRST) : NULL;
+	const struct profile_ids *groups = by ? &by->groups : NULL;
+	const struct profile_ids *labels = by ? &by->labels : NULL;
 	u32 at = 0, id;
 	int e = 0;
 
@@ -342,7 +343,7 @@ struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 	for (i = 0; i < p->registry_count; i++)
 		if (p->registries[i].address == address)
 			return &p->registries[i];
-	if (p->registry_count == REGISTRIES_MAX)
+	if (p->registry_count == ITEM_REGISTRIES)
 		return NULL;
 	grown = realloc(p->registries, (p->registry_count + 1) * sizeof(*grown));
 	if (!grown)
@@ -360,14 +361,14 @@ struct registry *live_registry_of(struct process *p, u64 copy)
 	bool abi1 = true;
 
 	/* A command's probes were attached to before it was there: its marks say no more. */
-	copy = copy || p->numbers ? copy : p->own_copy;
+	copy = copy ? copy : p->own_copy;
 	known = map_get(&p->copies, copy);
 	if (known)
 		return live_registry_at(p, *known & ~1ull, *known & 1);
 	if (target_definer(p->pid, copy, &address, &abi1)) {
 		address = copy;
 		abi1 = true;
-	} else if (p->copies.len < REGISTRIES_MAX) {
+	} else if (p->copies.len < ITEM_REGISTRIES) {
 		map_put(&p->copies, copy, address | abi1);
 	}
 	return live_registry_at(p, address, abi1);
@@ -387,7 +388,8 @@ void registry_copy(struct registry *to, const struct registry *from)
 	memset(&to->ended, 0, sizeof(to->ended));
 	memset(&to->ended_before, 0, sizeof(to->ended_before));
 	for (i = 0; i < KNOWN_KINDS; i++) {
-		size_t size = from->known[i].words * sizeof(u64);
+		/* Numbers are given their names anew: nobody keeps those of a parent that has ended long ago. */
+		size_t size = !registry_is_numbers(from) ? from->known[i].words * sizeof(u64) : 0;
 
 		to->known[i].bits = size ? malloc(size) : NULL;
 		if (to->known[i].bits)
@@ -396,7 +398,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 			to->known[i].words = to->known[i].all = 0;
 	}
 	/* It has no rings, and none that it could not have. */
-	to->lost = 0;
+	to->lost = to->numbers = 0;
 	/* Read from the start: cheap, and right whatever the parent did since. */
 	memset(&to->log, 0, sizeof(to->log));
 	to->read_ns = 0;

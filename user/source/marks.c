@@ -115,7 +115,7 @@ static int pop(struct marks *m, u64 value, u32 flags)
 
 	if (!s)
 		return -ENOMEM;
-	s->h.depth = (u16)(m->depth | flags);
+	s->h.depth = (u16)(m->depth | flags | (o->lacks ? VMSPAN_F_LACKS : 0));
 	s->h.id = type == VMSPAN_SPAN ? o->id : o->label;
 	s->begin = o->begin;
 	s->end = m->last;
@@ -243,11 +243,25 @@ static bool told(const struct marks *m, const struct marks_event *v, u64 wall, u
 	return m->known <= v->begin && wall <= cpu + away + UNTOLD_NS + wall / 100;
 }
 
+/* So old a thread's clock may be at an end of an event: else it has looked at it. */
+#define UNREAD_NS 100000
+
+/* More of it is missing than its clock, unread at both ends, could have made up for: a hypervisor took it. */
+static bool stolen(const struct marks *m, const struct marks_event *v, u64 wall, u64 cpu,
+		   u64 unread)
+{
+	u64 away = m->away_ns - v->away_ns;
+
+	return m->known <= v->begin && unread <= 2 * UNREAD_NS &&
+	       wall > cpu + away + unread + UNTOLD_NS + wall / 100;
+}
+
 /* `cpu` is the thread's clock at the end, told `unread` ns before. */
 static int event_end(struct marks *m, u64 cpu, u64 unread)
 {
 	struct marks_event *v = event_now(m);
 	struct vmspan_event *r;
+	u64 wall;
 	int e;
 
 	if (m->events_over) {
@@ -265,7 +279,7 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 	r = record(m, VMSPAN_EVENT, sizeof(*r) / VMSPAN_SLOT);
 	if (!r)
 		return -ENOMEM;
-	r->h.depth = (u16)v->base;
+	r->h.depth = (u16)(v->base | (v->lacks ? VMSPAN_F_LACKS : 0));
 	r->h.id = v->iteration;
 	r->begin = v->begin;
 	r->end = m->last;
@@ -273,9 +287,12 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 	r->mono_end = m->ns(m->ns_ctx, m->last);
 	r->cpu_ns_begin = v->cpu_ns;
 	r->cpu_ns_end = max_u64(cpu, v->cpu_ns);
-	if (told(m, v, r->mono_end - r->mono_begin, r->cpu_ns_end - r->cpu_ns_begin))
+	wall = r->mono_end - r->mono_begin;
+	cpu = r->cpu_ns_end - r->cpu_ns_begin;
+	unread += v->unread_ns;
+	if (told(m, v, wall, cpu))
 		r->h.depth |= VMSPAN_F_SWITCHES;
-	else if (v->unread_ns + unread > (r->mono_end - r->mono_begin) / 100)
+	else if (unread > wall / 100 && !stolen(m, v, wall, cpu, unread))
 		r->h.depth |= VMSPAN_F_COARSE;
 	r->cpu_begin = v->cpu;
 	r->cpu_end = m->cpu;
@@ -362,18 +379,25 @@ static void clock_told(struct marks *m, u64 mono, u64 ns)
 	m->cpu_known = true;
 }
 
-/* Right behind an event's begin it stands where the clock would: as much was had by then at most. */
+/* A switch right behind an event's begin: as much was had by then at most, and so much less as may have been had
+ * since. */
+static void begun_before(const struct marks *m, struct marks_event *v, u64 mono, u64 ns)
+{
+	if (!m->cpu_known)
+		v->cpu_ns = ns;
+	else if (ns >= m->switch_cpu_ns)
+		v->cpu_ns = min_u64(v->cpu_ns, ns);
+	v->unread_ns = min_u64(v->unread_ns, mono - min_u64(mono, v->mono));
+}
+
 static int switched(struct marks *m, u32 cpu, u64 ns, bool begun)
 {
 	u64 mono = m->ns(m->ns_ctx, m->last), wall = mono - m->switch_mono;
 	u64 on = ns - min_u64(ns, m->switch_cpu_ns);
 	int e = 0;
 
-	if (begun && m->cpu_known && ns >= m->switch_cpu_ns)
-		event_now(m)->cpu_ns = min_u64(event_now(m)->cpu_ns, ns);
 	if (begun)
-		event_now(m)->unread_ns = 0;
-
+		begun_before(m, event_now(m), mono, ns);
 	if (m->known != UINT64_MAX && mono > m->switch_mono && wall > on + AWAY_LEAST_NS)
 		e = away(m, (u16)cpu, wall - on, wall);
 	else if (m->known == UINT64_MAX && m->switches)
@@ -406,10 +430,13 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	m->clocks += in->type == VMSPAN_MARK_SWITCH || in->type == VMSPAN_MARK_CLOCK;
 	switch (in->type) {
 	case VMSPAN_MARK_ENTER:
-		/* No compartment has such an id; the stack uses it otherwise. */
-		return in->id < VMSPAN_ID_MARKS ? enter(m, in->id) : 0;
 	case VMSPAN_MARK_LEAVE:
-		return in->id < VMSPAN_ID_MARKS ? leave(m, in->id, 0) : 0;
+		/* No compartment has such an id; the stack uses it otherwise. */
+		if (in->id >= VMSPAN_ID_MARKS) {
+			m->too_deep++;
+			return 0;
+		}
+		return in->type == VMSPAN_MARK_ENTER ? enter(m, in->id) : leave(m, in->id, 0);
 	case VMSPAN_MARK_EVENT_BEGIN:
 		if (m->doubtful) {
 			int e = event_end_unread(m);
@@ -577,6 +604,16 @@ void marks_untold(struct marks *m)
 {
 	m->switches = false;
 	m->known = UINT64_MAX;
+}
+
+void marks_lost(struct marks *m)
+{
+	u32 i;
+
+	for (i = 0; i < m->depth; i++)
+		m->open[i].lacks = true;
+	for (i = 0; i < m->events; i++)
+		m->event[i].lacks = true;
 }
 
 void marks_gap(struct marks *m, u64 n)

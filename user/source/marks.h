@@ -22,6 +22,7 @@ struct marks_open {
 	u32 label;
 	u32 reentered;
 	u16 cpu;
+	bool lacks; /* marks made in it */
 };
 
 struct marks_event {
@@ -34,6 +35,7 @@ struct marks_event {
 	u32 base; /* stays that were open when it began */
 	u32 too_deep_open; /* when it began */
 	u16 cpu;
+	bool lacks; /* marks made in it */
 };
 
 struct marks {
@@ -42,7 +44,8 @@ struct marks {
 	struct buf out;
 	u32 records;
 	u64 seq;
-	/* Totals of the thread, as struct vmspan_batch has them. */
+	/* Totals of the thread, as struct vmspan_batch has them. (Marks of what cannot be a compartment are among
+	 * those too deep.) */
 	u32 too_deep, unmatched, repaired;
 	u64 clocks; /* times that it has looked at its clock */
 	/* The thread tells of each time that it had no CPU. To be set before its first mark. */
@@ -100,6 +103,9 @@ u64 marks_open_since(const struct marks *m);
  * goes on until its end, or until another begins, and its records say that some are missing.
  */
 void marks_gap(struct marks *m, u64 n);
+/* Some that were made until now are lost, nobody knows where: what is open says that it lacks them. (What has
+ * ended since the last records were taken has a place with them.) */
+void marks_lost(struct marks *m);
 /* The thread does not tell of its switches, nor will it. */
 void marks_untold(struct marks *m);
 /* The records have been taken: the next are numbered on. */
