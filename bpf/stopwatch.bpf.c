@@ -69,6 +69,7 @@ __noinline int watch_flush(struct watch *w)
 	else
 		send(w, kind, w->batch.records, slots, WIRE_MIDDLE);
 	w->batch.seq += w->batch.records;
+	w->too_deep_told = w->batch.too_deep;
 	w->used = w->extra = 0;
 	return 0;
 }
@@ -120,6 +121,8 @@ __noinline int watch_close(struct watch *w, struct watch_stack *k, __u64 end, __
 			((struct vmspan_block *)last)->peer = o->aux;
 		}
 	}
+	if (!w->depth && !w->turns && !w->calls && w->lost_outside != lost_marks(w))
+		s->h.depth |= VMSPAN_F_LACKS;
 	if (flags & VMSPAN_F_REPAIRED)
 		w->batch.repaired++;
 	return 0;
@@ -205,12 +208,6 @@ static __always_inline bool is_id(struct watch *w, __u64 id)
 static __always_inline __u32 label_of(__u64 number)
 {
 	return number >> 32 ? 0 : number;
-}
-
-/* Marks of the thread that have no record. */
-static __always_inline __u32 lost_marks(const struct watch *w)
-{
-	return w->lost + w->batch.too_deep;
 }
 
 SEC("?usdt")
@@ -475,6 +472,9 @@ static __always_inline int hand_over(struct task_struct *task, enum unended_why 
 		return 0;
 	watch_flush(w);
 	w->started = 0;
+	/* No batch has come after those. */
+	if (!w->calls && w->batch.too_deep != w->too_deep_told)
+		count(COUNT_MARK_LOST, w->batch.too_deep - w->too_deep_told);
 	if (w->calls || (!w->turns && !w->depth))
 		return 0;
 	watch_unended(w, bpf_task_storage_get(&watch_stacks, task, NULL, 0), cycles_now());

@@ -31,6 +31,7 @@ static __always_inline void reset(struct watch *w)
 {
 	w->depth = w->turns = w->deep_open = w->turns_over = 0;
 	w->iteration = w->iteration_last = w->used = w->extra = w->lost = 0;
+	w->lost_outside = w->too_deep_told = 0;
 }
 
 /* A thread's first mark. `registry`: whose its records are. */
@@ -122,6 +123,12 @@ static __always_inline bool is_top(struct watch *w, struct watch_stack *k, __u32
 	return d <= WATCH_DEPTH && k->open[d].id == id;
 }
 
+/* Marks of the thread that have no record. */
+static __always_inline __u32 lost_marks(const struct watch *w)
+{
+	return w->lost + w->batch.too_deep;
+}
+
 static __always_inline void push(struct watch *w, struct watch_stack *k, __u32 id, __u32 label,
 				 __u64 aux)
 {
@@ -140,8 +147,14 @@ static __always_inline void push(struct watch *w, struct watch_stack *k, __u32 i
 	o->reentered = 0;
 	o->cpu = bpf_get_smp_processor_id();
 	o->begin = cycles_now();
-	if (o->begin)
-		w->depth = d;
+	if (!o->begin)
+		return;
+	w->depth = d;
+	/* Asked before, clang would check this value in place of the other, and verifiers up to 6.1 then know nothing
+	 * of that. */
+	barrier_var(d);
+	if (d == 1 && !w->turns)
+		w->lost_outside = lost_marks(w);
 }
 
 #endif

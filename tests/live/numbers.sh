@@ -99,6 +99,20 @@ dismiss steady
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 json_eq "a child that ends soon is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,1]'
 
+# The trace's end comes before that.
+target steady "$T/steady"
+start record "$VMSPAN" record --method direct -p "$steady_pid" -o "$T/rec.vmspan"
+need_line record '^recording ' err
+tell steady "spans 5"
+kill -s STOP "$record_pid"
+tell steady "keep 7"
+kill -s INT "$record_pid"
+kill -s CONT "$record_pid"
+finish record
+dismiss steady
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "a child that is young at the end is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,1]'
+
 # A command's marks are those from its first on, and its registry's, where it has one.
 check_status "a command: nothing is traced" 4 \
 	"$VMSPAN" record --profile "$T/shop.ini" -o "$T/none.vmspan" -- "$T/shop" <<<quit

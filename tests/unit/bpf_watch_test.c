@@ -100,6 +100,52 @@ static void an_event_says_that_a_mark_of_it_is_lost(void **state)
 	}
 }
 
+/* So does a stay that is in no event. */
+static void a_stay_outside_says_that_a_mark_in_it_is_lost(void **state)
+{
+	static const struct {
+		__u64 enters;
+		bool lacks;
+	} cases[] = { { 2, false }, { VMSPAN_ID_MARKS, true }, { 2, false } };
+	const struct vmspan_span *s = (const void *)watch.records;
+	size_t i;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = more;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(____watch_enter(&host.registers, 1), 0);
+		assert_int_equal(____watch_enter(&host.registers, cases[i].enters), 0);
+		assert_int_equal(____watch_leave(&host.registers, cases[i].enters), 0);
+		assert_int_equal(____watch_leave(&host.registers, 1), 0);
+		s += !cases[i].lacks;
+		assert_int_equal(s->h.id, 1);
+		assert_int_equal(s->h.depth, cases[i].lacks ? VMSPAN_F_LACKS : 0);
+		s++;
+	}
+}
+
+/* Of marks that were too deep the next batch tells; if none comes, it is said all the same, and once. */
+static void what_is_too_deep_at_an_end_is_counted(void **state)
+{
+	struct bpf_iter__task all = { .task = &host.thread };
+	__u32 batch;
+
+	for (batch = 0; batch < 2; batch++) {
+		memset(&watch, 0, sizeof(watch));
+		machine_make();
+		host.more = more;
+		while (watch.batch.too_deep < 3)
+			assert_int_equal(____watch_enter(&host.registers, 1 + watch.depth), 0);
+		while (batch && watch.deep_open)
+			assert_int_equal(____watch_leave(&host.registers, 1), 0);
+		if (batch)
+			assert_int_equal(____watch_leave(&host.registers, watch.depth), 0);
+		assert_int_equal(watch_tail(&all), 0);
+		assert_int_equal(host.counted[COUNT_MARK_LOST], batch ? 0 : 3);
+	}
+}
+
 /* The records of the newest one, as what they say is open; how many stays. */
 static __u32 unended(__u32 why, bool event, __u32 depth)
 {
@@ -180,6 +226,8 @@ int main(void)
 		cmocka_unit_test(a_turn_too_many_is_a_loss),
 		cmocka_unit_test(no_compartment_is_taken_for_a_collection),
 		cmocka_unit_test(an_event_says_that_a_mark_of_it_is_lost),
+		cmocka_unit_test(a_stay_outside_says_that_a_mark_in_it_is_lost),
+		cmocka_unit_test(what_is_too_deep_at_an_end_is_counted),
 		cmocka_unit_test(what_is_open_at_an_end_is_told),
 	};
 

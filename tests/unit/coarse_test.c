@@ -164,33 +164,118 @@ static void a_short_event_in_it_hides_no_stolen_time(void **state)
 /* Nor do many, each as long as it likes: a clock is unread for so long at the ends of each. */
 static void many_events_in_it_hide_little_stolen_time(void **state)
 {
-	const u64 us = 1000, many = 100, own = 500000, stolen = 400000;
-	const struct group_stats *a;
-	struct vmspan_event *e;
-	struct timed t;
-	u64 at = 1000, i;
+	const u64 us = 1000, many = 100, own = 500000, hidden = many * 300;
+	/* Of the latter all is hidden. */
+	const u64 cases[] = { 400000, 20000 };
+	u32 c;
 
 	(void)state;
-	timed_open(&t, true);
-	sim_event(t.s, at);
-	sim_enter(t.s, at, 1, VMSPAN_SPAN);
-	for (i = 0; i < many; i++) {
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		const u64 stolen = cases[c], shown = stolen - min_u64(stolen, hidden);
+		const struct group_stats *a;
+		struct vmspan_event *e;
+		struct timed t;
+		u64 at = 1000, i;
+
+		timed_open(&t, true);
 		sim_event(t.s, at);
-		at += 5000 * us;
+		sim_enter(t.s, at, 1, VMSPAN_SPAN);
+		for (i = 0; i < many; i++) {
+			sim_event(t.s, at);
+			at += 5000 * us;
+			sim_event_end(t.s, at);
+			last_event(t.s)->h.depth |= VMSPAN_F_COARSE | VMSPAN_F_UNREAD;
+		}
+		at += own * us;
+		sim_leave(t.s, at);
 		sim_event_end(t.s, at);
-		last_event(t.s)->h.depth |= VMSPAN_F_COARSE;
+		e = last_event(t.s);
+		e->cpu_ns_end -= stolen * us;
+		a = timed_end(&t, true);
+		assert_int_equal(t.snap->events.incomplete, !!shown);
+		assert_in_range(t.snap->repairs.stolen_ns, shown * us, (shown ? stolen : 0) * us);
+		/* What is hidden may be the group's, and is in its margin. */
+		assert_in_range((own - stolen) * us, a->cpu_ns - a->cpu_margin_ns, a->cpu_ns);
+		timed_close(&t);
 	}
-	at += own * us;
-	sim_leave(t.s, at);
-	sim_event_end(t.s, at);
-	e = last_event(t.s);
-	e->cpu_ns_end -= stolen * us;
-	a = timed_end(&t, true);
-	assert_int_equal(t.snap->events.incomplete, 1);
-	assert_in_range(t.snap->repairs.stolen_ns, (stolen - many * 200) * us, stolen * us);
-	/* What is hidden may be the group's, and is in its margin. */
-	assert_in_range((own - stolen) * us, a->cpu_ns - a->cpu_margin_ns, a->cpu_ns);
-	timed_close(&t);
+}
+
+/*
+ * A clock that was told a little before both ends of an event shows what was stolen of it but for that,
+ * whatever the scheduler took besides; one of long before, or of ticks, shows nothing.
+ */
+static void a_clock_of_a_little_before_shows_what_was_stolen(void **state)
+{
+	const u64 us = 1000;
+	const struct {
+		u32 flags;
+		u64 off_us, stolen_us;
+		bool shown;
+	} cases[] = {
+		{ VMSPAN_F_COARSE | VMSPAN_F_UNREAD, 0, 1000, true },
+		{ VMSPAN_F_COARSE | VMSPAN_F_UNREAD, 800, 1000, true },
+		/* As much may its clock be wrong by, and the two by 0.1 ms and a hundredth. */
+		{ VMSPAN_F_COARSE | VMSPAN_F_UNREAD, 0, 440, false },
+		{ VMSPAN_F_COARSE | VMSPAN_F_UNREAD, 0, 441, true },
+		{ VMSPAN_F_COARSE, 0, 1000, false },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		const u64 on = 4000 - cases[i].off_us, stolen = cases[i].stolen_us;
+		const u64 cpu = on - (cases[i].shown ? stolen : 0);
+		const struct group_stats *a;
+		struct vmspan_event *e;
+		struct timed t;
+
+		timed_open(&t, true);
+		if (cases[i].off_us)
+			sim_off(t.sched, 2000 * us, (2000 + cases[i].off_us) * us,
+				VMSPAN_OFF_PREEMPTED);
+		sim_event(t.s, 1000 * us);
+		sim_enter(t.s, 1000 * us, 1, VMSPAN_SPAN);
+		sim_leave(t.s, 5000 * us);
+		sim_event_end(t.s, 5000 * us);
+		e = last_event(t.s);
+		e->cpu_ns_end = e->cpu_ns_begin + (on - stolen) * us;
+		e->h.depth |= cases[i].flags;
+		a = timed_end(&t, true);
+		assert_int_equal(t.snap->events.incomplete, cases[i].shown);
+		assert_int_equal(t.snap->repairs.stolen_ns, cases[i].shown ? stolen * us : 0);
+		assert_int_equal(t.snap->events.cpu_ns, cpu * us);
+		assert_int_equal(a->cpu_ns, cpu * us);
+		timed_close(&t);
+	}
+}
+
+/* So much, and no more, is in the margin of its groups where no scheduler's record knows better. */
+static void a_clock_of_a_little_before_has_a_small_margin(void **state)
+{
+	const u64 us = 1000;
+	u32 little;
+
+	(void)state;
+	for (little = 0; little < 2; little++) {
+		const struct group_stats *a;
+		struct vmspan_event *e;
+		struct timed t;
+
+		timed_open(&t, false);
+		sim_event(t.s, 1000 * us);
+		sim_enter(t.s, 1000 * us, 1, VMSPAN_SPAN);
+		sim_leave(t.s, 5000 * us);
+		sim_event_end(t.s, 5000 * us);
+		e = last_event(t.s);
+		e->cpu_ns_end = e->cpu_ns_begin + 3000 * us;
+		e->h.depth |= VMSPAN_F_COARSE | (little ? VMSPAN_F_UNREAD : 0);
+		a = timed_end(&t, false);
+		assert_int_equal(t.snap->events.incomplete, 0);
+		assert_int_equal(t.snap->events.cpu_ns, 3000 * us);
+		assert_int_equal(a->cpu_ns, 3000 * us);
+		assert_int_equal(a->cpu_margin_ns, (little ? 300 : 3000) * us);
+		timed_close(&t);
+	}
 }
 
 int main(void)
@@ -200,6 +285,8 @@ int main(void)
 		cmocka_unit_test(an_event_has_what_is_told_too_little_of_one_in_it),
 		cmocka_unit_test(a_short_event_in_it_hides_no_stolen_time),
 		cmocka_unit_test(many_events_in_it_hide_little_stolen_time),
+		cmocka_unit_test(a_clock_of_a_little_before_shows_what_was_stolen),
+		cmocka_unit_test(a_clock_of_a_little_before_has_a_small_margin),
 	};
 
 	return cmocka_run_group_tests_name("coarse", tests, NULL, NULL);

@@ -102,6 +102,67 @@ static void records_of_the_scheduler_are_the_kernels(void **state)
 	}
 }
 
+/* A stay that it names a registry of its own for. */
+static void stay_in(struct rig *g, u64 registry)
+{
+	struct {
+		struct wire_head h;
+		struct vmspan_batch b;
+		struct vmspan_span s;
+	} r = { .h = { .kind = WIRE_BATCH, .pid = g->p.pid, .tid = TID },
+		.b = { .magic = VMSPAN_BATCH_MAGIC,
+		       .abi = 1,
+		       .registry = registry,
+		       .thread = 1,
+		       .records = 1 },
+		.s = { .h = { VMSPAN_SPAN, 1, 0, 5 }, .begin = 20, .end = 30 } };
+
+	r.b.bytes = sizeof(r.b) + sizeof(r.s);
+	r.h.bytes = (u16)r.b.bytes;
+	assert_int_equal(live_record(&g->l, &r, sizeof(r)), 0);
+}
+
+/* As many as a process may have, it has, whether the tracer's come first or last, and these beside them. */
+static void who_names_many_registries_takes_no_place_of_the_tracers(void **state)
+{
+	u32 last, i;
+
+	(void)state;
+	for (last = 0; last < 2; last++) {
+		struct rig *g = open_rig();
+		struct snapshot *s;
+
+		/* It has one by itself. */
+		marked(g, VMSPAN_MARK_ENTER, 5, 2);
+		marked(g, VMSPAN_MARK_LEAVE, 5, 3);
+		hand_over(g);
+		for (i = 0; i < 2; i++) {
+			u32 n;
+
+			for (n = g->p.registry_count; i != last && n < ITEM_REGISTRIES + 2; n++)
+				stay_in(g, (n + 1) * 0x1000ull);
+			if (i != last)
+				continue;
+			off(g, WIRE_SCHED, ITEM_SCHED_REGISTRY, 0, 10, 10);
+			off(g, WIRE_SCHED, ITEM_SCHED_REGISTRY, 1, 1000, 500000);
+			assert_int_equal(
+				live_note(&g->l, &g->p, NOTE_SILENT, "it is silent", "look"), 0);
+		}
+		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 900);
+		marked(g, VMSPAN_MARK_EVENT_END, 0, 600100);
+		hand_over(g);
+		assert_int_equal(model_finish(model), 0);
+		s = snapshot_take(model);
+		assert_non_null(s);
+		assert_int_equal(s->spans, ITEM_REGISTRIES);
+		assert_int_equal(s->losses.records[LOSS_TRUNCATED], 2);
+		assert_int_equal(s->ledger.preempted_ns, 499000);
+		assert_int_equal(s->note_count, 1);
+		snapshot_free(s);
+		close_rig(g);
+	}
+}
+
 static void note_of_the_target(struct rig *g, u32 id, const char *text)
 {
 	u64 room[64] = { 0 };
@@ -149,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_scheduler_are_the_kernels),
+		cmocka_unit_test(who_names_many_registries_takes_no_place_of_the_tracers),
 		cmocka_unit_test(notes_are_the_tracers),
 	};
 

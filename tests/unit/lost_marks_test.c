@@ -127,9 +127,9 @@ static void what_was_lost_before_anything_came_is_told(void **state)
 static void what_is_open_lacks_them_though_nothing_shows_it(void **state)
 {
 	enum {
-		BEGINS, /* right before the hand-over */
 		SAYS, /* a value */
 		WAITS, /* it had no CPU */
+		BEGINS, /* right before the hand-over, as those below */
 		STAY, /* outside of events */
 		NESTED,
 		SHAPES
@@ -141,12 +141,14 @@ static void what_is_open_lacks_them_though_nothing_shows_it(void **state)
 		struct rig *g = open_rig(false);
 		u32 begin = shape == STAY ? VMSPAN_MARK_ENTER : VMSPAN_MARK_EVENT_BEGIN;
 		u32 end = shape == STAY ? VMSPAN_MARK_LEAVE : VMSPAN_MARK_EVENT_END;
-		u32 more = shape == BEGINS || shape == NESTED;
+		/* What the hand-over does show is another event, which has ended. */
+		bool shows = shape >= BEGINS;
+		u32 more = shows + (shape == NESTED);
 
 		g->l.switches = true;
 		if (shape == WAITS)
 			valued(g, VMSPAN_MARK_SWITCH, 0, 1000);
-		if (shape == BEGINS)
+		if (shows)
 			events(g, 1);
 		mark(g, begin, 7);
 		if (shape == SAYS)

@@ -130,7 +130,8 @@ static struct rig *rig_open(void)
 static void rig_close(struct rig *g)
 {
 	clock_free(&g->l.clocks);
-	live_registry_free(g->r);
+	/* g->r may have moved. */
+	live_registry_free(&g->p.registries[0]);
 	free(g->p.registries);
 	map_free(&g->p.threads);
 	map_free(&g->l.processes);

@@ -280,12 +280,18 @@ static void check_event(u32 n, u64 cpu, bool all_told)
 	assert_int_equal(!!(e->h.depth & VMSPAN_F_SWITCHES), all_told);
 }
 
-static bool is_coarse(u32 n)
+/* Of VMSPAN_F_COARSE and VMSPAN_F_UNREAD, what it says. */
+static u32 how_coarse(u32 n)
 {
 	const struct vmspan_event *e = nth(VMSPAN_EVENT, n);
 
 	assert_non_null(e);
-	return e->h.depth & VMSPAN_F_COARSE;
+	return e->h.depth & (VMSPAN_F_COARSE | VMSPAN_F_UNREAD);
+}
+
+static bool is_coarse(u32 n)
+{
+	return how_coarse(n) & VMSPAN_F_COARSE;
 }
 
 /* Its thread tells of its clock first when an event has begun: what it had before that lies in between. */
@@ -309,17 +315,19 @@ static void a_switch_behind_an_events_begin_is_not_its_clock(void **state)
 	}
 }
 
-/* A clock that was told a little before an event says all the same what was stolen of it. */
-static void a_clock_of_a_little_before_tells_what_was_stolen(void **state)
+/* An event says whether its thread's clock was told a little before its ends, or long before. */
+static void an_event_says_how_old_its_clock_is(void **state)
 {
-	static const struct {
-		u64 unread_us, stolen_ns;
-		bool coarse;
+	const u32 little = VMSPAN_F_COARSE | VMSPAN_F_UNREAD;
+	const struct {
+		u64 unread_us, missing_ns;
+		u32 coarse;
 	} cases[] = {
-		{ 90, 1000000, false }, /* of 4 ms */
-		{ 90, 220000, true }, /* its clock may be as wrong */
-		{ 90, 0, false }, /* all is told */
-		{ 300, 1000000, true },
+		{ 90, 1000000, little }, /* of 4 ms */
+		{ 150, 1000000, little },
+		{ 151, 1000000, VMSPAN_F_COARSE },
+		{ 30, 1000000, 0 }, /* less than a hundredth */
+		{ 90, 0, 0 }, /* all is told */
 	};
 	u32 i;
 
@@ -329,9 +337,9 @@ static void a_clock_of_a_little_before_tells_what_was_stolen(void **state)
 		thread_begins(state);
 		back(1000 * US, 3, 0);
 		mark(begin * US, VMSPAN_MARK_EVENT_BEGIN, 0);
-		told((begin + 4000) * US, VMSPAN_MARK_EVENT_END, cases[i].stolen_ns, false);
-		check_event(0, 4000000 - cases[i].stolen_ns, !cases[i].stolen_ns);
-		assert_int_equal(is_coarse(0), cases[i].coarse);
+		told((begin + 4000) * US, VMSPAN_MARK_EVENT_END, cases[i].missing_ns, false);
+		check_event(0, 4000000 - cases[i].missing_ns, !cases[i].missing_ns);
+		assert_int_equal(how_coarse(0), cases[i].coarse);
 		marks_free(&marks);
 	}
 }
@@ -637,7 +645,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_comes_apart_is_put_together),
 		cmocka_unit_test(events_say_whether_all_is_told),
 		cmocka_unit_test(a_switch_behind_an_events_begin_is_not_its_clock),
-		cmocka_unit_test(a_clock_of_a_little_before_tells_what_was_stolen),
+		cmocka_unit_test(an_event_says_how_old_its_clock_is),
 		cmocka_unit_test(an_event_is_guessed_where_no_clock_was_told_at_its_ends),
 		cmocka_unit_test(the_clock_behind_an_events_end_is_that_events),
 		TEST(what_was_taken_before_an_event_is_not_of_it),

@@ -345,6 +345,39 @@ static void test_collections_alone(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: CPU time is that of all that was seen to use it, whether it ran or collected, and no more than there
+ * was. */
+static void test_cpu_of_collections(void **state)
+{
+	u32 cut;
+
+	(void)state;
+	for (cut = 0; cut < 2; cut++) {
+		struct model *m = start(false);
+		struct sim *s = sim_new(1);
+		const u64 end = 2 * MS + 320 * MS / (cut ? 2 : 1);
+		struct snapshot *snap;
+		struct vmspan_gc *gc;
+		u32 i;
+
+		for (i = 0; i < 40; i++)
+			look(s, 2 * MS + i * PERIOD, PERIOD, i < 32 ? VMSPAN_SAMPLE_GC : 0, 1,
+			     i < 32 ? LIGHT : HEAVY, 0);
+		gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
+		gc->begin = 2 * MS;
+		gc->end = end;
+		gc->iteration = 1;
+		event(s, MS, 401 * MS, 1);
+		snap = finish(m, s);
+		assert_int_equal(group(snap, "package:heavy")->cpu_ns, 80 * MS);
+		assert_int_equal(group(snap, "package:heavy")->gc_ns, 0);
+		/* Of four in five looks, and it collected for two in five of the time. */
+		assert_int_equal(group(snap, "package:light")->cpu_ns, (cut ? 160 : 320) * MS);
+		assert_int_equal(group(snap, "package:light")->wall_ns, (cut ? 160 : 320) * MS);
+		snapshot_free(snap);
+	}
+}
+
 /* Rule: innermost is who ran; outermost the outermost group that has a name. */
 static void test_attribute(void **state)
 {
@@ -434,13 +467,14 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_event),    cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_short_events),  cmocka_unit_test(test_wall_holds_self),
-		cmocka_unit_test(test_pooled_events), cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_short_wait),    cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_collection),    cmocka_unit_test(test_collections_alone),
-		cmocka_unit_test(test_attribute),     cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_check),         cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_long_event),         cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_short_events),       cmocka_unit_test(test_wall_holds_self),
+		cmocka_unit_test(test_pooled_events),      cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_short_wait),         cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_collection),         cmocka_unit_test(test_collections_alone),
+		cmocka_unit_test(test_cpu_of_collections), cmocka_unit_test(test_attribute),
+		cmocka_unit_test(test_interval),           cmocka_unit_test(test_check),
+		cmocka_unit_test(test_short_event_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

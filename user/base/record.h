@@ -55,6 +55,9 @@ enum vmspan_type { /* enum vmspan_definition besides */
 /* Of an event: its CPU times are up to a tick old, or its thread's clock had been told long before: by
  * more than a hundredth of it they may be off. */
 #define VMSPAN_F_COARSE 0x1000u
+/* Of such an event: its thread's clock had been told no longer before either end than VMSPAN_UNREAD_NS. */
+#define VMSPAN_F_UNREAD 0x8000u
+#define VMSPAN_UNREAD_NS 150000
 #define VMSPAN_F_SAMPLED 0x4000u /* of an event: samples tell what ran in it */
 /* Of an event: each time that its thread had no CPU is told by a VMSPAN_AWAY. Else they are told in
  * part, or not at all. */

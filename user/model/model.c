@@ -329,7 +329,7 @@ static int nest(struct model *m, struct stream *st, const struct vmspan_event *e
 	if (!outer)
 		return -ENOMEM;
 	return turn_nested(outer, depth, e->begin, e->end, e->mono_end - e->mono_begin,
-			   e->cpu_ns_end - e->cpu_ns_begin, e->h.depth & VMSPAN_F_COARSE);
+			   e->cpu_ns_end - e->cpu_ns_begin, event_cpu_off(e));
 }
 
 /* What of the event's off-CPU time no stay in it has taken is native. */

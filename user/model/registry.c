@@ -330,17 +330,23 @@ void registry_sched_lost(struct registry_set *s)
 			sched_lost((struct sched *)(uintptr_t)sched);
 }
 
+static bool is_the_tracers(u64 address)
+{
+	return address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY;
+}
+
 struct registry *registry_at(struct registry_set *s, struct proc *p, u64 address)
 {
 	const struct proc *parent;
-	bool own = address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY;
 	struct registry *r;
-	u32 i, depth = 0;
+	u32 i, depth = 0, others = 0;
 
-	for (i = 0; i < p->registry_len; i++)
+	for (i = 0; i < p->registry_len; i++) {
 		if (p->registries[i]->address == address)
 			return p->registries[i];
-	if (p->registry_len >= (own ? REGISTRY_MAX : ITEM_REGISTRIES))
+		others += !is_the_tracers(p->registries[i]->address);
+	}
+	if (!is_the_tracers(address) && others == ITEM_REGISTRIES)
 		return NULL;
 	r = calloc(1, sizeof(*r));
 	if (!r)

@@ -281,7 +281,9 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
 	u64 wall = max_u64(runs, self) + off + gc;
-	u64 cpu = s->hits ? scale(min_u64(r->hits, s->hits), t->cpu, s->hits) : min_u64(gc, t->cpu);
+	/* Who collects has the CPU too. */
+	u64 looks = r->hits + r->gc_hits, all = s->hits + s->gc_hits;
+	u64 cpu = all ? min_u64(scale(min_u64(looks, all), t->cpu, all), wall) : 0;
 
 	/* Rows that only ran are settled with the pool. */
 	if (s->waits_only && !off)

@@ -200,15 +200,15 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 
 	if (!model_in_range(m, begin_ns))
 		return 0;
-	t->cpu_coarse = e && (e->h.depth & VMSPAN_F_COARSE);
-	t->goes_on = open && (!e || !t->exact || t->cpu_coarse);
+	t->cpu_off_ns = e ? event_cpu_off(e) : 0;
+	t->goes_on = open && (!e || !t->exact || t->cpu_off_ns);
 	t->cpu_carry = st->cpu_carry;
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
 			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, incomplete, &s);
 	if (rc)
 		return rc;
-	if (t->cpu_coarse)
+	if (t->cpu_off_ns)
 		st->cpu_carry = t->cpu_carry;
 	if (s.discarded) {
 		m->repairs.discarded_shares++;

@@ -511,11 +511,8 @@ int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspa
 	return pend_leave(t, depth, s->end, &m.in);
 }
 
-/* A thread's clock may have been told so long before both ends of an event (user/source/marks.c): so far off is
- * its CPU time, and no more than there was. */
-#define COARSE_NS 200000
-
-int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns, bool coarse)
+int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns,
+		u64 cpu_off_ns)
 {
 	struct inside in = { .cycles = end - begin, .nested = end - begin };
 
@@ -523,7 +520,7 @@ int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 
 	cycles_add(&t->nested, in.cycles);
 	cycles_add(&t->nested_wall_ns, wall_ns);
 	cycles_add(&t->nested_cpu_ns, cpu_ns);
-	cycles_add(&t->nested_coarse_ns, coarse ? min_u64(wall_ns, COARSE_NS) : 0);
+	cycles_add(&t->nested_off_ns, min_u64(wall_ns, cpu_off_ns));
 	return pend_leave(t, depth, end, &in);
 }
 

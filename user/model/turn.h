@@ -73,8 +73,8 @@ struct turn_comp {
 struct turn {
 	u64 uid; /* unique in the model */
 	u32 iteration;
-	bool cpu_coarse; /* its CPU time is only about right */
-	u64 nested_coarse_ns; /* wall of the events in it whose is */
+	u64 cpu_off_ns; /* event_cpu_off() */
+	u64 nested_off_ns; /* so far the CPU time of the events in it may be off */
 	bool goes_on; /* what its thread's clock says now is an estimate */
 	u64 cpu_carry; /* of the thread's events before, what none of them can have had */
 	bool slept; /* the machine did, in it: its cycles are not those of its time */
@@ -108,6 +108,14 @@ struct turn {
 	u64 *scratch;
 	u32 scratch_cap;
 };
+
+/* How far the event's CPU time may be off, in ns; UINT64_MAX: as far as it was long. */
+static inline u64 event_cpu_off(const struct vmspan_event *e)
+{
+	if (!(e->h.depth & VMSPAN_F_COARSE))
+		return 0;
+	return e->h.depth & VMSPAN_F_UNREAD ? 2 * VMSPAN_UNREAD_NS : UINT64_MAX;
+}
 
 struct turn_rules {
 	enum nested_mode nested;
@@ -184,10 +192,10 @@ int turn_span(struct turn *t, const struct turn_rules *rules, const struct vmspa
 /* Takes in a collection or a blocking call (their common head). */
 int turn_stay(struct turn *t, const struct turn_rules *rules, const struct vmspan_span *s,
 	      struct stay *out);
-/* Takes in a nested event that has ended: cycles begin ... end at depth. coarse: its CPU time, with that
- * of those in it, is only about right. */
+/* Takes in a nested event that has ended: cycles begin ... end at depth. cpu_off_ns: how far its CPU
+ * time, with that of those in it, may be off. */
 int turn_nested(struct turn *t, u16 depth, u64 begin, u64 end, u64 wall_ns, u64 cpu_ns,
-		bool coarse);
+		u64 cpu_off_ns);
 /* The thread was off the CPU for some cycles until `end`, with `depth` stays open. 0 or -ENOMEM. */
 int turn_away(struct turn *t, u16 depth, u64 end, u64 cycles);
 /* What the thread's own time in the event, outside of every stay, was off. */

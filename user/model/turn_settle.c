@@ -201,13 +201,14 @@ static void share_times(struct share *sh, u64 own, u64 wall)
 
 static u64 stolen(const struct turn *t, u64 own, u64 wall, u64 cpu)
 {
-	u64 on;
+	u64 on, least;
 
 	/* A clock that is a tick old knows nothing of it. */
-	if (!t->exact || t->cpu_coarse || !own || !cpu)
+	if (!t->exact || t->cpu_off_ns == UINT64_MAX || !own || !cpu)
 		return 0;
 	on = wall - scale(min_u64(t->off, own), wall, own);
-	return on > cpu + STOLEN_NS + wall / 100 ? on - cpu : 0;
+	least = STOLEN_NS + wall / 100 + t->cpu_off_ns;
+	return on > cpu + least ? on - cpu : 0;
 }
 
 /* Where the event had no CPU, if no scheduler's record says it. Cycles. */
@@ -222,8 +223,8 @@ static struct away away_in(const struct turn *t, u64 own, u64 wall, u64 cpu)
 	u64 known, used, all;
 
 	/* Who has moved lost a CPU there, however long the stay was. */
-	if (t->exact || t->told || t->off || t->kept_moved || t->cpu_coarse ||
-	    t->nested_coarse_ns || !wall || !cpu)
+	if (t->exact || t->told || t->off || t->kept_moved || t->nested_off_ns || !cpu ||
+	    wall <= cpu || wall - cpu <= t->cpu_off_ns)
 		return (struct away){ 0 };
 	known = t->blocked + (own - scale(wall - cpu, own, wall));
 	all = own - min_u64(own, known);
@@ -354,7 +355,7 @@ static u64 own_cpu(struct turn *t, u64 cpu_ns, u64 wall)
 {
 	u64 cpu = cpu_ns - min_u64(cpu_ns, t->nested_cpu_ns), own;
 
-	if (t->cpu_coarse)
+	if (t->cpu_off_ns)
 		cpu += t->cpu_carry;
 	own = min_u64(cpu, wall);
 	t->cpu_carry = cpu - own;
@@ -387,17 +388,18 @@ int turn_settle(struct turn *t, u64 cycles, u64 wall_ns, u64 cpu_ns, bool incomp
 	believed = out->discarded ? 0 : own;
 	on_ns = believed ? scale(on, wall, own) : 0;
 	if (t->exact && believed && cpu)
-		cpu = cpu_by_record(cpu, t->nested_coarse_ns, on_ns);
+		cpu = cpu_by_record(cpu, t->nested_off_ns, on_ns);
 	out->stolen_ns = stolen(t, own, wall, cpu);
 	/* No clock was read at its ends: the scheduler's records tell. */
-	if (t->exact && believed && (!cpu || t->cpu_coarse))
+	if (t->exact && believed && !out->stolen_ns && (!cpu || t->cpu_off_ns))
 		cpu = on_ns;
 	rule.cpu = cpu;
-	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || !t->cpu_coarse);
-	rule.slack = t->nested_coarse_ns;
+	rule.known = cpu && !incomplete && !t->goes_on && (t->exact || t->cpu_off_ns != UINT64_MAX);
+	rule.slack = t->nested_off_ns;
+	cycles_add(&rule.slack, min_u64(t->cpu_off_ns, wall));
 	/* It had no more than the record has, and no less than its clock says for certain. */
 	if (t->exact && cpu == on_ns)
-		rule.slack = !clock || t->cpu_coarse
+		rule.slack = !clock || t->cpu_off_ns
 				     ? 0
 				     : on_ns - min_u64(on_ns, clock - min_u64(clock, rule.slack));
 	rule.told = (t->exact || t->told) && on;

@@ -216,6 +216,8 @@ int live_tails(struct live *l)
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
+		if (process_young(l, p))
+			return l->failed;
 		live_rings_end(l, p);
 		for (i = 0; i < p->registry_count; i++) {
 			struct registry *r = &p->registries[i];

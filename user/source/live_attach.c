@@ -181,7 +181,9 @@ static void tell_registries(struct live *l, const struct process *p)
 	u32 i, n = 0;
 
 	for (i = 0; i < p->registry_count && n < TRACED_REGISTRIES; i++)
-		addresses[n++] = p->registries[i].address | !p->registries[i].abi1;
+		/* At a number nothing lies. */
+		if (!registry_is_numbers(p->registries[i].address))
+			addresses[n++] = p->registries[i].address | !p->registries[i].abi1;
 	tracer_registries(l->t, p->pid, addresses, n);
 }
 
@@ -436,18 +438,6 @@ bool attachments_by_batches(const struct process *p)
 	return p->attachments || p->by_batches;
 }
 
-bool attachments_by_traps(const struct process *p)
-{
-	const struct attachment *a;
-
-	if (!p || p->vm_profile)
-		return false;
-	for (a = p->attachments; a; a = a->next)
-		if (!a->carrier)
-			return true;
-	return p->by_traps;
-}
-
 void attachments_free(struct live *l, struct process *p)
 {
 	struct attachment *a;
@@ -489,13 +479,14 @@ bool process_has_ended(const struct process *p)
 
 int process_link(struct live *l, struct process *p)
 {
-	bool late = p->unlinked && p->by_traps;
 	struct err ignored = { 0 };
 
+	if (process_young(l, p))
+		return l->failed;
 	/* Of one that has ended the kernel side tells, if it can look then: its memory is gone. */
 	if (!process_has_ended(p))
 		process_attach(l, p, &ignored);
-	return l->failed || !late || p->unlinked ? l->failed : process_missed(l);
+	return l->failed;
 }
 
 /* Whoever lives on links that are not its own gets some. */

@@ -34,9 +34,9 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 {
 	bool first = !r->read_ns;
 
-	if (registry_knows(r, data, bytes, sum) && (!first || registry_is_numbers(r)))
+	if (registry_knows(r, data, bytes, sum) && (!first || registry_is_numbers(r->address)))
 		return 0;
-	if (registry_is_numbers(r))
+	if (registry_is_numbers(r->address))
 		return registry_numbers(l, p, r, data, bytes);
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;

@@ -321,6 +321,9 @@ int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
 /* Nobody could be told of its marks for a while: a loss. 0, or l->failed. */
 int process_missed(struct live *l);
+/* A child whose marks would be traps is to get links of its own, or none any more: what it has marked until
+ * then is a loss, which is told once. 0, or l->failed. */
+int process_young(struct live *l, struct process *p);
 /* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
 int process_armed(struct live *l, struct process *p, u64 mono_ns);
 /* The SDK says that it has been loaded: a look is due. */
@@ -377,8 +380,6 @@ void attachments_free(struct live *l, struct process *p);
 int attachments_thin(struct live *l, bool idle);
 /* Do all marks of its children come by what they inherit? */
 bool attachments_by_batches(const struct process *p);
-/* Are marks of its children traps, which they do not inherit? */
-bool attachments_by_traps(const struct process *p);
 /* Are marks on in any of its files? */
 bool attachments_armed(const struct process *p);
 /* A child gets links of its own. Had others turned its marks off, that is a loss. 0, or l->failed. */
@@ -487,9 +488,9 @@ bool registry_knows(struct registry *r, const void *data, u32 bytes, const struc
 /* Files without a registry define nothing: ids in their marks are numbers, which their profile names, and their
  * marks' registry is this and the profile's place; 0: nobody knows what defines them. */
 #define NUMBERS_FIRST 16
-static inline bool registry_is_numbers(const struct registry *r)
+static inline bool registry_is_numbers(u64 address)
 {
-	return !r->address || r->address - NUMBERS_FIRST < PROFILES_MAX;
+	return !address || address - NUMBERS_FIRST < PROFILES_MAX;
 }
 /* Names the numbers in these records that have none. 0 or negative errno. */
 int registry_numbers(struct live *l, struct process *p, struct registry *r, const void *data,

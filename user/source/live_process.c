@@ -176,6 +176,14 @@ static bool born_off(const struct live *l, const struct process *parent, u64 mon
 	       (parent && (mono_ns < parent->armed_ns || (parent->unlinked && !parent->link_ns)));
 }
 
+/* Who are marked by traps are found by their own files' probes. */
+static bool child_by_traps(const struct process *parent)
+{
+	if (!parent || parent->vm_profile)
+		return false;
+	return parent->attachments ? !attachments_by_batches(parent) : parent->by_traps;
+}
+
 int process_fork(struct live *l, const struct wire_life *w)
 {
 	struct process *parent = process_find(l, w->h.pid), *p;
@@ -198,7 +206,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	set_name(p, w);
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
-	p->by_traps = attachments_by_traps(parent);
+	p->by_traps = child_by_traps(parent);
 	p->forked_ns = w->mono_ns;
 	p->silence.child = true;
 	p->link_ns = born_off(l, parent, w->mono_ns) ? 0 : clock_mono_ns() + LINK_NS;
@@ -362,12 +370,21 @@ int process_exec(struct live *l, const struct wire_life *w)
 	return process_defs(l, p);
 }
 
+int process_young(struct live *l, struct process *p)
+{
+	bool young = p->unlinked && p->by_traps;
+
+	p->by_traps = false;
+	/* The tracer may have turned marks off just now, at an end. */
+	return young && l->parts[TRACE_TURNS].on ? live_emit_loss(l, LOSS_TRUNCATED, 1, 0) : 0;
+}
+
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) &&
-	    !never_armed(l, p) && p->unlinked && p->by_traps)
-		process_missed(l);
+	    !never_armed(l, p))
+		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
 	if (!tracer_has_life(l->t) || p->candidate)

@@ -362,6 +362,8 @@ struct registry *live_registry_of(struct process *p, u64 copy)
 
 	/* A command's probes were attached to before it was there: its marks say no more. */
 	copy = copy ? copy : p->own_copy;
+	if (registry_is_numbers(copy))
+		return live_registry_at(p, copy, true);
 	known = map_get(&p->copies, copy);
 	if (known)
 		return live_registry_at(p, *known & ~1ull, *known & 1);
@@ -389,7 +391,9 @@ void registry_copy(struct registry *to, const struct registry *from)
 	memset(&to->ended_before, 0, sizeof(to->ended_before));
 	for (i = 0; i < KNOWN_KINDS; i++) {
 		/* Numbers are given their names anew: nobody keeps those of a parent that has ended long ago. */
-		size_t size = !registry_is_numbers(from) ? from->known[i].words * sizeof(u64) : 0;
+		size_t size = !registry_is_numbers(from->address)
+				      ? from->known[i].words * sizeof(u64)
+				      : 0;
 
 		to->known[i].bits = size ? malloc(size) : NULL;
 		if (to->known[i].bits)

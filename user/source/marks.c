@@ -243,17 +243,13 @@ static bool told(const struct marks *m, const struct marks_event *v, u64 wall, u
 	return m->known <= v->begin && wall <= cpu + away + UNTOLD_NS + wall / 100;
 }
 
-/* So old a thread's clock may be at an end of an event: else it has looked at it. */
-#define UNREAD_NS 100000
-
-/* More of it is missing than its clock, unread at both ends, could have made up for: a hypervisor took it. */
-static bool stolen(const struct marks *m, const struct marks_event *v, u64 wall, u64 cpu,
-		   u64 unread)
+/* Its CPU time may be off by what its clock was unread for at its ends, and that by more than a hundredth. */
+static u32 coarse(u64 wall, u64 unread_begin, u64 unread_end)
 {
-	u64 away = m->away_ns - v->away_ns;
-
-	return m->known <= v->begin && unread <= 2 * UNREAD_NS &&
-	       wall > cpu + away + unread + UNTOLD_NS + wall / 100;
+	if (unread_begin + unread_end <= wall / 100)
+		return 0;
+	return VMSPAN_F_COARSE |
+	       (max_u64(unread_begin, unread_end) <= VMSPAN_UNREAD_NS ? VMSPAN_F_UNREAD : 0);
 }
 
 /* `cpu` is the thread's clock at the end, told `unread` ns before. */
@@ -289,11 +285,10 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 	r->cpu_ns_end = max_u64(cpu, v->cpu_ns);
 	wall = r->mono_end - r->mono_begin;
 	cpu = r->cpu_ns_end - r->cpu_ns_begin;
-	unread += v->unread_ns;
 	if (told(m, v, wall, cpu))
 		r->h.depth |= VMSPAN_F_SWITCHES;
-	else if (unread > wall / 100 && !stolen(m, v, wall, cpu, unread))
-		r->h.depth |= VMSPAN_F_COARSE;
+	else
+		r->h.depth |= coarse(wall, v->unread_ns, unread);
 	r->cpu_begin = v->cpu;
 	r->cpu_end = m->cpu;
 	r->parent = iteration_of(m);

@@ -31,6 +31,7 @@
 #ifdef OLD
 #define vmspan_point vmspan_mark
 #define VMSPAN_F_LACKS 0
+#define VMSPAN_F_UNREAD 0
 #endif
 
 static void print(const char *p, const char *end)
@@ -46,11 +47,12 @@ static void print(const char *p, const char *end)
 
 		if (h->type >= VMSPAN_DEF_GROUP)
 			continue;
-		/* How good an event's CPU time is, is no matter of what was marked; that it lacks what was too deep,
-		 * version 1 does not say. */
+		/* How good an event's CPU time is, is no matter of what was marked; that something lacks what was too
+		 * deep, version 1 does not say. */
 		printf("%u depth %x id %u", h->type,
-		       h->type == VMSPAN_EVENT ? h->depth & ~(VMSPAN_F_COARSE | VMSPAN_F_LACKS)
-					       : h->depth,
+		       h->depth &
+			       ~(VMSPAN_F_LACKS |
+				 (h->type == VMSPAN_EVENT ? VMSPAN_F_COARSE | VMSPAN_F_UNREAD : 0)),
 		       h->id);
 		switch (h->type) {
 		case VMSPAN_SPAN:
