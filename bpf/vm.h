@@ -134,6 +134,15 @@ enum loop_rank {
 /* System calls have numbers below this. */
 #define CALLS 512
 
+/* How a system call waits: its enum loop_rank, and where it says for how long. */
+enum call_wait {
+	WAIT_RANK = 0x07,
+	WAIT_ARGUMENT = 3, /* from this bit on: the argument's number, from 1; 0: however long */
+	WAIT_ARGUMENTS = 0x38,
+	WAIT_TIME =
+		0x40, /* there is the address of two longs, seconds and a part of one; else ms */
+};
+
 enum vm_flag {
 	VM_WALK = 1, /* its frames can be walked */
 	VM_LOOPS = 2, /* waits of an event loop end its events */

@@ -175,8 +175,31 @@ int BPF_PROG(walk_switch, bool preempt, struct task_struct *prev, struct task_st
 
 /* ---- Loops: a thread waits for events ---- */
 
-/* By the number of a system call: enum loop_rank of those that wait. */
-const volatile __u8 call_ranks[CALLS] = {};
+/* By the number of a system call: enum call_wait of those that wait. */
+const volatile __u8 call_waits[CALLS] = {};
+
+/* It looks whether something is there, and does not wait for it: whoever works for a request does so too. What
+ * cannot be read is taken for a wait. */
+static __always_inline bool returns_at_once(struct pt_regs *regs, __u32 call)
+{
+	__u64 time[2], limit;
+
+	switch ((call & WAIT_ARGUMENTS) >> WAIT_ARGUMENT) {
+	case 3:
+		limit = PT_REGS_PARM3_CORE_SYSCALL(regs);
+		break;
+	case 5:
+		limit = PT_REGS_PARM5_CORE_SYSCALL(regs);
+		break;
+	default:
+		return false;
+	}
+	if (!(call & WAIT_TIME))
+		return !(__s32)limit;
+	if (!limit || bpf_probe_read_user(time, sizeof(time), (void *)limit))
+		return false;
+	return !time[0] && !time[1];
+}
 
 /*
  * Runs at every system call of the machine, so what is no wait is sorted out
@@ -189,13 +212,14 @@ int BPF_PROG(loop_waits, struct pt_regs *regs, long id)
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct ids ids;
-	__u32 rank;
+	__u32 call, rank;
 
-	if (id < 0 || id >= CALLS || !call_ranks[id])
+	if (id < 0 || id >= CALLS || !call_waits[id])
 		return 0;
-	rank = call_ranks[id];
+	call = call_waits[id];
+	rank = call & WAIT_RANK;
 	t = thread_of(&ids, &p);
-	if (!t || !(p->flags & VM_LOOPS) || rank < t->loop)
+	if (!t || !(p->flags & VM_LOOPS) || rank < t->loop || returns_at_once(regs, call))
 		return 0;
 	t->loop = rank;
 	t->waits = 1;

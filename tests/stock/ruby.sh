@@ -23,6 +23,16 @@ check_kill "Ruby" "$app_pid"
 answer=$(ask gc 1)
 json_eq "and answers" <(echo "$answer") '.gc > 0' true
 
+# Whoever looks whether more has come of a request, without waiting for it, is in no event loop: what it does then, until
+# it waits for the next one elsewhere, is told, the last of each thread too.
+app $RUBY "$APPS/pool.rb"
+start_record "$T/pool" "$app_pid"
+answer=$(ask jobs 2 300)
+finish rec INT
+report "$T/pool"
+json_eq "the requests of a pool of threads are told" <(jq -c --argjson a "$answer" '.events.cpu_ns / $a.used' "$T/pool.json") \
+	'. >= 0.95' true
+
 # One that makes nothing but garbage sweeps thousands of times a second: those probes
 # are let go of, and it is said; its collections are counted all the same.
 app $RUBY "$APPS/calls.rb"

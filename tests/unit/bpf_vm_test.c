@@ -139,6 +139,50 @@ static void a_collection_among_calls_ends_once(void **state)
 
 /* ---- Events ---- */
 
+static void set_limit(__u32 argument, __u64 limit)
+{
+#ifdef __x86_64__
+	*(argument == 3 ? &host.registers.dx : &host.registers.r8) = limit;
+#else
+	host.registers.user_regs.regs[argument - 1] = limit;
+#endif
+}
+
+/* A look whether something is there is no wait; for ever, and until a time that cannot be read, is. */
+static void a_call_that_may_not_wait_is_none(void **state)
+{
+	static __u64 none[2], soon[2] = { 0, 1 }, later[2] = { 1, 0 };
+	static const struct {
+		__u32 call;
+		__u64 limit;
+		const void *time;
+		bool at_once;
+	} cases[] = {
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 0, NULL, true },
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 1, NULL, false },
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT, (__u32)-1, NULL, false },
+		/* An int; what is above it says nothing. */
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 1ull << 32, NULL, true },
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME, 0, NULL, false },
+		{ LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME, 0, none, true },
+		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, none, true },
+		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, soon, false },
+		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, later, false },
+		{ LOOP_EPOLL, 0, NULL, false },
+	};
+	size_t i;
+
+	machine_make();
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		set_limit((cases[i].call & WAIT_ARGUMENTS) >> WAIT_ARGUMENT == 3 ? 3 : 5,
+			  cases[i].time ? (__u64)cases[i].time : cases[i].limit);
+		assert_int_equal(returns_at_once(&host.registers, cases[i].call), cases[i].at_once);
+	}
+	set_limit(5, (__u64)none);
+	host.bad = none;
+	assert_false(returns_at_once(&host.registers, LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME));
+}
+
 static void an_event_that_finds_no_room_is_a_loss(void **state)
 {
 	static struct vm_thread t;
@@ -429,6 +473,7 @@ int main(void)
 		TEST(a_function_that_finds_no_room_is_a_loss),
 		TEST(a_call_that_ends_takes_with_it_what_it_called),
 		TEST(a_collection_among_calls_ends_once),
+		TEST(a_call_that_may_not_wait_is_none),
 		TEST(an_event_that_finds_no_room_is_a_loss),
 		TEST(a_title_says_whether_a_transaction_is_open),
 		TEST(a_child_that_finds_no_room_is_a_loss),

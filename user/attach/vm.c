@@ -42,24 +42,25 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[VM_
 	list[n] = NULL;
 }
 
-/* The calls in which event loops wait. */
-static void fill_calls(volatile u8 ranks[CALLS])
+/* The calls in which event loops wait. By epoll nobody else does, for however long: an event of a loop that
+ * has work left ends there too. */
+static void fill_calls(volatile u8 waits[CALLS])
 {
 #ifdef SYS_epoll_wait
-	ranks[SYS_epoll_wait] = LOOP_EPOLL;
+	waits[SYS_epoll_wait] = LOOP_EPOLL;
 #endif
-	ranks[SYS_epoll_pwait] = LOOP_EPOLL;
+	waits[SYS_epoll_pwait] = LOOP_EPOLL;
 #ifdef SYS_epoll_pwait2
-	ranks[SYS_epoll_pwait2] = LOOP_EPOLL;
+	waits[SYS_epoll_pwait2] = LOOP_EPOLL;
 #endif
 #ifdef SYS_poll
-	ranks[SYS_poll] = LOOP_POLL;
+	waits[SYS_poll] = LOOP_POLL | 3 << WAIT_ARGUMENT;
 #endif
 #ifdef SYS_select
-	ranks[SYS_select] = LOOP_POLL;
+	waits[SYS_select] = LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME;
 #endif
-	ranks[SYS_ppoll] = LOOP_POLL;
-	ranks[SYS_pselect6] = LOOP_POLL;
+	waits[SYS_ppoll] = LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME;
+	waits[SYS_pselect6] = LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME;
 }
 
 int vm_leave_out(struct tracer *t)
@@ -81,7 +82,7 @@ int vm_configure(struct tracer *t, u32 hz, bool calls)
 	vm_programs(t->skel, list);
 	for (i = 0; list[i]; i++)
 		bpf_program__set_autoload(list[i], true);
-	fill_calls(t->skel->rodata->call_ranks);
+	fill_calls(t->skel->rodata->call_waits);
 	t->skel->rodata->period_ns = NSEC_PER_SEC / hz;
 	t->skel->rodata->exact_calls = calls;
 	bpf_program__set_autoload(t->skel->progs.vm_call_begin, calls);

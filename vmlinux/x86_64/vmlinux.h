@@ -7,6 +7,7 @@
 /* A task's saved registers: what holds arguments, and where it is. */
 struct pt_regs {
 	unsigned long r13;
+	unsigned long r8;
 	unsigned long ax;
 	unsigned long di;
 	unsigned long si;
