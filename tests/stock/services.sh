@@ -10,10 +10,10 @@ PHP=/usr/bin/php8.2
 if [ ! -x $PYTHON ] || [ ! -x $PHP ]; then
 	skip_rest "services" "no $PYTHON or $PHP: tools/install-deps --vms"
 fi
-# A name that nothing else on this machine has; the VM is known by its file.
+# A name that nothing else on this machine has. The VM is known by its file's name, or, of a copy, by its symbols.
 tag=vs$$
 mkdir -p "$T/app/site-packages" "$T/bin"
-ln -s $PYTHON "$T/bin/$tag-py"
+cp $PYTHON "$T/bin/$tag-py"
 ln -s $PHP "$T/bin/$tag-php"
 cp "$B/vm/steady" "$T/bin/$tag-sdk"
 for n in heavy middle light worker; do

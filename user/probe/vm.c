@@ -163,8 +163,8 @@ static int search(u32 pid, const struct maps *m, struct vm_cache *c, struct vm_t
 				snprintf(g->path, sizeof(g->path), "%s", path);
 			}
 		}
-	/* A program into which a VM is linked has a name of its own. */
-	for (i = 0; i < count && !r && !g->profile && m->count && !(c && c->by_name); i++)
+	/* A program into which a VM is linked has a name of its own, and so has a copy of one. */
+	for (i = 0; i < count && !r && !g->profile && m->count; i++)
 		if (list[i]->symbol[0])
 			r = try_file(pid, &m->entries[0], list[i], "", c, t);
 	return r;

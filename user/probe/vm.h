@@ -114,7 +114,6 @@ struct vm_cache {
 	struct map known; /* hash of identity -> index + 1 */
 	struct vm_cache_entry *entries;
 	u32 count;
-	bool by_name; /* of many processes: no look for a VM in programs of other names */
 };
 void vm_cache_free(struct vm_cache *c);
 

@@ -514,7 +514,6 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	parts_open(l, config->without);
 	l->trial = config->trial;
 	l->sweep = config->sweep;
-	l->vm_cache.by_name = sweep_wanted(&l->sweep);
 	l->ring.epfd = l->command.go = l->command.result = l->command.status = -1;
 	raise_nofile();
 	live_cost_open(l);
