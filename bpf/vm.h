@@ -134,13 +134,14 @@ enum loop_rank {
 /* System calls have numbers below this. */
 #define CALLS 512
 
-/* How a system call waits: its enum loop_rank, and where it says for how long. */
+/* How a system call waits: its enum loop_rank, with where it says for how long at most. */
 enum call_wait {
-	WAIT_RANK = 0x07,
-	WAIT_ARGUMENT = 3, /* from this bit on: the argument's number, from 1; 0: however long */
-	WAIT_ARGUMENTS = 0x38,
-	WAIT_TIME =
-		0x40, /* there is the address of two longs, seconds and a part of one; else ms */
+	WAIT_RANK = 0x0f,
+	WAIT_LIMIT = 0xf0, /* one of these; 0: that does not matter */
+	WAIT_MS_3 = 0x10, /* the third argument is ms, an int */
+	/* The third or fifth is the address of two longs: seconds, and a part of one; 0: for ever. */
+	WAIT_TIME_3 = 0x20,
+	WAIT_TIME_5 = 0x30,
 };
 
 enum vm_flag {

@@ -179,26 +179,24 @@ int BPF_PROG(walk_switch, bool preempt, struct task_struct *prev, struct task_st
 const volatile __u8 call_waits[CALLS] = {};
 
 /* It looks whether something is there, and does not wait for it: whoever works for a request does so too. What
- * cannot be read is taken for a wait. */
+ * cannot be read, the address 0 among it, is taken for a wait. */
 static __always_inline bool returns_at_once(struct pt_regs *regs, __u32 call)
 {
-	__u64 time[2], limit;
+	__u64 time[2], at;
 
-	switch ((call & WAIT_ARGUMENTS) >> WAIT_ARGUMENT) {
-	case 3:
-		limit = PT_REGS_PARM3_CORE_SYSCALL(regs);
+	switch (call & WAIT_LIMIT) {
+	case WAIT_MS_3:
+		return !(__s32)PT_REGS_PARM3_CORE_SYSCALL(regs);
+	case WAIT_TIME_3:
+		at = PT_REGS_PARM3_CORE_SYSCALL(regs);
 		break;
-	case 5:
-		limit = PT_REGS_PARM5_CORE_SYSCALL(regs);
+	case WAIT_TIME_5:
+		at = PT_REGS_PARM5_CORE_SYSCALL(regs);
 		break;
 	default:
 		return false;
 	}
-	if (!(call & WAIT_TIME))
-		return !(__s32)limit;
-	if (!limit || bpf_probe_read_user(time, sizeof(time), (void *)limit))
-		return false;
-	return !time[0] && !time[1];
+	return !bpf_probe_read_user(time, sizeof(time), (void *)at) && !time[0] && !time[1];
 }
 
 /*

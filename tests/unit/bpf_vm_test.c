@@ -158,29 +158,29 @@ static void a_call_that_may_not_wait_is_none(void **state)
 		const void *time;
 		bool at_once;
 	} cases[] = {
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 0, NULL, true },
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 1, NULL, false },
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT, (__u32)-1, NULL, false },
+		{ LOOP_POLL | WAIT_MS_3, 0, NULL, true },
+		{ LOOP_POLL | WAIT_MS_3, 1, NULL, false },
+		{ LOOP_POLL | WAIT_MS_3, (__u32)-1, NULL, false },
 		/* An int; what is above it says nothing. */
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT, 1ull << 32, NULL, true },
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME, 0, NULL, false },
-		{ LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME, 0, none, true },
-		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, none, true },
-		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, soon, false },
-		{ LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME, 0, later, false },
+		{ LOOP_POLL | WAIT_MS_3, 1ull << 32, NULL, true },
+		{ LOOP_POLL | WAIT_TIME_3, 0, NULL, false },
+		{ LOOP_POLL | WAIT_TIME_3, 0, none, true },
+		{ LOOP_POLL | WAIT_TIME_5, 0, none, true },
+		{ LOOP_POLL | WAIT_TIME_5, 0, soon, false },
+		{ LOOP_POLL | WAIT_TIME_5, 0, later, false },
 		{ LOOP_EPOLL, 0, NULL, false },
 	};
 	size_t i;
 
 	machine_make();
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		set_limit((cases[i].call & WAIT_ARGUMENTS) >> WAIT_ARGUMENT == 3 ? 3 : 5,
+		set_limit((cases[i].call & WAIT_LIMIT) == WAIT_TIME_5 ? 5 : 3,
 			  cases[i].time ? (__u64)cases[i].time : cases[i].limit);
 		assert_int_equal(returns_at_once(&host.registers, cases[i].call), cases[i].at_once);
 	}
 	set_limit(5, (__u64)none);
 	host.bad = none;
-	assert_false(returns_at_once(&host.registers, LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME));
+	assert_false(returns_at_once(&host.registers, LOOP_POLL | WAIT_TIME_5));
 }
 
 static void an_event_that_finds_no_room_is_a_loss(void **state)

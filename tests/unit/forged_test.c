@@ -37,8 +37,8 @@ static void close_rig(struct rig *g)
 	rig_close(g);
 }
 
-/* One of the scheduler's records, in a batch of that kind. */
-static void off(struct rig *g, u16 kind, u64 registry, u64 seq, u64 begin, u64 end)
+/* A batch of that kind with one record. */
+static void batch_with(struct rig *g, u16 kind, u64 registry, u64 seq, struct vmspan_span record)
 {
 	struct {
 		struct wire_head h;
@@ -51,14 +51,29 @@ static void off(struct rig *g, u16 kind, u64 registry, u64 seq, u64 begin, u64 e
 		       .thread = TID,
 		       .records = 1,
 		       .seq = seq },
-		.s = { .h = { VMSPAN_OFF, 1, begin == end ? VMSPAN_OFF_START : VMSPAN_OFF_PREEMPTED,
-			      0 },
-		       .begin = begin,
-		       .end = end } };
+		.s = record };
 
 	r.b.bytes = sizeof(r.b) + sizeof(r.s);
 	r.h.bytes = (u16)r.b.bytes;
 	assert_int_equal(live_record(&g->l, &r, sizeof(r)), 0);
+}
+
+/* One of the scheduler's records. */
+static void off(struct rig *g, u16 kind, u64 registry, u64 seq, u64 begin, u64 end)
+{
+	batch_with(g, kind, registry, seq,
+		   (struct vmspan_span){
+			   .h = { VMSPAN_OFF, 1,
+				  begin == end ? VMSPAN_OFF_START : VMSPAN_OFF_PREEMPTED, 0 },
+			   .begin = begin,
+			   .end = end });
+}
+
+/* A stay that it names a registry of its own for. */
+static void stay_in(struct rig *g, u64 registry)
+{
+	batch_with(g, WIRE_BATCH, registry, 0,
+		   (struct vmspan_span){ .h = { VMSPAN_SPAN, 1, 0, 5 }, .begin = 20, .end = 30 });
 }
 
 static void marked(struct rig *g, u32 type, u32 id, u64 cycles)
@@ -100,26 +115,6 @@ static void records_of_the_scheduler_are_the_kernels(void **state)
 		snapshot_free(s);
 		close_rig(g);
 	}
-}
-
-/* A stay that it names a registry of its own for. */
-static void stay_in(struct rig *g, u64 registry)
-{
-	struct {
-		struct wire_head h;
-		struct vmspan_batch b;
-		struct vmspan_span s;
-	} r = { .h = { .kind = WIRE_BATCH, .pid = g->p.pid, .tid = TID },
-		.b = { .magic = VMSPAN_BATCH_MAGIC,
-		       .abi = 1,
-		       .registry = registry,
-		       .thread = 1,
-		       .records = 1 },
-		.s = { .h = { VMSPAN_SPAN, 1, 0, 5 }, .begin = 20, .end = 30 } };
-
-	r.b.bytes = sizeof(r.b) + sizeof(r.s);
-	r.h.bytes = (u16)r.b.bytes;
-	assert_int_equal(live_record(&g->l, &r, sizeof(r)), 0);
 }
 
 /* As many as a process may have, it has, whether the tracer's come first or last, and these beside them. */

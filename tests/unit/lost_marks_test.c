@@ -206,6 +206,43 @@ static void who_has_marked_is_known_to(void **state)
 	told(g, 0, 0, 0);
 }
 
+static struct process *forks(struct rig *g, u32 parent, u64 mono_ns)
+{
+	/* No process has such numbers. */
+	const struct wire_life w = { .h = { .kind = WIRE_FORK, .pid = parent },
+				     .mono_ns = mono_ns,
+				     .other = 0x7ffffff0 + (u32)g->l.processes.len };
+
+	assert_int_equal(process_fork(&g->l, &w), 0);
+	return process_find(&g->l, w.other);
+}
+
+/*
+ * A child whose marks would be traps has lost those from before it is attached to: which is told once, and of
+ * its own children too, whether it could be attached to or not. Of one that was born when all marks were off, nothing.
+ */
+static void what_children_mark_before_they_are_attached_to_is_lost(void **state)
+{
+	struct rig *g = open_rig(false);
+	struct process *child, *of_child, *late;
+
+	(void)state;
+	g->p.by_traps = true;
+	child = forks(g, g->p.pid, 10);
+	assert_int_equal(process_young(&g->l, child), 0);
+	assert_int_equal(process_young(&g->l, child), 0);
+	of_child = forks(g, child->pid, 20);
+	g->l.marks_off = true;
+	g->l.marks_off_ns = 30;
+	late = forks(g, g->p.pid, 30);
+	assert_int_equal(process_young(&g->l, of_child), 0);
+	assert_int_equal(process_young(&g->l, late), 0);
+	process_free(&g->l, child);
+	process_free(&g->l, of_child);
+	process_free(&g->l, late);
+	told(g, 0, 0, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -215,6 +252,7 @@ int main(void)
 		cmocka_unit_test(what_is_open_lacks_them_though_nothing_shows_it),
 		cmocka_unit_test(marks_of_what_is_no_compartment_are_lost),
 		cmocka_unit_test(who_has_marked_is_known_to),
+		cmocka_unit_test(what_children_mark_before_they_are_attached_to_is_lost),
 	};
 
 	return cmocka_run_group_tests_name("lost marks", tests, NULL, NULL);

@@ -96,7 +96,7 @@ static struct rig *rig_open(void)
 	g->process = calloc(1, sizeof(*g->process));
 	g->ring = calloc(1, sizeof(*g->ring));
 	assert_true(g->process && g->ring);
-	g->p = (struct process){ .pid = (u32)getpid(), .pidfd = -1, .told = true };
+	g->p = (struct process){ .pid = (u32)getpid(), .pidfd = -1, .vm = "", .told = true };
 	g->l.fn = take;
 	g->l.ctx = g;
 	g->l.ring.epfd = -1;

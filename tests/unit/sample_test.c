@@ -60,6 +60,16 @@ static void look(struct sim *s, u64 time, u64 weight, u16 flags, u32 iteration, 
 	r->frames[1] = outer;
 }
 
+/* A collection, or a part of one: VMSPAN_F_PART. */
+static void collection(struct sim *s, u16 flags, u64 begin, u64 end)
+{
+	struct vmspan_gc *gc = sim_record(s, VMSPAN_GC, 2, flags, 0);
+
+	gc->begin = begin;
+	gc->end = end;
+	gc->iteration = 1;
+}
+
 static void event(struct sim *s, u64 begin, u64 end, u32 iteration)
 {
 	struct vmspan_event *e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, iteration);
@@ -292,20 +302,13 @@ static void test_collection(void **state)
 {
 	struct model *m = start(false);
 	struct sim *s = sim_new(1);
-	struct vmspan_gc *gc;
 	struct snapshot *snap;
 
 	(void)state;
 	look(s, 2 * MS, PERIOD, 0, 1, HEAVY, 0);
 	look(s, 20 * MS, PERIOD, VMSPAN_SAMPLE_GC, 1, LIGHT, 0);
-	gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
-	gc->begin = 10 * MS;
-	gc->end = 40 * MS;
-	gc->iteration = 1;
-	gc = sim_record(s, VMSPAN_GC, 2, VMSPAN_F_PART, 0);
-	gc->begin = 50 * MS;
-	gc->end = 60 * MS;
-	gc->iteration = 1;
+	collection(s, 0, 10 * MS, 40 * MS);
+	collection(s, VMSPAN_F_PART, 50 * MS, 60 * MS);
 	event(s, MS, 101 * MS, 1);
 	snap = finish(m, s);
 	assert_int_equal(snap->gc.count, 1);
@@ -323,17 +326,13 @@ static void test_collections_alone(void **state)
 	struct sim *s = sim_new(1);
 	const struct group_stats *g;
 	struct snapshot *snap;
-	struct vmspan_gc *gc;
 	u32 i;
 
 	(void)state;
 	for (i = 0; i < 40; i++)
 		look(s, 2 * MS + i * PERIOD, PERIOD, VMSPAN_SAMPLE_GC, 1, i < 30 ? HEAVY : LIGHT,
 		     0);
-	gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
-	gc->begin = 2 * MS;
-	gc->end = 398 * MS;
-	gc->iteration = 1;
+	collection(s, 0, 2 * MS, 398 * MS);
 	event(s, MS, 401 * MS, 1);
 	snap = finish(m, s);
 	g = group(snap, "package:heavy");
@@ -357,16 +356,12 @@ static void test_cpu_of_collections(void **state)
 		struct sim *s = sim_new(1);
 		const u64 end = 2 * MS + 320 * MS / (cut ? 2 : 1);
 		struct snapshot *snap;
-		struct vmspan_gc *gc;
 		u32 i;
 
 		for (i = 0; i < 40; i++)
 			look(s, 2 * MS + i * PERIOD, PERIOD, i < 32 ? VMSPAN_SAMPLE_GC : 0, 1,
 			     i < 32 ? LIGHT : HEAVY, 0);
-		gc = sim_record(s, VMSPAN_GC, 2, 0, 0);
-		gc->begin = 2 * MS;
-		gc->end = end;
-		gc->iteration = 1;
+		collection(s, 0, 2 * MS, end);
 		event(s, MS, 401 * MS, 1);
 		snap = finish(m, s);
 		assert_int_equal(group(snap, "package:heavy")->cpu_ns, 80 * MS);

@@ -54,13 +54,13 @@ static void fill_calls(volatile u8 waits[CALLS])
 	waits[SYS_epoll_pwait2] = LOOP_EPOLL;
 #endif
 #ifdef SYS_poll
-	waits[SYS_poll] = LOOP_POLL | 3 << WAIT_ARGUMENT;
+	waits[SYS_poll] = LOOP_POLL | WAIT_MS_3;
 #endif
 #ifdef SYS_select
-	waits[SYS_select] = LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME;
+	waits[SYS_select] = LOOP_POLL | WAIT_TIME_5;
 #endif
-	waits[SYS_ppoll] = LOOP_POLL | 3 << WAIT_ARGUMENT | WAIT_TIME;
-	waits[SYS_pselect6] = LOOP_POLL | 5 << WAIT_ARGUMENT | WAIT_TIME;
+	waits[SYS_ppoll] = LOOP_POLL | WAIT_TIME_3;
+	waits[SYS_pselect6] = LOOP_POLL | WAIT_TIME_5;
 }
 
 int vm_leave_out(struct tracer *t)

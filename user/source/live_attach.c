@@ -591,6 +591,7 @@ void process_disarm_all(struct live *l)
 			detach_links(a);
 	for (a = l->buried; a; a = a->next)
 		detach_links(a);
+	l->marks_off_ns = clock_mono_ns();
 }
 
 bool process_drop_part(struct live *l, enum model_part part)

@@ -145,6 +145,7 @@ struct process {
 	bool unlinked; /* a child that lives on its parent's attachments */
 	bool by_batches; /* unlinked, and all of its marks come in batches */
 	bool by_traps; /* unlinked, and marks of it have nobody to come to */
+	bool young_told; /* process_young() has */
 	u64 forked_ns; /* 0: it was there before */
 	u64 link_ns; /* when it is old enough for its own */
 	bool ended; /* its pidfd says so */
@@ -236,7 +237,8 @@ struct live {
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
 	u64 open_ns; /* since when all that was there has been armed, the last time */
-	bool marks_off; /* by the tracer itself */
+	bool marks_off; /* by the tracer itself, in all since: */
+	u64 marks_off_ns; /* CLOCK_MONOTONIC */
 	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */
 	u64 clock_ns; /* when the last clock item was made */

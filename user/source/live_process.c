@@ -372,11 +372,13 @@ int process_exec(struct live *l, const struct wire_life *w)
 
 int process_young(struct live *l, struct process *p)
 {
-	bool young = p->unlinked && p->by_traps;
+	/* Of this drain: the tracer turns marks off before it. */
+	bool born_off = l->marks_off && p->forked_ns >= l->marks_off_ns;
 
-	p->by_traps = false;
-	/* The tracer may have turned marks off just now, at an end. */
-	return young && l->parts[TRACE_TURNS].on ? live_emit_loss(l, LOSS_TRUNCATED, 1, 0) : 0;
+	if (!p->unlinked || !p->by_traps || p->young_told || born_off || !l->parts[TRACE_TURNS].on)
+		return 0;
+	p->young_told = true;
+	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 }
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)

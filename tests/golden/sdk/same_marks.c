@@ -34,6 +34,13 @@
 #define VMSPAN_F_UNREAD 0
 #endif
 
+/* That something lacks what was too deep, version 1 does not say, and of a stay only the kernel side. */
+#ifdef DIRECT
+#define STAY_LACKS VMSPAN_F_LACKS
+#else
+#define STAY_LACKS 0
+#endif
+
 static void print(const char *p, const char *end)
 {
 	for (; p < end; p += ((const struct vmspan_head *)(const void *)p)->slots * 32) {
@@ -47,12 +54,11 @@ static void print(const char *p, const char *end)
 
 		if (h->type >= VMSPAN_DEF_GROUP)
 			continue;
-		/* How good an event's CPU time is, is no matter of what was marked; that something lacks what was too
-		 * deep, version 1 does not say. */
+		/* How good an event's CPU time is, is no matter of what was marked. */
 		printf("%u depth %x id %u", h->type,
-		       h->depth &
-			       ~(VMSPAN_F_LACKS |
-				 (h->type == VMSPAN_EVENT ? VMSPAN_F_COARSE | VMSPAN_F_UNREAD : 0)),
+		       h->depth & ~(h->type == VMSPAN_EVENT
+					    ? VMSPAN_F_COARSE | VMSPAN_F_UNREAD | VMSPAN_F_LACKS
+					    : STAY_LACKS),
 		       h->id);
 		switch (h->type) {
 		case VMSPAN_SPAN:
