@@ -78,7 +78,6 @@ static __always_inline void turn_open(struct vm_thread *t, struct task_struct *t
 	t->turn_begin = now;
 	t->off_before = t->off_total;
 	t->text_len = t->title_len = t->ended = 0;
-	t->off.count = 0;
 	t->open = 1;
 	if (w)
 		calls_resume(w, stack_of(task), t->iteration, now);

@@ -48,21 +48,26 @@ enum vm_kind {
 	X(zstring_hash)         \
 	X(zstring_length)       \
 	X(zstring_text)
-#define VM_RUBY_OFFSETS(X)     \
-	X(vm_main_ractor)      \
-	X(ractor_ec)           \
-	X(ec_stack)            \
-	X(ec_stack_size)       \
-	X(ec_cfp)              \
-	X(cfp_size)            \
-	X(cfp_iseq)            \
-	X(iseq_body)           \
-	X(body_path)           \
-	X(body_label)          \
-	X(rstring_heap_length) \
-	X(rstring_heap_text)   \
-	X(rstring_embedded)    \
-	X(rarray_heap)         \
+#define VM_RUBY_OFFSETS(X)                                                            \
+	X(vm_main_ractor)                                                             \
+	X(ractor_threads) /* the head of the list of its threads */                   \
+	X(ractor_main) /* of these the process's first one */                         \
+	X(thread_node) /* rb_thread_t: its place in that list */                      \
+	X(thread_native) /* 0: it has its number itself; or: what has that is here */ \
+	X(thread_tid) /* gettid() as the process sees it */                           \
+	X(thread_ec)                                                                  \
+	X(ec_stack)                                                                   \
+	X(ec_stack_size)                                                              \
+	X(ec_cfp)                                                                     \
+	X(cfp_size)                                                                   \
+	X(cfp_iseq)                                                                   \
+	X(iseq_body)                                                                  \
+	X(body_path)                                                                  \
+	X(body_label)                                                                 \
+	X(rstring_heap_length)                                                        \
+	X(rstring_heap_text)                                                          \
+	X(rstring_embedded)                                                           \
+	X(rarray_heap)                                                                \
 	X(rarray_embedded)
 /* Published by the VM itself: user/probe/jvm.c. The last ones are for user space. */
 #define VM_JVM_OFFSETS(X)                                                    \
@@ -211,6 +216,10 @@ enum sample_flag {
 	SAMPLE_GC = VMSPAN_SAMPLE_GC,
 	SAMPLE_CUT = VMSPAN_SAMPLE_CUT,
 	SAMPLE_FAULT = VMSPAN_SAMPLE_FAULT,
+	/* Beyond those, of a wait: a signal could end it; and the thread is none of the VM's, by a look at all of them. */
+	SAMPLE_RECORDED = 0xff,
+	SAMPLE_SLEEPS = 0x100,
+	SAMPLE_LEFT = 0x200,
 };
 
 struct wire_sample {
@@ -219,7 +228,11 @@ struct wire_sample {
 	vmspan_u64 weight; /* ns it stands for */
 	vmspan_u32 iteration;
 	vmspan_u16 cpu, flags;
-	vmspan_u32 count, pad;
+	vmspan_u32 count;
+	/* Of the event it is in: on which CPU and when that began, and how long it has been off the CPU. SAMPLE_OFF: a
+	 * wait begins. It ends a stay on the CPU; in another event, WIRE_VM_WAIT tells when it ended. */
+	vmspan_u16 turn_cpu, turn_kind;
+	vmspan_u64 turn_begin, off_ns;
 	vmspan_u32 frames[VM_FRAMES]; /* innermost first */
 };
 
@@ -254,7 +267,7 @@ struct wire_turn {
 };
 #define WIRE_TURN_BARE __builtin_offsetof(struct wire_turn, text)
 
-/* A stay in a collection; a wait in a statement. */
+/* A stay in a collection; a wait in an event, of one whose stacks are looked at one that a sample told of. */
 struct wire_stay {
 	struct wire_head h;
 	vmspan_u64 begin, end;

@@ -25,7 +25,6 @@ __u16 gc_epoch = 0, sweep_epoch = 0;
 /* A thread has come that has no state, where it could not be made: user space looks at all once more. */
 __u32 vm_unmade = 0;
 
-/* Now is the end of a stay. */
 static __always_inline int stay_emit(__u32 kind, struct ids ids, const struct wire_stay *s)
 {
 	struct wire_stay *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
@@ -39,7 +38,6 @@ static __always_inline int stay_emit(__u32 kind, struct ids ids, const struct wi
 	r->h.bytes = sizeof(*r) - sizeof(r->h);
 	r->h.pid = ids.tgid;
 	r->h.tid = ids.tid;
-	r->end = bpf_ktime_get_ns();
 	r->cpu_end = bpf_get_smp_processor_id();
 	bpf_ringbuf_submit(r, wake_flags(false));
 	return 0;
@@ -47,8 +45,8 @@ static __always_inline int stay_emit(__u32 kind, struct ids ids, const struct wi
 
 /* ---- Stacks ---- */
 
-static __always_inline void sample_emit(const struct stack *s, struct ids ids, __u32 iteration,
-					__u64 time, __u64 weight, __u32 flags)
+static __always_inline void sample_emit(const struct vm_thread *t, const struct stack *s,
+					struct ids ids, __u64 time, __u64 weight, __u32 flags)
 {
 	struct wire_sample *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 
@@ -62,13 +60,35 @@ static __always_inline void sample_emit(const struct stack *s, struct ids ids, _
 	r->h.tid = ids.tid;
 	r->time = time;
 	r->weight = weight;
-	r->iteration = iteration;
+	r->iteration = t->iteration;
 	r->cpu = bpf_get_smp_processor_id();
 	r->flags = s->flags | flags;
 	r->count = s->count;
-	r->pad = 0;
+	r->turn_cpu = t->turn_cpu;
+	r->turn_kind = t->turn_kind;
+	r->turn_begin = t->turn_begin;
+	r->off_ns = t->off_total - t->off_before;
 	__builtin_memcpy(r->frames, s->frames, sizeof(r->frames));
 	bpf_ringbuf_submit(r, wake_flags(false));
+}
+
+/* Threads of which user space wants to know, or not any more, where they wait between stays on the CPU: taken up when they
+ * are looked at, or wait, next. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32);
+} vm_wanted SEC(".maps");
+
+static __always_inline void take_wanted(struct vm_thread *t, __u32 tid)
+{
+	__u32 *wanted = bpf_map_lookup_elem(&vm_wanted, &tid);
+
+	if (!wanted)
+		return;
+	t->tells_waits = *wanted;
+	bpf_map_delete_elem(&vm_wanted, &tid);
 }
 
 SEC("?perf_event")
@@ -84,18 +104,22 @@ int walk_tick(void *ctx)
 	if (!t || !(p->flags & VM_WALK))
 		return 0;
 	now = bpf_ktime_get_ns();
+	take_wanted(t, ids.tid);
 	if (!t->open && has_bursts(p, t))
 		turn_open(t, task, TURN_BURST, now);
 	if (!t->open)
 		return 0;
 	walk_stack(p, t, &t->run, task, ids);
-	sample_emit(&t->run, ids, t->iteration, now, period_ns, 0);
+	sample_emit(t, &t->run, ids, now, period_ns, 0);
 	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS) {
 		turn_close(t, task, ids, now);
 		turn_open(t, task, TURN_BURST, now);
 	}
 	return 0;
 }
+
+/* Of task_struct.__state. */
+#define STATE_INTERRUPTIBLE 1
 
 /* The current task leaves its CPU. */
 static __always_inline void leaves(struct task_struct *task, bool runnable, __u64 now)
@@ -108,17 +132,21 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 		return;
 	t->off_at = now;
 	t->preempted = runnable;
-	t->off.count = 0;
 	if (!t->open || runnable)
 		return;
 	ids = task_ids(task);
 	if (t->turn_kind == TURN_BURST) {
+		take_wanted(t, ids.tid);
 		turn_close(t, task, ids, now);
-		return;
+		if (!t->tells_waits)
+			return;
 	}
 	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
-	if (p && p->flags & VM_WALK)
+	if (p && p->flags & VM_WALK) {
 		walk_stack(p, t, &t->off, task, ids);
+		sample_emit(t, &t->off, ids, now, 0,
+			    SAMPLE_OFF | (task->__state & STATE_INTERRUPTIBLE ? SAMPLE_SLEEPS : 0));
+	}
 }
 
 /* A worker of io_uring's runs no code of the VM's. */
@@ -152,11 +180,11 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 	t->off_total += away;
 	if (t->open && away && !t->preempted && w)
 		calls_waited(w, now - away, now);
-	else if (t->open && away && !t->preempted && p && p->flags & VM_WALK)
-		sample_emit(&t->off, ids, t->iteration, now, away, SAMPLE_OFF);
-	else if (t->open && away && !t->preempted && t->turn_kind == TURN_STATEMENT)
+	else if (t->open && away && !t->preempted && p &&
+		 (p->flags & VM_WALK || t->turn_kind == TURN_STATEMENT))
 		stay_emit(WIRE_VM_WAIT, ids,
 			  &(struct wire_stay){ .begin = now - away,
+					       .end = now,
 					       .iteration = t->iteration,
 					       .cpu_begin = bpf_get_smp_processor_id() });
 	if (!t->open && p && has_bursts(p, t))
@@ -344,6 +372,7 @@ static __always_inline int gc_end(const struct vm_thread *t, struct gc_stay *g, 
 		return gc_leave(w, stack_of(bpf_get_current_task_btf()), bpf_ktime_get_ns(), part);
 	return stay_emit(WIRE_VM_GC, ids,
 			 &(struct wire_stay){ .begin = g->begin,
+					      .end = bpf_ktime_get_ns(),
 					      .iteration = t->open && !w ? t->iteration : 0,
 					      .cpu_begin = g->cpu,
 					      .part = part });
@@ -474,6 +503,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
 		t->open = t->gc.depth = t->sweep.depth = t->waits = t->misses = t->looked = 0;
+		t->tells_waits = 0;
 		t->loop = LOOP_NONE;
 		t->root = 0;
 	}
@@ -491,6 +521,8 @@ int BPF_PROG(vm_exit, struct task_struct *task)
 	/* It still runs, and is looked at, until it leaves its CPU for good. */
 	if (t)
 		t->loop = LOOP_ENDED;
+	/* Its number may soon be another's. */
+	bpf_map_delete_elem(&vm_wanted, &ids.tid);
 	if (t && t->open)
 		turn_close(t, task, ids, bpf_ktime_get_ns());
 	if (task->signal->live.counter == 0)

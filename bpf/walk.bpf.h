@@ -40,7 +40,8 @@ struct vm_thread {
 	__u64 root; /* the VM's own of the thread, to be checked */
 	/* Until that is found: of the VM's threads so many have been looked at, CPython's next is there. */
 	__u64 look_at;
-	__u32 looked, pad;
+	__u32 looked;
+	__u32 tells_waits; /* those that end its stays on the CPU, too */
 	__u32 text_len, title_len;
 	char text[VM_TEXT], title[VM_TITLE];
 	struct call_text call;
@@ -93,6 +94,7 @@ struct walk {
 	struct vm_thread *thread;
 	struct task_struct *task; /* the current one */
 	__u64 at, end; /* of the frames: where the walk is, where they end */
+	bool all; /* of the VM's threads: all have been looked at */
 	__u32 tgid, tid;
 	__u64 found;
 	/* JVM: registers, `at` being the stack pointer. leaf: of the running frame; then

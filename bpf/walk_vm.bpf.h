@@ -98,19 +98,38 @@ static long py_step(__u64 i, void *ctx)
 #define LOOK_AT_ONCE 256
 #define LOOK_THREADS 8192
 
-static long py_find(__u64 i, void *ctx)
+/* gettid() of one of the VM's threads, as the process sees it. */
+static __always_inline __u64 number_of(const struct vm_proc *p, __u64 thread)
+{
+	__u32 number = 0;
+
+	if (p->kind == VM_CPYTHON)
+		return user_u64(thread + p->off[OFF_thread_native_id]);
+	if (p->off[OFF_thread_native])
+		thread = user_u64(thread + p->off[OFF_thread_native]);
+	return user_read(&number, sizeof(number), thread ? thread + p->off[OFF_thread_tid] : 0)
+		       ? 0
+		       : number;
+}
+
+/* CPython's list ends with 0, Ruby's where it began; that leads from node to node in the threads. */
+static long find_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
-	__u64 id;
+	const struct vm_proc *p = w->p;
+	bool python = p->kind == VM_CPYTHON;
+	__u64 thread = python ? w->at : w->at - p->off[OFF_thread_node];
 
-	if (!w->at)
-		return 1;
-	id = user_u64(w->at + w->p->off[OFF_thread_native_id]);
-	if (id == w->tid) {
-		w->found = w->at;
+	if (!w->at || w->at == w->end) {
+		w->all = w->at;
+		w->at = 0;
 		return 1;
 	}
-	w->at = user_u64(w->at + w->p->off[OFF_thread_next]);
+	if (number_of(p, thread) == w->tid) {
+		w->found = thread;
+		return 1;
+	}
+	w->at = user_u64(w->at + (python ? p->off[OFF_thread_next] : 0));
 	return 0;
 }
 
@@ -136,28 +155,46 @@ static __always_inline bool search_again(__u32 misses)
 	return !(misses & (misses - 1)) || !(misses & 63);
 }
 
-static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct task_struct *task)
+/* What is found stays valid with its thread; but Ruby gives the kernel's thread of one that has ended to the next,
+ * and the number is then in both. In a list is the one that lives. */
+static __always_inline bool is_listed(const struct vm_proc *p, __u64 thread)
 {
-	const struct vm_proc *p = w->p;
+	__u64 node = thread + p->off[OFF_thread_node];
+
+	return p->kind == VM_CPYTHON || user_u64(user_u64(node) + 8) == node;
+}
+
+/* The VM's own of the current thread, in its list that begins at `first` and ends at `end`. 0: not found. */
+static __always_inline __u64 find_thread(struct walk *w, struct vm_thread *t,
+					 struct task_struct *task, __u64 first, __u64 end)
+{
 	__u32 tid = w->tid;
-	__u64 at;
 
 	w->tid = own_number(BPF_CORE_READ(task, thread_pid));
 	w->found = 0;
 	w->at = 0;
-	if (t->root && user_u64(t->root + p->off[OFF_thread_native_id]) == w->tid) {
+	w->end = end;
+	w->all = false;
+	if (t->root && number_of(w->p, t->root) == w->tid && is_listed(w->p, t->root)) {
 		w->found = t->root;
 	} else if (search_again(t->misses)) {
-		at = t->looked ? 0 : user_u64(p->root + p->off[OFF_runtime_interpreters]);
-		w->at = t->looked ? t->look_at : at ? user_u64(at + p->off[OFF_interp_threads]) : 0;
-		bpf_loop(LOOK_AT_ONCE, py_find, w, 0);
+		w->at = t->looked ? t->look_at : first;
+		bpf_loop(LOOK_AT_ONCE, find_step, w, 0);
 	}
 	w->tid = tid;
 	t->look_at = w->at;
 	looked(t, w->found, w->at);
-	if (!w->found)
+	return w->found;
+}
+
+static __always_inline bool py_start(struct walk *w, struct vm_thread *t, struct task_struct *task)
+{
+	const struct vm_proc *p = w->p;
+	__u64 at = user_u64(p->root + p->off[OFF_runtime_interpreters]);
+
+	at = find_thread(w, t, task, at ? user_u64(at + p->off[OFF_interp_threads]) : 0, 0);
+	if (!at)
 		return false;
-	at = w->found;
 	if (p->off[OFF_thread_cframe])
 		at = user_u64(at + p->off[OFF_thread_cframe]);
 	w->at = at ? user_u64(at + p->off[OFF_thread_frame]) : 0;
@@ -299,13 +336,34 @@ static long rb_step(__u64 i, void *ctx)
 	return add_frame(w, id) ? 0 : 1;
 }
 
-static __always_inline bool rb_start(struct walk *w)
+/*
+ * Each thread has a stack of its own, whoever holds the lock. The process's first one is known
+ * without its number: in a forked child the VM has that of the parent there still.
+ */
+static __always_inline __u64 rb_thread(struct walk *w, struct vm_thread *t,
+				       struct task_struct *task)
 {
 	const struct vm_proc *p = w->p;
-	__u64 vm = user_u64(p->root), ractor, ec, base, size;
+	__u64 vm = user_u64(p->root), ractor, list, thread;
 
 	ractor = vm ? user_u64(vm + p->off[OFF_vm_main_ractor]) : 0;
-	ec = ractor ? user_u64(ractor + p->off[OFF_ractor_ec]) : 0;
+	if (!ractor)
+		return 0;
+	if (task->pid == task->tgid)
+		return user_u64(ractor + p->off[OFF_ractor_main]);
+	list = ractor + p->off[OFF_ractor_threads];
+	thread = find_thread(w, t, task, user_u64(list), list);
+	if (w->all)
+		w->to->flags |= SAMPLE_LEFT;
+	return thread;
+}
+
+static __always_inline bool rb_start(struct walk *w, struct vm_thread *t, struct task_struct *task)
+{
+	const struct vm_proc *p = w->p;
+	__u64 thread = rb_thread(w, t, task), ec, base, size;
+
+	ec = thread ? user_u64(thread + p->off[OFF_thread_ec]) : 0;
 	if (!ec)
 		return false;
 	base = user_u64(ec + p->off[OFF_ec_stack]);
@@ -347,7 +405,7 @@ static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread
 		if (started)
 			bpf_loop(STEPS, php_step, &w, 0);
 	} else if (p->kind == VM_RUBY) {
-		started = rb_start(&w);
+		started = rb_start(&w, t, task);
 		if (started)
 			bpf_loop(STEPS, rb_step, &w, 0);
 	} else if (p->kind == VM_JVM) {

@@ -60,10 +60,12 @@ static struct {
 	/* Maps and storage of the programs themselves. */
 	void *(*more)(void *map, const void *key);
 	__u32 made; /* times that storage was asked for where there is none */
+	__u32 deleted; /* entries of tables */
 } host;
 
 static void *made_lookup(void *map, const void *key);
 static long made_update(void *map, const void *key, const void *value, __u64 flags);
+static long made_delete(void);
 static void *made_storage(void *map, void *task, void *value, __u64 flags);
 static long made_counter_value(void *map, __u64 flags, struct bpf_perf_event_value *v, __u32 size);
 static void *made_reserve(void *map, __u64 size, __u64 flags);
@@ -72,6 +74,7 @@ static __u64 made_ids(void);
 static void made_submit(void);
 
 #define bpf_map_lookup_elem(map, key) made_lookup(map, key)
+#define bpf_map_delete_elem(map, key) made_delete()
 #define bpf_map_update_elem(map, key, value, flags) made_update(map, key, value, flags)
 #define bpf_task_storage_get(map, task, value, flags) made_storage(map, task, value, flags)
 #define bpf_perf_event_read_value(map, flags, v, size) made_counter_value(map, flags, v, size)
@@ -129,6 +132,12 @@ static void *made_lookup(void *map, const void *key)
 static long made_update(void *map, const void *key, const void *value, __u64 flags)
 {
 	return host.tables_full ? -7 : 0;
+}
+
+static long made_delete(void)
+{
+	host.deleted++;
+	return 0;
 }
 
 static void *made_storage(void *map, void *task, void *value, __u64 flags)

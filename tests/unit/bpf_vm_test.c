@@ -347,121 +347,146 @@ static void what_goes_on_as_the_trace_ends_is_told(void **s)
 	assert_int_equal(host.records, i);
 }
 
-/* ---- Threads of the VM's ---- */
-
-enum {
-	NATIVE_ID = 8,
-	NEXT = 0
-};
-
-static struct {
-	__u64 next, native_id;
-} py[1000];
-
-static void call_host_thread(__u32 tid)
+/* A wait is told of as it begins, with the event it is in, and as it ends: whether the event ends there, user
+ * space decides by its stack. */
+static void waits_are_told_of_as_they_begin_and_end(void **s)
 {
-	static struct {
-		struct pid pid;
-		struct upid more;
-	} number;
+	const struct wire_sample *r = (const void *)host.record;
+	const struct wire_stay *e = (const void *)host.record;
+	struct ids ids = { TRACED, TRACED };
 
-	number.pid.level = 0;
-	number.pid.numbers[0].nr = (int)tid;
-	host.thread.thread_pid = &number.pid;
+	host.more = with_state;
+	proc.flags = VM_WALK;
 	memset(&state, 0, sizeof(state));
+	state.turn_kind = TURN_LOOP;
+	state.turn_cpu = 5;
+	state.turn_begin = 500;
+	state.off_before = 3;
+	state.off_total = 10;
+	state.iteration = 4;
+	host.cpu = 1;
+	/* Outside of events nothing is. */
+	leaves(&host.thread, false, 900);
+	comes(&host.thread, 950);
+	assert_int_equal(host.records, 0);
+	state.open = 1;
+	state.off_total = 10;
+	host.thread.__state = 0x8001; /* what may be frozen, too */
+	leaves(&host.thread, false, 1000);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(r->h.kind, WIRE_VM_SAMPLE);
+	assert_int_equal(r->h.pid, ids.tgid);
+	assert_int_equal(r->flags, SAMPLE_OFF | SAMPLE_SLEEPS);
+	assert_int_equal(r->time, 1000);
+	assert_int_equal(r->weight, 0);
+	assert_int_equal(r->iteration, 4);
+	assert_int_equal(r->cpu, 1);
+	assert_int_equal(r->turn_cpu, 5);
+	assert_int_equal(r->turn_begin, 500);
+	assert_int_equal(r->off_ns, 7);
+	host.cpu = 2;
+	comes(&host.thread, 1700);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(e->h.kind, WIRE_VM_WAIT);
+	assert_int_equal(e->begin, 1000);
+	assert_int_equal(e->end, 1700);
+	assert_int_equal(e->iteration, 4);
+	assert_int_equal(e->cpu_end, 2);
+	assert_int_equal(state.off_total, 710);
+	/* For a disk, say. */
+	host.thread.__state = 2;
+	leaves(&host.thread, false, 1800);
+	assert_int_equal(r->flags, SAMPLE_OFF);
+	comes(&host.thread, 1800);
+	host.records = 2;
+	/* Whoever's CPU is taken waits for nothing. */
+	leaves(&host.thread, true, 2000);
+	comes(&host.thread, 2100);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(state.off_total, 810);
+	/* Calls are measured without stacks. */
+	proc.flags = VM_CALLS;
+	leaves(&host.thread, false, 3000);
+	comes(&host.thread, 3100);
+	assert_int_equal(host.records, 2);
 }
 
-/* How many looks a thread takes to be found; 0: it is not. */
-static __u32 looks(__u32 tid, __u32 limit)
-{
-	static __u64 runtime[1], interpreter[1];
-	struct walk w = { .p = &proc };
-	__u32 n;
+static __u32 wanted; /* of the thread, by user space */
 
-	call_host_thread(tid);
-	runtime[0] = (__u64)interpreter;
-	interpreter[0] = (__u64)py;
-	proc.root = (__u64)runtime;
-	memset(proc.off, 0, sizeof(proc.off));
-	proc.off[OFF_thread_native_id] = NATIVE_ID;
-	proc.off[OFF_thread_next] = NEXT;
-	for (n = 1; n <= limit; n++) {
-		w.tid = TRACED;
-		py_start(&w, &state, &host.thread);
-		assert_int_equal(w.tid, TRACED);
-		if (state.root)
-			return n;
-	}
-	return 0;
+static void *with_wanted(void *map, const void *key)
+{
+	return map == &vm_wanted ? *(const __u32 *)key == TRACED ? &wanted : NULL
+				 : with_state(map, key);
 }
 
-/* The scheduler waits for a look. A list that leads back into itself has an end too. */
-static void of_many_threads_some_are_looked_at_at_once(void **s)
+static void look(__u32 wants)
 {
-	__u32 i, reads;
-
-	for (i = 0; i < 1000; i++) {
-		py[i].next = i < 999 ? (__u64)&py[i + 1] : 0;
-		py[i].native_id = 5000 + i;
-	}
-	assert_int_equal(looks(5000, 9), 1);
-	assert_int_equal(looks(5000 + LOOK_AT_ONCE - 1, 9), 1);
-	assert_int_equal(looks(5000 + LOOK_AT_ONCE, 9), 2);
-	assert_int_equal(looks(5999, 9), 4);
-	assert_int_equal(looks(4999, 4), 0);
-	assert_int_equal(state.misses, 1);
-	assert_int_equal(state.looked, 0);
-	py[999].next = (__u64)&py[0];
-	reads = host.reads;
-	assert_int_equal(looks(4999, 1), 0);
-	assert_true(host.reads - reads < 3 * LOOK_AT_ONCE);
-	assert_int_equal(looks(4999, LOOK_THREADS / LOOK_AT_ONCE - 1), 0);
-	assert_int_equal(state.misses, 0);
-	assert_int_equal(looks(4999, LOOK_THREADS / LOOK_AT_ONCE), 0);
-	assert_int_equal(state.misses, 1);
+	wanted = wants;
+	host.more = with_wanted;
+	assert_int_equal(walk_tick(NULL), 0);
+	host.more = with_state;
 }
 
-static void of_a_jvm_s_threads_too(void **s)
+/* Where user space wants to know it, the waits between a thread's stays on the CPU are told of too: behind the stay that
+ * each ends. */
+static void waits_between_stays_are_told_of_where_they_are_wanted(void **s)
 {
-	static struct {
-		__u64 os;
-	} threads[600];
-	static __u32 tids[600];
-	static __u64 array[600];
-	static struct {
-		__u64 threads, length;
-	} list = { (__u64)array, 600 };
-	static const __u64 *root = (const __u64 *)&list;
-	struct walk w = { .p = &proc, .thread = &state, .task = &host.thread };
-	__u32 i, n;
+	unsigned long long exec = (__u64)&host.thread;
+	struct signal_struct process;
+	const struct wire_sample *r = (const void *)host.record;
+	const struct wire_turn *turn = (const void *)host.record;
 
-	memset(proc.off, 0, sizeof(proc.off));
-	proc.jvm.threads = (__u64)&root;
-	proc.off[OFF_list_length] = 8;
-	for (i = 0; i < 600; i++) {
-		tids[i] = 5000 + i;
-		threads[i].os = (__u64)&tids[i];
-		array[i] = (__u64)&threads[i];
-	}
-	/* The youngest are looked at first. */
-	call_host_thread(5599);
-	assert_int_equal(jvm_thread(&w), (__u64)&threads[599]);
-	call_host_thread(5000);
-	for (n = 1; n < 9 && !jvm_thread(&w); n++)
-		assert_int_equal(state.misses, 0);
-	assert_int_equal(n, 3);
-	assert_int_equal(state.root, (__u64)&threads[0]);
-	call_host_thread(4999);
-	for (n = 1; n < 9 && !state.misses; n++)
-		assert_int_equal(jvm_thread(&w), 0);
-	assert_int_equal(n, 4);
-	assert_int_equal(state.looked, 0);
-	/* The list has been made anew, and is shorter. */
-	call_host_thread(5300);
-	state.looked = 512;
-	list.length = 400;
-	assert_int_equal(jvm_thread(&w), 0);
-	assert_int_equal(state.looked, 0);
+	host.current = &host.thread;
+	proc.flags = VM_WALK | VM_BURSTS;
+	memset(&state, 0, sizeof(state));
+	host.more = with_state;
+	comes(&host.thread, 100);
+	assert_int_equal(state.turn_kind, TURN_BURST);
+	leaves(&host.thread, false, 150);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
+	comes(&host.thread, 200);
+	look(1);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(r->turn_kind, TURN_BURST);
+	assert_int_equal(r->turn_begin, 200);
+	leaves(&host.thread, false, 300);
+	assert_int_equal(host.records, 4);
+	assert_int_equal(r->h.kind, WIRE_VM_SAMPLE);
+	assert_int_equal(r->flags & SAMPLE_OFF, SAMPLE_OFF);
+	assert_int_equal(r->turn_kind, TURN_BURST);
+	assert_int_equal(r->iteration, state.iteration);
+	assert_int_equal(r->time, 300);
+	/* Its end is the begin of the stay that follows. */
+	comes(&host.thread, 400);
+	assert_int_equal(host.records, 4);
+	assert_int_equal(state.turn_begin, 400);
+	/* What is wanted is taken up once. */
+	assert_int_equal(host.deleted, 1);
+	assert_int_equal(walk_tick(NULL), 0);
+	assert_int_equal(host.deleted, 1);
+	look(0);
+	assert_int_equal(host.records, 6);
+	leaves(&host.thread, false, 500);
+	assert_int_equal(host.records, 7);
+	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
+	/* At a wait, too: of some nobody sees any other. */
+	comes(&host.thread, 600);
+	wanted = 1;
+	host.more = with_wanted;
+	leaves(&host.thread, false, 700);
+	assert_int_equal(host.records, 9);
+	assert_int_equal(host.deleted, 3);
+	/* Not by the next thread with its number, nor by the next program. */
+	host.more = with_state;
+	state.open = 0;
+	assert_int_equal(vm_exec(&exec), 0);
+	assert_int_equal(state.tells_waits, 0);
+	host.deleted = 0;
+	host.thread.signal = &process;
+	process.live.counter = 1;
+	assert_int_equal(vm_exit(&exec), 0);
+	assert_int_equal(host.deleted, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, machine)
@@ -479,8 +504,8 @@ int main(void)
 		TEST(a_child_that_finds_no_room_is_a_loss),
 		TEST(the_scheduler_and_the_timer_make_no_state),
 		TEST(what_goes_on_as_the_trace_ends_is_told),
-		TEST(of_many_threads_some_are_looked_at_at_once),
-		TEST(of_a_jvm_s_threads_too),
+		TEST(waits_are_told_of_as_they_begin_and_end),
+		TEST(waits_between_stays_are_told_of_where_they_are_wanted),
 	};
 
 	return cmocka_run_group_tests_name("bpf_vm", tests, NULL, NULL);

@@ -1,62 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Stock VMs without a VM: what the kernel side tells of one, made here, as items. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "source/live_vm_int.h"
-
-#define TID 4711
-
-static struct {
-	struct live l;
-	struct process p;
-	u32 groups, losses;
-	struct vmspan_event event; /* the last */
-	struct item_unfinished unfinished; /* the last */
-} rig;
-
-static int take(void *ctx, const struct item *it)
-{
-	const struct vmspan_head *h;
-
-	(void)ctx;
-	rig.losses += it->type == ITEM_LOSS;
-	if (it->type == ITEM_UNFINISHED)
-		rig.unfinished = it->unfinished;
-	if (it->type != ITEM_DEFS && it->type != ITEM_BATCH)
-		return 0;
-	h = it->type == ITEM_DEFS ? it->defs.data : it->batch.data;
-	rig.groups += h->type == VMSPAN_DEF_GROUP;
-	if (h->type == VMSPAN_EVENT)
-		rig.event = *(const struct vmspan_event *)(const void *)h;
-	return 0;
-}
-
-static int rig_open(void **state)
-{
-	(void)state;
-	memset(&rig, 0, sizeof(rig));
-	rig.p = (struct process){ .pid = (u32)getpid(), .pidfd = -1, .told = true };
-	rig.l.fn = take;
-	rig.l.calls = true;
-	rig.l.s.info.clock = CLOCK_MONO;
-	return map_put(&rig.l.processes, rig.p.pid, (u64)(uintptr_t)&rig.p) ||
-	       map_put(&rig.p.threads, TID, 1);
-}
-
-static int rig_close(void **state)
-{
-	(void)state;
-	live_vm_free(&rig.p);
-	map_free(&rig.p.threads);
-	map_free(&rig.l.processes);
-	return 0;
-}
+#include "live_vm_rig.h"
 
 static void groups_of_two_kinds_and_one_name_are_two(void **state)
 {
@@ -164,6 +108,20 @@ static void what_goes_on_as_the_trace_ends_is_no_event(void **state)
 	assert_int_equal(rig.losses, 0);
 }
 
+/* A VM whose probes could not be attached to is walked all the same; it has no statements. */
+static void a_wait_that_nobody_began_is_none(void **state)
+{
+	struct wire_stay w = { .h = { .kind = WIRE_VM_WAIT, .pid = rig.p.pid, .tid = TID },
+			       .begin = 5,
+			       .end = 6,
+			       .iteration = 1 };
+
+	(void)state;
+	assert_null(rig.p.vm_profile);
+	assert_int_equal(live_record(&rig.l, &w, sizeof(w)), 0);
+	assert_int_equal(records_of(1), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
 
 int main(void)
@@ -172,6 +130,7 @@ int main(void)
 		TEST(groups_of_two_kinds_and_one_name_are_two),
 		TEST(calls_that_were_lost_are_of_their_event),
 		TEST(what_goes_on_as_the_trace_ends_is_no_event),
+		TEST(a_wait_that_nobody_began_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

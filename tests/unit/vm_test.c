@@ -13,6 +13,7 @@
 #include "probe/vm_published.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -212,6 +213,45 @@ static void test_silent(void **state)
 #define LONG FIFTY FIFTY FIFTY TEN
 _Static_assert(sizeof(LONG) - 1 == VM_WORDS_MAX, "the shortest that is too long");
 
+/* Rule: what a frame says of waits, its function and its file say together. */
+static void test_frames(void **state)
+{
+	static const struct {
+		const char *vm, *file, *function;
+		u32 is;
+	} cases[] = {
+#define PY "/usr/lib/python3.11/"
+#define POOL "java/util/concurrent/ThreadPoolExecutor"
+#define PUMA "/var/lib/gems/3.1.0/gems/puma-5.6.5/lib/puma/thread_pool.rb"
+		{ "cpython", PY "concurrent/futures/thread.py", "_worker", VM_FRAME_IDLE_AT },
+		{ "cpython", PY "concurrent/futures/thread.py", "_WorkItem.run", 0 },
+		{ "cpython", "/app/thread.py", "_worker", 0 },
+		{ "cpython", PY "threading.py", "Condition.wait", VM_FRAME_THROUGH },
+		{ "cpython", PY "threading.py", "Thread.join", 0 },
+		{ "cpython", "/usr/lib/python3/dist-packages/waitress/task.py",
+		  "ThreadedTaskDispatcher.handler_thread", VM_FRAME_IDLE_AT },
+		{ "ruby", PUMA, "block (2 levels) in spawn_thread", VM_FRAME_IDLE_AT },
+		{ "ruby", PUMA, "block in spawn_thread", VM_FRAME_POOL },
+		{ "ruby", "<internal:thread_sync>", "pop", VM_FRAME_THROUGH },
+		{ "jvm", POOL, "getTask", VM_FRAME_IDLE_IN },
+		{ "jvm", POOL, "runWorker", VM_FRAME_POOL },
+		{ "jvm", POOL "$Worker", "getTask", 0 },
+		{ "jvm", "org/apache/tomcat/util/threads/ThreadPoolExecutor", "getTask",
+		  VM_FRAME_IDLE_IN },
+		{ "jvm", "org/eclipse/jetty/util/thread/QueuedThreadPool$Runner", "idleJobPoll",
+		  VM_FRAME_IDLE_IN },
+		{ "jvm", "org/eclipse/jetty/util/thread/QueuedThreadPool", "idleJobPoll",
+		  VM_FRAME_IDLE_IN },
+		{ "php", "/srv/queue.php", "take", 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(vm_frame_is(find(cases[i].vm), cases[i].file, cases[i].function),
+				 cases[i].is);
+}
+
 /* Rule: an error shows the line, and a caret below the word that is wrong. */
 static void test_errors(void **state)
 {
@@ -229,6 +269,13 @@ static void test_errors(void **state)
 		{ HEAD "[silent]\n_do = a\n", "x:6: no such role in [silent]" },
 		{ HEAD "[silent]\nstatus = " LONG "\n", "x:6: " },
 		{ HEAD "[silent]\nstatus_do = " LONG "\n", "x:6: " },
+		{ HEAD "[idle]\nnear = ^a$ b\n",
+		  "x:6: no such key in [idle]: in, at, through, pool" },
+		{ HEAD "[idle]\nat = ^a$\n",
+		  "x:6: a regular expression and a function are wanted" },
+		{ HEAD "[idle]\nat = ^a[$ b\n", "x:6: " },
+		{ HEAD "[idle]\nat = ^a$ " LONG "\n", "x:6: " },
+		{ HEAD "[idle]\nat = " LONG " b\n", "x:6: the regular expression is too long" },
 		{ HEAD "[layout 1]\nnothing = 1\n", "no such offset" },
 		{ HEAD "[layout 1]\nfunc_type = 70000\n", "below 65536" },
 		{ HEAD "[layout 1]\nfunc_type = 1\n", "[layout 1] lacks" },
@@ -250,6 +297,28 @@ static void test_errors(void **state)
 	}
 }
 
+/* Rule: of a table that is full no more is taken. */
+static void test_full(void **state)
+{
+	char text[4096];
+	struct vm_profile p;
+	struct err e = { 0 };
+	size_t n;
+	u32 i;
+
+	(void)state;
+	n = (size_t)snprintf(text, sizeof(text), HEAD "[idle]\n");
+	for (i = 0; i < VM_IDLE_MAX; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "at = ^a$ f%u\n", i);
+	assert_int_equal(vm_profile_parse(text, "x", &p, &e), 0);
+	assert_int_equal(p.idle_count, VM_IDLE_MAX);
+	vm_profile_free(&p);
+	snprintf(text + n, sizeof(text) - n, "at = ^a$ f\n");
+	assert_int_equal(vm_profile_parse(text, "x", &p, &e), -EINVAL);
+	assert_non_null(strstr(e.what, "more of them than a profile may have"));
+	vm_profile_free(&p);
+}
+
 /* Rule: a process that runs no VM is none. */
 static void test_none(void **state)
 {
@@ -264,6 +333,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_built_in), cmocka_unit_test(test_published),
 		cmocka_unit_test(test_groups),   cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_frames),   cmocka_unit_test(test_full),
 		cmocka_unit_test(test_errors),   cmocka_unit_test(test_none),
 		cmocka_unit_test(test_silent),
 	};

@@ -71,6 +71,8 @@ int vm_leave_out(struct tracer *t)
 		r = bpf_map__set_autocreate(t->skel->maps.vm_procs, false);
 	if (!r)
 		r = bpf_map__set_autocreate(t->skel->maps.call_ids, false);
+	if (!r)
+		r = bpf_map__set_autocreate(t->skel->maps.vm_wanted, false);
 	return r ? r : bpf_map__set_autocreate(t->skel->maps.frame_ids, false);
 }
 
@@ -182,6 +184,14 @@ void vm_looked(struct tracer *t, u32 cpu)
 void vm_vary(struct tracer *t, u64 now_ns)
 {
 	vm_timers_vary(&t->vm_timers, now_ns);
+}
+
+void vm_want_waits(struct tracer *t, u32 tid, bool wanted)
+{
+	u32 value = wanted;
+
+	/* Without it the thread's stays on the CPU stay its events. */
+	bpf_map_update_elem(bpf_map__fd(t->skel->maps.vm_wanted), &tid, &value, BPF_ANY);
 }
 
 void vm_forget_gc(struct tracer *t)

@@ -34,6 +34,8 @@ void vm_vary(struct tracer *t, u64 now_ns);
 bool vm_stop_walks(struct tracer *t);
 /* The scheduler and the loops are not watched either. */
 bool vm_pause(struct tracer *t);
+/* Of a thread without a loop, from the next look at it on: where its waits are that end its stays on the CPU. */
+void vm_want_waits(struct tracer *t, u32 tid, bool wanted);
 /* Collections that are under way will have no end. */
 void vm_forget_gc(struct tracer *t);
 /* The same of sweeping alone. */

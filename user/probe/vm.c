@@ -295,18 +295,35 @@ static const char *check_php(u32 pid, const struct vm_proc *p)
 	return NULL;
 }
 
+/* The second word of a list's first node leads back to its head; while it changes it may not. */
+static bool is_list(u32 pid, u64 head)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		u64 first = read_u64(pid, head);
+
+		if (!first || read_u64(pid, first + 8) == head)
+			return true;
+	}
+	return false;
+}
+
 static const char *check_ruby(u32 pid, const struct vm_proc *p)
 {
-	u64 vm = read_u64(pid, p->root), ractor, ec, base, size, cfp;
+	u64 vm = read_u64(pid, p->root), ractor, thread, ec, base, size, cfp;
 
 	if (!vm)
 		return "there is no VM where its address should be";
 	ractor = read_u64(pid, vm + p->off[OFF_vm_main_ractor]);
-	ec = read_u64(pid, ractor ? ractor + p->off[OFF_ractor_ec] : 0);
 	if (!ractor)
 		return "it has no main ractor";
+	if (!is_list(pid, ractor + p->off[OFF_ractor_threads]))
+		return "where the list of its threads should be is none";
+	thread = read_u64(pid, ractor + p->off[OFF_ractor_main]);
+	ec = read_u64(pid, thread ? thread + p->off[OFF_thread_ec] : 0);
 	if (!ec)
-		return NULL; /* all of its threads wait */
+		return NULL; /* its first thread is not made yet */
 	base = read_u64(pid, ec + p->off[OFF_ec_stack]);
 	size = read_u64(pid, ec + p->off[OFF_ec_stack_size]);
 	cfp = read_u64(pid, ec + p->off[OFF_ec_cfp]);

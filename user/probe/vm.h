@@ -36,6 +36,7 @@ enum vm_role {
 #define VM_NAME_MAX 64
 #define VM_WORDS_MAX 160
 #define VM_RULES_MAX 32
+#define VM_IDLE_MAX 32
 #define VM_LAYOUTS_MAX 16
 
 struct vm_rule {
@@ -43,6 +44,21 @@ struct vm_rule {
 	bool named; /* [groups]; else [fallback] */
 	char name[VM_NAME_MAX]; /* with \1 ... \9 */
 	regex_t regex;
+};
+
+/* What a frame says of waits in a thread that has it on its stack. Bits. */
+enum vm_frame_is {
+	VM_FRAME_IDLE_IN = 1, /* whatever waits in it waits for work */
+	VM_FRAME_IDLE_AT = 2, /* so does what waits in it with none further in, but for those: */
+	VM_FRAME_THROUGH = 4,
+	VM_FRAME_POOL = 8, /* the thread is of a pool; so is one with VM_FRAME_IDLE_AT */
+};
+
+/* Of [idle]: one that says something of a wait. */
+struct vm_idle {
+	u32 is; /* enum vm_frame_is */
+	char function[VM_NAME_MAX];
+	regex_t file;
 };
 
 struct vm_layout {
@@ -63,6 +79,8 @@ struct vm_profile {
 	char silent[VM_ROLES][VM_WORDS_MAX], silent_do[VM_ROLES][VM_WORDS_MAX];
 	struct vm_rule rules[VM_RULES_MAX];
 	u32 rule_count;
+	struct vm_idle idle[VM_IDLE_MAX];
+	u32 idle_count;
 	struct vm_layout layouts[VM_LAYOUTS_MAX];
 	u32 layout_count;
 	/* Of probes at calls. env: a variable that switches them on, flag: an
@@ -137,5 +155,7 @@ void vm_target_free(struct vm_target *t);
  */
 bool vm_group(const struct vm_profile *p, const char *file, u8 *kind, bool *named, char *name,
 	      size_t cap);
+/* What a function of a file says of waits: enum vm_frame_is. */
+u32 vm_frame_is(const struct vm_profile *p, const char *file, const char *function);
 
 #endif

@@ -149,6 +149,38 @@ static int take_rule(struct parse *c, const char *key, const char *value, bool n
 	return 1;
 }
 
+static const char *const idle_keys[] = { "in", "at", "through", "pool" }; /* enum vm_frame_is */
+
+/* KEY = REGEX FUNCTION */
+static int take_idle(struct parse *c, const char *key, const char *value)
+{
+	struct vm_profile *p = c->p;
+	size_t n = strcspn(value, " \t");
+	const char *function = value + n + strspn(value + n, " \t");
+	int is = find(idle_keys, ARRAY_SIZE(idle_keys), key);
+	char file[VM_WORDS_MAX];
+	struct vm_idle *r;
+
+	if (is < 0)
+		return bad_line(&c->bad, key, "no such key in [idle]: in, at, through, pool");
+	if (p->idle_count == VM_IDLE_MAX)
+		return bad_line(&c->bad, key, "more of them than a profile may have");
+	if (!*function)
+		return bad_line(&c->bad, value, "a regular expression and a function are wanted");
+	if (n >= sizeof(file))
+		return bad_line(&c->bad, value, "the regular expression is too long");
+	r = &p->idle[p->idle_count];
+	if (!bad_line_text(&c->bad, r->function, VM_NAME_MAX, function))
+		return 0;
+	memcpy(file, value, n);
+	file[n] = 0;
+	if (!set_regex(c, &r->file, file))
+		return 0;
+	r->is = 1u << is;
+	p->idle_count++;
+	return 1;
+}
+
 /* [layout VERSION] */
 static int take_layout(struct parse *c, const char *version, const char *key, const char *value)
 {
@@ -235,6 +267,8 @@ static int take(void *ctx, const char *section, const char *key, const char *val
 		return take_silent(c, key, value);
 	if (!strcmp(section, "groups") || !strcmp(section, "fallback"))
 		return take_rule(c, key, value, section[0] == 'g');
+	if (!strcmp(section, "idle"))
+		return take_idle(c, key, value);
 	if (!strncmp(section, "layout ", 7))
 		return take_layout(c, section + 7, key, value);
 	return bad_line_section(&c->bad, section);
@@ -294,6 +328,8 @@ void vm_profile_free(struct vm_profile *p)
 		regfree(&p->calls.flag);
 	for (i = 0; i < p->rule_count; i++)
 		regfree(&p->rules[i].regex);
+	for (i = 0; i < p->idle_count; i++)
+		regfree(&p->idle[i].file);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -401,4 +437,15 @@ bool vm_group(const struct vm_profile *p, const char *file, u8 *kind, bool *name
 		return name[0];
 	}
 	return false;
+}
+
+u32 vm_frame_is(const struct vm_profile *p, const char *file, const char *function)
+{
+	u32 is = 0, i;
+
+	for (i = 0; i < p->idle_count; i++)
+		if (!strcmp(p->idle[i].function, function) &&
+		    !regexec(&p->idle[i].file, file, 0, NULL, 0))
+			is |= p->idle[i].is;
+	return is;
 }

@@ -236,9 +236,13 @@ static int unfinished(struct live *l)
 	size_t at = 0;
 	int r = 0;
 
-	while (!r && map_next(&l->processes, &at, &key, &value))
-		r = live_unfinished(l, (struct process *)(uintptr_t)value, UNFINISHED_TRACE,
-				    l->last.mono_ns);
+	while (!r && map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		r = live_vm_rest(l, p);
+		if (!r)
+			r = live_unfinished(l, p, UNFINISHED_TRACE, l->last.mono_ns);
+	}
 	return r;
 }
 

@@ -250,7 +250,8 @@ static int thread_end(struct live *l, const struct wire_life *w)
 	}
 	if (!p)
 		return 0;
-	live_vm_thread_end(p, w->h.tid);
+	if (live_vm_thread_end(l, p, w->h.tid))
+		return l->failed;
 	return lags ? 0 : process_thread_ended(l, p, w->h.tid, w->mono_ns, name);
 }
 

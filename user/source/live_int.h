@@ -228,6 +228,7 @@ struct live {
 	u64 doubt_begin_ns, doubt_end_ns;
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
+	u64 vm_kept; /* bytes: live_vm_stays.c */
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	bool direct; /* marks of some programs are traps */
 	bool passed_by; /* a program was not traced whose marks could have been traps */
@@ -466,8 +467,11 @@ int live_often_swept(struct live *l, struct process *p, u64 time_ns);
 
 /* A WIRE_VM_* record. 0, or l->failed. */
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
-void live_vm_thread_end(struct process *p, u32 tid);
-void live_vm_free(struct process *p);
+/* Nothing is kept back any more of a process. 0 or l->failed. */
+int live_vm_rest(struct live *l, struct process *p);
+/* 0 or l->failed. */
+int live_vm_thread_end(struct live *l, struct process *p, u32 tid);
+void live_vm_free(struct live *l, struct process *p);
 
 /* ---- live_registry.c ---- */
 

@@ -260,7 +260,7 @@ static void forget_memory(struct live *l, struct process *p)
 	forget_held(l, p);
 	p->rings_begun = false;
 	map_free(&p->threads);
-	live_vm_free(p);
+	live_vm_free(l, p);
 	p->vm_profile = NULL;
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
@@ -350,8 +350,9 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
-	if (live_rings_process_end(l, p) || live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) ||
-	    never_armed(l, p) || live_silence_end(l, p))
+	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
+	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || never_armed(l, p) ||
+	    live_silence_end(l, p))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
@@ -384,8 +385,8 @@ int process_young(struct live *l, struct process *p)
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
-	if (!live_rings_process_end(l, p) && !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) &&
-	    !never_armed(l, p))
+	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
+	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !never_armed(l, p))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);

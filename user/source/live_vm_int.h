@@ -6,11 +6,23 @@
 #include "base/intern.h"
 #include "source/live_int.h"
 
+/* Frames of a JVM's sample, what is inlined included; the outermost are cut off. */
+#define JVM_FRAMES 160
+
 struct vm_stream {
 	u64 seq; /* of the next record */
 	u64 cpu_ns; /* of all events so far */
 	u32 iteration, records; /* records so far of the event under way */
 	u64 calls_seq; /* that the kernel's next batch of calls has */
+	bool in_vm; /* it has been seen in code of the VM's */
+	struct vm_waits *waits; /* owned; NULL: it has not waited in an event */
+	struct vm_stays *stays; /* owned; NULL: it is not seen to be of a pool */
+};
+
+/* Room for a look at a stack. */
+union vm_look {
+	struct vmspan_sample r;
+	u64 room[(sizeof(struct vmspan_sample) + JVM_FRAMES * sizeof(u32)) / 8 + 1];
 };
 
 struct jvm;
@@ -19,6 +31,7 @@ struct vm_state {
 	struct intern *groups, *labels; /* owned; ids are numbers here plus 1 */
 	struct map streams; /* tid -> struct vm_stream *, owned */
 	struct map calls; /* a function's id in the kernel -> its compartment */
+	struct map frames; /* a frame's id -> VM_FRAME_*, of those that are any of it */
 	struct jvm *jvm; /* owned; NULL: none, or not walked */
 };
 
@@ -49,10 +62,51 @@ void vm_text(const char *from, size_t len, unsigned int unit, char *to, size_t c
 /* A record of an event; how many it has is told by its own. */
 void vm_count_record(struct vm_stream *s, u32 iteration);
 
+/* The frames of one, and what it says of them; the rest is 0. */
+void vm_look(struct process *p, const struct wire_sample *w, union vm_look *to);
+/* A look at a thread's stack, handed out. 0 or l->failed. */
+int vm_emit_sample(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
+		   struct vmspan_sample *r);
+/* What the kernel tells of a thread that is walked. 0 or l->failed. */
+int vm_take(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h);
+
+/* ---- live_vm_waits.c ---- */
+
+/* A wait begins in an event that is no stay on the CPU, with its stack, whose frames are `r`'s; has ended. 0 or
+ * l->failed. */
+int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
+		     const struct wire_sample *w, const union vm_look *look);
+int waits_take_end(struct live *l, struct process *p, struct vm_stream *s,
+		   const struct wire_stay *w);
+/* Is a wait with this stack one for work, which is in no event? */
+bool waits_idle(const struct process *p, const struct vm_stream *s, const struct wire_sample *w,
+		const struct vmspan_sample *r);
+/* The thread was seen at something else. */
+void waits_seen(struct vm_stream *s);
+/* Whoever was woken, has run for no longer and waits again as if for work, and not for as long as the other, has got
+ * work and waits for a lock on the way to it: CPython's and Ruby's are taken there. */
+#define WAITS_BRIEF_NS (NSEC_PER_MSEC / 10)
+#define WAITS_LOCK_NS (10 * NSEC_PER_MSEC)
+/* What is left of an event behind its last wait for work. False: nothing. */
+bool waits_rest(const struct vm_stream *s, struct wire_turn *w);
+/* The number of a thread's event, from the kernel's: there one goes on where it was cut here. */
+u32 waits_iteration(const struct vm_stream *s, u32 iteration);
+void waits_free(struct vm_stream *s);
+
+/* ---- live_vm_stays.c ---- */
+
+/* A thread without a loop was looked at: is it of a pool? */
+void stays_look(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
+		const struct vmspan_sample *r);
+/* What the kernel tells of a thread: true if it is kept until it is known what it is part of, and was told with all
+ * that was kept if it is known now. Then l->failed says whether that went well. */
+bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h);
+/* What is kept is told as it came. 0 or l->failed. */
+int stays_rest(struct live *l, struct process *p, struct vm_stream *s);
+void stays_free(struct live *l, struct vm_stream *s);
+
 /* ---- live_jvm.c ---- */
 
-/* Frames of a sample, what is inlined included; the outermost are cut off. */
-#define JVM_FRAMES 160
 /* How a JVM is walked. NULL without memory. */
 struct jvm *jvm_new(const struct vm_proc *proc);
 void jvm_free(struct jvm *j);

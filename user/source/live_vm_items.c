@@ -20,10 +20,19 @@
 #define GROUPS_MAX 65536
 #define LABELS_MAX 4096
 #define STREAMS_MAX 65536
+/* Of those that a profile says something about. Without what is not remembered of the rest no wait is an idle one. */
+#define FRAMES_MAX 65536
 
 /* ---- State ---- */
 
-void live_vm_free(struct process *p)
+static void stream_free(struct live *l, struct vm_stream *s)
+{
+	waits_free(s);
+	stays_free(l, s);
+	free(s);
+}
+
+void live_vm_free(struct live *l, struct process *p)
 {
 	struct vm_state *v = p->vm_state;
 	u64 key, value;
@@ -32,9 +41,10 @@ void live_vm_free(struct process *p)
 	if (!v)
 		return;
 	while (map_next(&v->streams, &at, &key, &value))
-		free((void *)(uintptr_t)value);
+		stream_free(l, (void *)(uintptr_t)value);
 	map_free(&v->streams);
 	map_free(&v->calls);
+	map_free(&v->frames);
 	intern_free(v->groups);
 	intern_free(v->labels);
 	jvm_free(v->jvm);
@@ -51,12 +61,16 @@ struct vm_state *vm_state_of(struct process *p)
 	v = calloc(1, sizeof(*v));
 	if (!v)
 		return NULL;
-	p->vm_state = v;
 	v->groups = intern_new();
 	v->labels = intern_new();
-	if (!v->groups || !v->labels)
-		live_vm_free(p);
-	return p->vm_state;
+	if (v->groups && v->labels) {
+		p->vm_state = v;
+		return v;
+	}
+	intern_free(v->groups);
+	intern_free(v->labels);
+	free(v);
+	return NULL;
 }
 
 static struct vm_stream *stream_of(struct vm_state *v, u32 tid)
@@ -230,10 +244,12 @@ int vm_define_frame(struct live *l, struct process *p, u32 id, const char *file,
 		    const char *function)
 {
 	char name[VMSPAN_NAME_MAX + 1], group[VM_NAME_MAX];
+	u32 is = vm_frame_is(p->vm_profile, file, function), comp;
 	u8 kind = VMSPAN_PACKAGE;
 	bool named = false;
-	u32 comp;
 
+	if (is && p->vm_state->frames.len < FRAMES_MAX)
+		map_put(&p->vm_state->frames, id, is);
 	if (!vm_group(p->vm_profile, file, &kind, &named, group, sizeof(group)))
 		snprintf(group, sizeof(group), "(unknown)");
 	comp = vm_compartment(l, p, kind, group);
@@ -259,34 +275,51 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 	return vm_define_frame(l, p, w->id, file, function);
 }
 
-static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
-		       const struct wire_sample *w)
+int vm_emit_sample(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
+		   struct vmspan_sample *r)
 {
-	u64 room[(sizeof(struct vmspan_sample) + JVM_FRAMES * sizeof(u32)) / 8 + 1] = { 0 };
-	struct vmspan_sample *r = (void *)room;
+	vm_count_record(s, r->iteration);
+	return vm_emit(l, p, s, tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
+}
+
+void vm_look(struct process *p, const struct wire_sample *w, union vm_look *to)
+{
+	struct vmspan_sample *r = &to->r;
 	struct jvm *j = p->vm_state->jvm;
 	u32 count = w->count;
-	size_t bytes;
 
-	if (count > VM_FRAMES)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	if (!(w->flags & SAMPLE_OFF))
-		vm_looked(l->t, w->cpu);
-	r->flags = w->flags;
+	memset(to, 0, sizeof(*to));
+	r->flags = w->flags & SAMPLE_RECORDED;
 	if (j)
 		count = jvm_frames(j, w->frames, count, r->frames, &r->flags);
 	else
 		memcpy(r->frames, w->frames, count * sizeof(u32));
-	bytes = sizeof(*r) + count * sizeof(u32);
 	r->h.type = VMSPAN_SAMPLE;
-	r->h.slots = (u8)((bytes + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
+	r->h.slots = (u8)((sizeof(*r) + count * sizeof(u32) + VMSPAN_SLOT - 1) / VMSPAN_SLOT);
 	r->h.depth = (u16)count;
+}
+
+static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
+		       const struct wire_sample *w)
+{
+	union vm_look look;
+	struct vmspan_sample *r = &look.r;
+
+	if (w->count > VM_FRAMES)
+		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	vm_look(p, w, &look);
+	s->in_vm |= r->h.depth != 0;
+	/* The end of a stay on the CPU is told by itself. */
+	if (w->flags & SAMPLE_OFF)
+		return w->turn_kind == TURN_BURST ? 0 : waits_take_begin(l, p, s, w, &look);
+	waits_seen(s);
+	if (w->turn_kind == TURN_BURST)
+		stays_look(l, p, s, w->h.tid, r);
 	r->time = live_cycles(l, w->time);
 	r->weight = w->weight;
 	r->cpu = w->cpu;
-	r->iteration = w->iteration;
-	vm_count_record(s, w->iteration);
-	return vm_emit(l, p, s, w->h.tid, 1, r, r->h.slots * (u32)VMSPAN_SLOT);
+	r->iteration = waits_iteration(s, w->iteration);
+	return vm_emit_sample(l, p, s, w->h.tid, r);
 }
 
 static int take_gc(struct live *l, struct process *p, struct vm_stream *s,
@@ -300,15 +333,15 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s,
 		.end = live_cycles(l, w->end),
 		.cpu_begin = w->cpu_begin,
 		.cpu_end = w->cpu_end,
-		.iteration = w->iteration,
+		.iteration = w->iteration ? waits_iteration(s, w->iteration) : 0,
 	};
 
 	if (live_watch_hit(l, p, VM_GC_BEGIN))
 		return l->failed;
 	if (w->part && live_often_swept(l, p, w->end))
 		return l->failed;
-	if (w->iteration)
-		vm_count_record(s, w->iteration);
+	if (r.iteration)
+		vm_count_record(s, r.iteration);
 	return vm_emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
 }
 
@@ -370,29 +403,44 @@ static int take_unended(struct live *l, struct process *p, const struct wire_tur
 }
 
 static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
-		     const struct wire_turn *w)
+		     const struct wire_turn *from)
 {
-	bool stall = w->kind == TURN_SAFEPOINT;
+	bool stall = from->kind == TURN_SAFEPOINT;
+	struct wire_turn turn, *w = &turn;
 	struct vmspan_event e;
 	u32 label = 0;
 
-	if (w->end < w->begin || w->text_len > VM_TEXT || w->title_len > VM_TITLE)
+	if (from->end < from->begin || from->text_len > VM_TEXT || from->title_len > VM_TITLE)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	if (live_watch_hit(l, p, role_of_turn(w->kind)))
+	if (live_watch_hit(l, p, role_of_turn(from->kind)))
 		return l->failed;
-	if (w->kind == TURN_STATEMENT || w->kind == TURN_IDLE)
-		return w->ended & TURN_GOES_ON ? take_unended(l, p, w, statement_label(l, p, w))
-					       : statement_take(l, p, s, w);
-	if (w->kind == TURN_REQUEST)
-		label = request_of(l, p, w);
-	else if (w->kind == TURN_BURST || stall)
+	if (from->kind == TURN_STATEMENT || from->kind == TURN_IDLE)
+		return from->ended & TURN_GOES_ON
+			       ? take_unended(l, p, from, statement_label(l, p, from))
+			       : statement_take(l, p, s, from);
+	if (from->kind == TURN_REQUEST)
+		label = request_of(l, p, from);
+	else if (from->kind == TURN_BURST || stall)
 		label = vm_label(l, p, stall ? "safepoint" : "burst");
+	memcpy(w, from, WIRE_TURN_BARE);
+	if (!waits_rest(s, w))
+		return l->failed;
 	if (l->failed || w->ended & TURN_GOES_ON)
 		return take_unended(l, p, w, label);
+	w->iteration = waits_iteration(s, w->iteration);
 	vm_event(l, s, w, label, &e);
 	if (!stall && !l->calls)
 		e.h.depth = VMSPAN_F_SAMPLED;
 	return vm_emit(l, p, s, w->h.tid, 1, &e, sizeof(e));
+}
+
+int vm_take(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h)
+{
+	if (h->kind == WIRE_VM_SAMPLE)
+		return take_sample(l, p, s, (const void *)h);
+	if (h->kind == WIRE_VM_GC)
+		return take_gc(l, p, s, (const void *)h);
+	return take_turn(l, p, s, (const void *)h);
 }
 
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
@@ -426,23 +474,36 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 	if (process_thread(l, p, h->tid))
 		return l->failed;
-	if (h->kind == WIRE_VM_SAMPLE)
-		return take_sample(l, p, s, (const void *)h);
 	if (h->kind == WIRE_VM_CALLS)
 		return calls_take(l, p, s, h, size);
-	if (h->kind == WIRE_VM_GC)
-		return take_gc(l, p, s, (const void *)h);
 	if (h->kind == WIRE_VM_WAIT)
-		return statement_take_wait(l, p, s, (const void *)h);
-	return take_turn(l, p, s, (const void *)h);
+		return p->vm_profile && !vm_walks(p->vm_profile)
+			       ? statement_take_wait(l, p, s, (const void *)h)
+			       : waits_take_end(l, p, s, (const void *)h);
+	if (h->kind == WIRE_VM_SAMPLE && !(((const struct wire_sample *)h)->flags & SAMPLE_OFF))
+		vm_looked(l->t, ((const struct wire_sample *)h)->cpu);
+	return stays_keep(l, p, s, h) ? l->failed : vm_take(l, p, s, h);
 }
 
-void live_vm_thread_end(struct process *p, u32 tid)
+int live_vm_rest(struct live *l, struct process *p)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (p->vm_state && !l->failed && map_next(&p->vm_state->streams, &at, &key, &value))
+		stays_rest(l, p, (struct vm_stream *)(uintptr_t)value);
+	return l->failed;
+}
+
+int live_vm_thread_end(struct live *l, struct process *p, u32 tid)
 {
 	u64 *at = p->vm_state ? map_get(&p->vm_state->streams, tid) : NULL;
+	struct vm_stream *s = at ? (struct vm_stream *)(uintptr_t)*at : NULL;
 
-	if (!at)
-		return;
-	free((void *)(uintptr_t)*at);
+	if (!s)
+		return 0;
+	stays_rest(l, p, s);
+	stream_free(l, s);
 	map_del(&p->vm_state->streams, tid);
+	return l->failed;
 }

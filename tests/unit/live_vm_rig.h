@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A source with one process that runs a stock VM, of which the test tells what the kernel side does: what becomes of
+ * it. */
+#ifndef TESTS_LIVE_VM_RIG_H
+#define TESTS_LIVE_VM_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "source/live_vm_int.h"
+
+#define TID 4711
+
+static struct {
+	struct live l;
+	struct process p;
+	u32 groups, losses, events, samples;
+	struct vmspan_event event; /* the last */
+	struct vmspan_sample sample; /* the last */
+	u32 wants; /* what the kernel side was told */
+	bool wanted; /* the last */
+	struct item_unfinished unfinished; /* the last */
+} rig;
+
+void __wrap_vm_want_waits(struct tracer *t, u32 tid, bool wanted);
+void __wrap_vm_looked(struct tracer *t, u32 cpu);
+
+void __wrap_vm_want_waits(struct tracer *t, u32 tid, bool wanted)
+{
+	(void)t;
+	assert_int_equal(tid, TID);
+	rig.wanted = wanted;
+	rig.wants++;
+}
+
+void __wrap_vm_looked(struct tracer *t, u32 cpu)
+{
+	(void)t;
+	(void)cpu;
+}
+
+static int take(void *ctx, const struct item *it)
+{
+	const struct vmspan_head *h;
+
+	(void)ctx;
+	rig.losses += it->type == ITEM_LOSS;
+	if (it->type == ITEM_UNFINISHED)
+		rig.unfinished = it->unfinished;
+	if (it->type != ITEM_DEFS && it->type != ITEM_BATCH)
+		return 0;
+	h = it->type == ITEM_DEFS ? it->defs.data : it->batch.data;
+	rig.groups += h->type == VMSPAN_DEF_GROUP;
+	if (h->type == VMSPAN_EVENT) {
+		rig.event = *(const struct vmspan_event *)(const void *)h;
+		rig.events++;
+	} else if (h->type == VMSPAN_SAMPLE) {
+		rig.sample = *(const struct vmspan_sample *)(const void *)h;
+		rig.samples++;
+	}
+	return 0;
+}
+
+static int rig_open(void **state)
+{
+	(void)state;
+	memset(&rig, 0, sizeof(rig));
+	rig.p = (struct process){ .pid = (u32)getpid(), .pidfd = -1, .told = true };
+	rig.l.fn = take;
+	rig.l.calls = true;
+	rig.l.s.info.clock = CLOCK_MONO;
+	return map_put(&rig.l.processes, rig.p.pid, (u64)(uintptr_t)&rig.p) ||
+	       map_put(&rig.p.threads, TID, 1);
+}
+
+static int rig_close(void **state)
+{
+	(void)state;
+	live_vm_free(&rig.l, &rig.p);
+	map_free(&rig.p.threads);
+	map_free(&rig.l.processes);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stock VMs: a thread of a pool, which has no event loop. The kernel side tells of its stays on the CPU, each from one
+ * wait to the next or for 100 ms; what it does for a request is all of them from one wait for work to
+ * the next. So what is told of it is kept until it waits for work, and then told as one event. Who is
+ * not seen to wait for work, because what it works for is a loop of its own or more than is kept, has its stays as
+ * events, as any thread without a loop.
+ */
+#include "source/live_vm_int.h"
+
+#include "attach/vm.h"
+#include "base/buf.h"
+#include "probe/vm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nobody works for longer for one request; what is told late is told in time. */
+#define KEPT_NS (10 * NSEC_PER_SEC)
+/* Bytes of a thread, and of all. */
+#define KEPT_MAX (1u << 20)
+#define KEPT_ALL_MAX (32u << 20)
+/* Who has waited so often and never for work is of no pool. */
+#define WAITS_MAX 4096
+
+struct vm_stays {
+	bool let_be; /* it is of no pool */
+	bool as_they_come; /* until it waits for work: more than could be kept */
+	u32 waits; /* since it has waited for work */
+	struct buf kept; /* the kernel's records, each without what it has no use for */
+	/* Of the stays that have ended; the kernel's numbers of the first and the last. */
+	u32 count, iteration, last;
+	u64 begin, end, off_ns;
+	u16 cpu_begin, cpu_end;
+	/* The last one's end is a wait whose stack was told; of that look, where it is kept. */
+	bool told;
+	size_t wait_at;
+	bool woken; /* what is kept began behind a wait for work, and nothing else was seen since */
+	bool late; /* the wait is one for work if it lasts */
+	u32 open; /* the stay under way, if it has been looked at; or 0 */
+};
+
+void stays_free(struct live *l, struct vm_stream *s)
+{
+	if (!s->stays)
+		return;
+	l->vm_kept -= s->stays->kept.len;
+	buf_free(&s->stays->kept);
+	free(s->stays);
+	s->stays = NULL;
+}
+
+static bool of_pool(const struct vm_state *v, const struct vmspan_sample *r)
+{
+	u32 n = r->h.depth & VMSPAN_DEPTH_MASK, i;
+
+	for (i = 0; i < n; i++) {
+		const u64 *is = map_get(&v->frames, r->frames[i]);
+
+		if (is && *is & (VM_FRAME_POOL | VM_FRAME_IDLE_AT))
+			return true;
+	}
+	return false;
+}
+
+void stays_look(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
+		const struct vmspan_sample *r)
+{
+	if (s->stays || !of_pool(p->vm_state, r))
+		return;
+	s->stays = calloc(1, sizeof(*s->stays));
+	if (s->stays)
+		vm_want_waits(l->t, tid, true);
+}
+
+/* ---- Told ---- */
+
+/* How much of a record is kept. */
+static size_t used_size(const struct wire_head *h)
+{
+	const struct wire_sample *w = (const void *)h;
+
+	if (h->kind == WIRE_VM_SAMPLE)
+		return sizeof(*w) - sizeof(w->frames) + w->count * sizeof(w->frames[0]);
+	return h->kind == WIRE_VM_TURN ? WIRE_TURN_BARE : sizeof(struct wire_stay);
+}
+
+static int tell_wait(struct live *l, struct process *p, struct vm_stream *s,
+		     const struct wire_sample *w)
+{
+	union vm_look look;
+
+	vm_look(p, w, &look);
+	look.r.time = live_cycles(l, w->time + w->weight);
+	look.r.weight = w->weight;
+	look.r.cpu = w->cpu;
+	look.r.iteration = waits_iteration(s, w->iteration);
+	return vm_emit_sample(l, p, s, w->h.tid, &look.r);
+}
+
+/* One record: as it came, or as one of the event that the stays are together. */
+static int tell_one(struct live *l, struct process *p, struct vm_stream *s, struct wire_head *h,
+		    bool joined)
+{
+	struct wire_sample *w = (void *)h;
+	struct wire_stay *gc = (void *)h;
+
+	if (h->kind == WIRE_VM_TURN)
+		return joined ? 0 : vm_take(l, p, s, h);
+	if (h->kind == WIRE_VM_GC) {
+		if (joined)
+			gc->iteration = s->stays->iteration;
+		return vm_take(l, p, s, h);
+	}
+	if (joined)
+		w->iteration = s->stays->iteration;
+	if (w->flags & SAMPLE_OFF)
+		return joined ? tell_wait(l, p, s, w) : 0;
+	return vm_take(l, p, s, h);
+}
+
+static int tell(struct live *l, struct process *p, struct vm_stream *s, bool joined)
+{
+	struct vm_stays *x = s->stays;
+	struct wire_turn turn = { .h = { .kind = WIRE_VM_TURN, .pid = p->pid },
+				  .begin = x->begin,
+				  .end = x->end,
+				  .off_ns = x->off_ns,
+				  .iteration = x->iteration,
+				  .cpu_begin = x->cpu_begin,
+				  .cpu_end = x->cpu_end,
+				  .kind = TURN_LOOP };
+	union {
+		struct wire_head h;
+		struct wire_sample sample;
+		struct wire_turn turn;
+		struct wire_stay stay;
+	} one;
+	size_t at, bytes;
+
+	/* The last wait goes on. */
+	if (x->told) {
+		l->vm_kept -= x->kept.len - x->wait_at;
+		x->kept.len = x->wait_at;
+	}
+	for (at = 0; at < x->kept.len && !l->failed; at += bytes) {
+		memset(&one, 0, sizeof(one));
+		memcpy(&one.h, x->kept.data + at, sizeof(one.h));
+		bytes = sizeof(one.h) + one.h.bytes;
+		memcpy(&one, x->kept.data + at, bytes);
+		turn.h.tid = one.h.tid;
+		tell_one(l, p, s, &one.h, joined);
+	}
+	if (joined && !l->failed)
+		vm_take(l, p, s, &turn.h);
+	l->vm_kept -= x->kept.len;
+	buf_clear(&x->kept);
+	x->count = x->open = 0;
+	x->off_ns = 0;
+	x->told = x->late = false;
+	x->woken = joined;
+	return l->failed;
+}
+
+int stays_rest(struct live *l, struct process *p, struct vm_stream *s)
+{
+	return s->stays ? tell(l, p, s, s->stays->late) : 0;
+}
+
+/* ---- Kept ---- */
+
+static void keep(struct live *l, struct vm_stays *x, const struct wire_head *h)
+{
+	size_t n = used_size(h), at = x->kept.len;
+	struct wire_head head = *h;
+
+	if (!buf_space(&x->kept, n))
+		return;
+	buf_put(&x->kept, h, n);
+	head.bytes = (u32)(n - sizeof(head));
+	memcpy(x->kept.data + at, &head, sizeof(head));
+	l->vm_kept += n;
+}
+
+/* What begins then goes on from what is kept, if anything is. */
+static bool goes_on(const struct vm_stays *x, u32 iteration, u64 begin)
+{
+	if (x->open)
+		return x->open == iteration;
+	return !x->count || (iteration == x->last + 1 && (x->told || begin == x->end));
+}
+
+/* The wait before it has ended as it began. */
+static void end_wait(struct vm_stays *x, u64 begin)
+{
+	struct wire_sample w;
+
+	if (!x->told)
+		return;
+	x->told = false;
+	memcpy(&w, x->kept.data + x->wait_at, sizeof(w) - sizeof(w.frames));
+	w.weight = begin - min_u64(begin, w.time);
+	x->off_ns += w.weight;
+	memcpy(x->kept.data + x->wait_at, &w, sizeof(w) - sizeof(w.frames));
+}
+
+static void begins(struct live *l, struct process *p, struct vm_stream *s, u32 iteration, u64 begin)
+{
+	struct vm_stays *x = s->stays;
+
+	if (x->late && begin - min_u64(begin, x->end) >= WAITS_LOCK_NS)
+		tell(l, p, s, true);
+	else if (!goes_on(x, iteration, begin))
+		stays_rest(l, p, s);
+	x->late = false;
+	if (!x->open)
+		end_wait(x, begin);
+}
+
+static void keep_stay(struct live *l, struct process *p, struct vm_stream *s,
+		      const struct wire_turn *w)
+{
+	struct vm_stays *x = s->stays;
+
+	begins(l, p, s, w->iteration, w->begin);
+	if (!x->count++) {
+		x->iteration = w->iteration;
+		x->begin = w->begin;
+		x->cpu_begin = w->cpu_begin;
+	}
+	x->last = w->iteration;
+	x->end = w->end;
+	x->cpu_end = w->cpu_end;
+	x->off_ns += w->off_ns;
+	x->open = 0;
+	keep(l, x, &w->h);
+}
+
+/* It was woken, and waits again at once: perhaps for a lock on the way to its work. */
+static bool may_go_on(const struct vm_stays *x)
+{
+	return x->woken && x->end - x->begin - x->off_ns < WAITS_BRIEF_NS;
+}
+
+/* A wait ends the last stay. */
+static void keep_wait(struct live *l, struct process *p, struct vm_stream *s,
+		      const struct wire_sample *w)
+{
+	struct vm_stays *x = s->stays;
+	bool known = x->count && w->time == x->end, idle;
+	union vm_look look;
+
+	vm_look(p, w, &look);
+	idle = waits_idle(p, s, w, &look.r);
+	if (idle) {
+		x->as_they_come = false;
+		x->waits = 0;
+	}
+	if (idle && !(known && may_go_on(x))) {
+		tell(l, p, s, known);
+		return;
+	}
+	if (!idle)
+		x->woken = false;
+	if (!idle && ++x->waits == WAITS_MAX) {
+		x->let_be = true;
+		vm_want_waits(l->t, w->h.tid, false);
+		stays_rest(l, p, s);
+		return;
+	}
+	if (!known)
+		return;
+	x->told = true;
+	x->late = idle;
+	x->wait_at = x->kept.len;
+	keep(l, x, &w->h);
+}
+
+static bool too_much(const struct live *l, const struct vm_stays *x)
+{
+	return x->kept.failed || x->kept.len > KEPT_MAX || l->vm_kept > KEPT_ALL_MAX ||
+	       (x->count && x->end - x->begin > KEPT_NS);
+}
+
+static void keep_look(struct live *l, struct process *p, struct vm_stream *s,
+		      const struct wire_sample *w)
+{
+	begins(l, p, s, w->iteration, w->turn_begin);
+	s->stays->open = w->iteration;
+	s->stays->woken = false;
+	keep(l, s->stays, &w->h);
+}
+
+/* False: it is told as it comes. */
+static bool keep_one(struct live *l, struct process *p, struct vm_stream *s,
+		     const struct wire_head *h)
+{
+	const struct wire_sample *w = (const void *)h;
+	const struct wire_turn *turn = (const void *)h;
+	const struct wire_stay *gc = (const void *)h;
+	struct vm_stays *x = s->stays;
+
+	switch (h->kind) {
+	case WIRE_VM_SAMPLE:
+		if (w->turn_kind != TURN_BURST || w->count > VM_FRAMES || w->turn_begin > w->time)
+			break;
+		if (w->flags & SAMPLE_OFF)
+			keep_wait(l, p, s, w);
+		else if (x->as_they_come)
+			return false;
+		else
+			keep_look(l, p, s, w);
+		return true;
+	case WIRE_VM_TURN:
+		if (turn->kind != TURN_BURST || turn->end < turn->begin)
+			break;
+		if (x->as_they_come)
+			return false;
+		keep_stay(l, p, s, turn);
+		return true;
+	case WIRE_VM_GC:
+		if (!gc->iteration || (!x->count && !x->open))
+			return false;
+		keep(l, x, h);
+		return true;
+	}
+	/* An event of another kind. */
+	stays_rest(l, p, s);
+	return false;
+}
+
+bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h)
+{
+	struct vm_stays *x = s->stays;
+	bool kept;
+
+	if (!x || x->let_be)
+		return false;
+	kept = keep_one(l, p, s, h);
+	if (kept && too_much(l, x)) {
+		x->as_they_come = true;
+		stays_rest(l, p, s);
+	}
+	return kept;
+}
