@@ -469,6 +469,9 @@ int live_often_swept(struct live *l, struct process *p, u64 time_ns);
 int live_vm_record(struct live *l, const struct wire_head *h, size_t size);
 /* Nothing is kept back any more of a process. 0 or l->failed. */
 int live_vm_rest(struct live *l, struct process *p);
+/* What has been for too long is not; and when this is to be asked for again, at the latest. 0 or l->failed. */
+int live_vm_settle(struct live *l, struct process *p, u64 now);
+u64 live_vm_settles(const struct live *l, const struct process *p);
 /* 0 or l->failed. */
 int live_vm_thread_end(struct live *l, struct process *p, u32 tid);
 void live_vm_free(struct live *l, struct process *p);

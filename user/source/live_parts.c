@@ -168,8 +168,13 @@ static int drop_turns(struct live *l, struct err *err)
 		r = live_drain(l, err);
 	if (!r)
 		r = live_tails(l);
-	while (map_next(&l->processes, &at, &key, &value))
-		live_rings_doubt((struct process *)(uintptr_t)value);
+	while (map_next(&l->processes, &at, &key, &value)) {
+		struct process *of = (struct process *)(uintptr_t)value;
+
+		live_rings_doubt(of);
+		if (!r)
+			r = live_vm_rest(l, of);
+	}
 	return r;
 }
 

@@ -468,6 +468,7 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->watch.next_ns);
 		if (p->silence.wakes)
 			next = min_u64(next, p->silence.next_ns);
+		next = min_u64(next, live_vm_settles(l, p));
 	}
 	return next;
 }
@@ -530,7 +531,8 @@ int process_settle(struct live *l, bool idle)
 		if (process_end(l, p, now))
 			return l->failed;
 	while (map_next(&l->processes, &at, &key, &value))
-		if (settle_one(l, (struct process *)(uintptr_t)value, now))
+		if (settle_one(l, (struct process *)(uintptr_t)value, now) ||
+		    live_vm_settle(l, (struct process *)(uintptr_t)value, now))
 			return l->failed;
 	if (live_rings_look(l, now))
 		return l->failed;

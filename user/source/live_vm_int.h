@@ -4,6 +4,7 @@
 #define SOURCE_LIVE_VM_INT_H
 
 #include "base/intern.h"
+#include "probe/vm.h"
 #include "source/live_int.h"
 
 /* Frames of a JVM's sample, what is inlined included; the outermost are cut off. */
@@ -33,6 +34,7 @@ struct vm_state {
 	struct map calls; /* a function's id in the kernel -> its compartment */
 	struct map frames; /* a frame's id -> VM_FRAME_*, of those that are any of it */
 	struct jvm *jvm; /* owned; NULL: none, or not walked */
+	u64 settle_ns; /* when what is kept is looked through next */
 };
 
 /* Made on first sight; NULL without memory. */
@@ -83,8 +85,12 @@ bool waits_idle(const struct process *p, const struct vm_stream *s, const struct
 		const struct vmspan_sample *r);
 /* The thread was seen at something else. */
 void waits_seen(struct vm_stream *s);
-/* Whoever was woken, has run for no longer and waits again as if for work, and not for as long as the other, has got
- * work and waits for a lock on the way to it: CPython's and Ruby's are taken there. */
+/* Is a lock of the VM's taken where work is waited for? CPython's and Ruby's are: whoever was woken, has run for no
+ * longer and waits again as if for work, but not for as long as the other, waits for it on the way to its work. */
+static inline bool waits_locks(const struct process *p)
+{
+	return p->vm_profile && p->vm_profile->kind != VM_JVM;
+}
 #define WAITS_BRIEF_NS (NSEC_PER_MSEC / 10)
 #define WAITS_LOCK_NS (10 * NSEC_PER_MSEC)
 /* What is left of an event behind its last wait for work. False: nothing. */
@@ -104,6 +110,8 @@ bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const st
 /* What is kept is told as it came. 0 or l->failed. */
 int stays_rest(struct live *l, struct process *p, struct vm_stream *s);
 void stays_free(struct live *l, struct vm_stream *s);
+/* Bytes that are held for what is kept, be there any or not. */
+size_t stays_memory(const struct vm_stream *s);
 
 /* ---- live_jvm.c ---- */
 

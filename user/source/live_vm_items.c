@@ -322,6 +322,14 @@ static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 	return vm_emit_sample(l, p, s, w->h.tid, r);
 }
 
+/* It came; 0 or l->failed. */
+static int gc_seen(struct live *l, struct process *p, const struct wire_stay *w)
+{
+	if (live_watch_hit(l, p, VM_GC_BEGIN))
+		return l->failed;
+	return w->part ? live_often_swept(l, p, w->end) : 0;
+}
+
 static int take_gc(struct live *l, struct process *p, struct vm_stream *s,
 		   const struct wire_stay *w)
 {
@@ -336,10 +344,6 @@ static int take_gc(struct live *l, struct process *p, struct vm_stream *s,
 		.iteration = w->iteration ? waits_iteration(s, w->iteration) : 0,
 	};
 
-	if (live_watch_hit(l, p, VM_GC_BEGIN))
-		return l->failed;
-	if (w->part && live_often_swept(l, p, w->end))
-		return l->failed;
 	if (r.iteration)
 		vm_count_record(s, r.iteration);
 	return vm_emit(l, p, s, w->h.tid, 1, &r, sizeof(r));
@@ -482,6 +486,8 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 			       : waits_take_end(l, p, s, (const void *)h);
 	if (h->kind == WIRE_VM_SAMPLE && !(((const struct wire_sample *)h)->flags & SAMPLE_OFF))
 		vm_looked(l->t, ((const struct wire_sample *)h)->cpu);
+	if (h->kind == WIRE_VM_GC && gc_seen(l, p, (const void *)h))
+		return l->failed;
 	return stays_keep(l, p, s, h) ? l->failed : vm_take(l, p, s, h);
 }
 

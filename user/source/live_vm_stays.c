@@ -15,18 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody works for longer for one request; what is told late is told in time. */
+/* What has gone on for longer is told as far as it has come. */
 #define KEPT_NS (10 * NSEC_PER_SEC)
-/* Bytes of a thread, and of all. */
+/* Bytes of a thread, and of all; and what a thread's memory for it is not given back below. */
 #define KEPT_MAX (1u << 20)
 #define KEPT_ALL_MAX (32u << 20)
+#define KEPT_SMALL (16u << 10)
 /* Who has waited so often and never for work is of no pool. */
 #define WAITS_MAX 4096
+/* Between two looks at what has gone on for too long. */
+#define SETTLE_NS NSEC_PER_SEC
 
 struct vm_stays {
 	bool let_be; /* it is of no pool */
 	bool as_they_come; /* until it waits for work: more than could be kept */
-	u32 waits; /* since it has waited for work */
+	bool proven; /* it has been seen to wait for work */
+	u32 waits; /* since then */
 	struct buf kept; /* the kernel's records, each without what it has no use for */
 	/* Of the stays that have ended; the kernel's numbers of the first and the last. */
 	u32 count, iteration, last;
@@ -50,6 +54,11 @@ void stays_free(struct live *l, struct vm_stream *s)
 	s->stays = NULL;
 }
 
+size_t stays_memory(const struct vm_stream *s)
+{
+	return s->stays ? s->stays->kept.cap : 0;
+}
+
 static bool of_pool(const struct vm_state *v, const struct vmspan_sample *r)
 {
 	u32 n = r->h.depth & VMSPAN_DEPTH_MASK, i;
@@ -66,7 +75,8 @@ static bool of_pool(const struct vm_state *v, const struct vmspan_sample *r)
 void stays_look(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
 		const struct vmspan_sample *r)
 {
-	if (s->stays || !of_pool(p->vm_state, r))
+	/* Of a deep stack the frame that would say so may be cut off; where work is waited for it is not deep. */
+	if (s->stays || !(r->flags & SAMPLE_CUT || of_pool(p->vm_state, r)))
 		return;
 	s->stays = calloc(1, sizeof(*s->stays));
 	if (s->stays)
@@ -154,7 +164,10 @@ static int tell(struct live *l, struct process *p, struct vm_stream *s, bool joi
 	if (joined && !l->failed)
 		vm_take(l, p, s, &turn.h);
 	l->vm_kept -= x->kept.len;
-	buf_clear(&x->kept);
+	if (x->kept.cap > KEPT_SMALL)
+		buf_free(&x->kept);
+	else
+		buf_clear(&x->kept);
 	x->count = x->open = 0;
 	x->off_ns = 0;
 	x->told = x->late = false;
@@ -174,8 +187,10 @@ static void keep(struct live *l, struct vm_stays *x, const struct wire_head *h)
 	size_t n = used_size(h), at = x->kept.len;
 	struct wire_head head = *h;
 
-	if (!buf_space(&x->kept, n))
+	if (!buf_space(&x->kept, n)) {
+		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
 		return;
+	}
 	buf_put(&x->kept, h, n);
 	head.bytes = (u32)(n - sizeof(head));
 	memcpy(x->kept.data + at, &head, sizeof(head));
@@ -237,9 +252,9 @@ static void keep_stay(struct live *l, struct process *p, struct vm_stream *s,
 }
 
 /* It was woken, and waits again at once: perhaps for a lock on the way to its work. */
-static bool may_go_on(const struct vm_stays *x)
+static bool may_go_on(const struct process *p, const struct vm_stays *x)
 {
-	return x->woken && x->end - x->begin - x->off_ns < WAITS_BRIEF_NS;
+	return x->woken && waits_locks(p) && x->end - x->begin - x->off_ns < WAITS_BRIEF_NS;
 }
 
 /* A wait ends the last stay. */
@@ -254,15 +269,17 @@ static void keep_wait(struct live *l, struct process *p, struct vm_stream *s,
 	idle = waits_idle(p, s, w, &look.r);
 	if (idle) {
 		x->as_they_come = false;
+		x->proven = true;
 		x->waits = 0;
 	}
-	if (idle && !(known && may_go_on(x))) {
+	if (idle && !(known && may_go_on(p, x))) {
 		tell(l, p, s, known);
+		x->woken = true;
 		return;
 	}
 	if (!idle)
 		x->woken = false;
-	if (!idle && ++x->waits == WAITS_MAX) {
+	if (!idle && !x->proven && ++x->waits == WAITS_MAX) {
 		x->let_be = true;
 		vm_want_waits(l->t, w->h.tid, false);
 		stays_rest(l, p, s);
@@ -342,4 +359,30 @@ bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const st
 		stays_rest(l, p, s);
 	}
 	return kept;
+}
+
+int live_vm_settle(struct live *l, struct process *p, u64 now)
+{
+	struct vm_state *v = p->vm_state;
+	u64 key, value;
+	size_t at = 0;
+
+	if (!l->vm_kept || !v || now < v->settle_ns)
+		return 0;
+	v->settle_ns = now + SETTLE_NS;
+	while (!l->failed && map_next(&v->streams, &at, &key, &value)) {
+		struct vm_stream *s = (struct vm_stream *)(uintptr_t)value;
+		struct vm_stays *x = s->stays;
+
+		if (!x || !x->count || now < x->begin + KEPT_NS)
+			continue;
+		x->as_they_come = true;
+		stays_rest(l, p, s);
+	}
+	return l->failed;
+}
+
+u64 live_vm_settles(const struct live *l, const struct process *p)
+{
+	return l->vm_kept && p->vm_state ? p->vm_state->settle_ns : UINT64_MAX;
 }

@@ -99,9 +99,10 @@ void waits_seen(struct vm_stream *s)
 }
 
 /* It was woken, and waits again at once: perhaps for a lock on the way to its work. */
-static bool may_go_on(const struct vm_waits *x, const struct wire_sample *w)
+static bool may_go_on(const struct process *p, const struct vm_waits *x,
+		      const struct wire_sample *w)
 {
-	return x->woken && x->iteration == w->iteration &&
+	return x->woken && waits_locks(p) && x->iteration == w->iteration &&
 	       w->time - x->begin - (w->off_ns - x->off_ns) < WAITS_BRIEF_NS;
 }
 
@@ -125,7 +126,7 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 	x->look = *look;
 	/* Other events have ends of their own. */
 	x->idle = w->turn_kind == TURN_LOOP && waits_idle(p, s, w, &look->r);
-	x->late = x->idle && may_go_on(x, w);
+	x->late = x->idle && may_go_on(p, x, w);
 	if (!x->idle)
 		x->woken = false;
 	if (x->idle && !x->late) {
