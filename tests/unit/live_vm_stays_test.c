@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Threads of a stock VM's pool: stays on the CPU from one wait for work to the next are one event. */
+#include "source/live_vm_stays.c"
+
 #include "live_vm_pool.h"
 
 /* A look at the stay with this number, which began then. */
@@ -105,6 +107,7 @@ static void a_wait_in_a_joined_event_lasts_until_the_next_stay(void **state)
 	assert_int_equal(rig.sample.flags, SAMPLE_OFF);
 	assert_int_equal(rig.sample.time, 260);
 	assert_int_equal(rig.sample.weight, 60);
+	assert_int_equal(rig.sample.cpu, 1);
 	assert_int_equal(rig.sample.iteration, 1);
 	expect_event(1, 100, 300, 200 - 60, 2);
 }
@@ -135,12 +138,15 @@ static void a_wait_for_a_lock_between_stays_is_none_for_work(void **state)
 	expect_event(6, 31 * ms, 32 * ms + 10, 20, 2);
 	stay_until(8, 33 * ms, 33 * ms + 100000, &idle);
 	expect_event(8, 33 * ms, 33 * ms + 100000, 100000, 0);
+	stay_until(20, 33500000, 33500010, &busy);
+	stay_until(21, 33500100, 33500110, &idle);
+	expect_event(20, 33500000, 33500110, 20, 1);
 	/* And as the trace ends it is told of as what it was. */
 	stay_until(9, 34 * ms, 34 * ms + 10, &idle);
 	live_vm_rest(&rig.l, &rig.p);
 	expect_event(9, 34 * ms, 34 * ms + 10, 10, 0);
 	assert_int_equal(rig.event.label, 0);
-	assert_int_equal(rig.events, 6);
+	assert_int_equal(rig.events, 7);
 	assert_int_equal(rig.l.vm_kept, 0);
 }
 
@@ -301,6 +307,11 @@ static void what_goes_on_for_too_long_is_told_by_the_clock(void **state)
 	expect_event(2, 300, 400, 100, 0);
 	assert_int_equal(rig.l.vm_kept, 0);
 	/* What follows of it is told as it comes, until it waits for work. */
+	rig.samples = 0;
+	look_at(3, 20 * NSEC_PER_SEC, 20 * NSEC_PER_SEC + 5, 0, &busy);
+	collection(3, 20 * NSEC_PER_SEC + 6, 20 * NSEC_PER_SEC + 9);
+	assert_int_equal(rig.samples, 1);
+	assert_int_equal(rig.l.vm_kept, 0);
 	stay(3, 20 * NSEC_PER_SEC, 21 * NSEC_PER_SEC, 0);
 	assert_int_equal(rig.events, 3);
 }
@@ -317,10 +328,10 @@ static void what_was_kept_leaves_no_memory(void **state)
 	for (i = 0; i < 1000; i++)
 		look_at(2, 200, 201 + i, 0, &busy);
 	s = (struct vm_stream *)(uintptr_t)*map_get(&rig.p.vm_state->streams, TID);
-	assert_true(stays_memory(s) > 100000);
+	assert_true(s->stays->kept.cap > 100000);
 	stay_until(2, 200, 2000, &idle);
 	assert_int_equal(rig.events, 1);
-	assert_true(stays_memory(s) <= 16384);
+	assert_true(s->stays->kept.cap <= 16384);
 }
 
 /* No lock of a JVM's is taken where its threads wait for work: short requests are not joined. */
@@ -355,6 +366,26 @@ static void a_deep_stack_may_be_a_pool_s(void **state)
 	expect_event(1, 100, 300, 150, 3);
 }
 
+/* What no kernel says is refused as it would be of any thread. */
+static void what_no_kernel_says_is_not_kept(void **state)
+{
+	struct wire_sample w = { .h = { .kind = WIRE_VM_SAMPLE, .pid = rig.p.pid, .tid = TID },
+				 .time = 300,
+				 .iteration = 2,
+				 .count = VM_FRAMES + 1,
+				 .turn_kind = TURN_BURST,
+				 .turn_begin = 250 };
+
+	(void)state;
+	look_at(1, 100, 110, 0, &busy);
+	assert_int_equal(live_record(&rig.l, &w, sizeof(w)), 0);
+	assert_int_equal(rig.losses, 1);
+	stay(2, 250, 240, 0);
+	assert_int_equal(rig.losses, 2);
+	assert_int_equal(rig.l.vm_kept, 0);
+	assert_int_equal(rig.events, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +402,7 @@ int main(void)
 		POOL(what_was_kept_leaves_no_memory),
 		POOL(a_jvm_s_waits_for_work_are_no_locks),
 		POOL(a_deep_stack_may_be_a_pool_s),
+		POOL(what_no_kernel_says_is_not_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,8 +74,7 @@ int vm_take(struct live *l, struct process *p, struct vm_stream *s, const struct
 
 /* ---- live_vm_waits.c ---- */
 
-/* A wait begins in an event that is no stay on the CPU, with its stack, whose frames are `r`'s; has ended. 0 or
- * l->failed. */
+/* A wait begins in an event that is no stay on the CPU, with its stack; has ended. 0 or l->failed. */
 int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 		     const struct wire_sample *w, const union vm_look *look);
 int waits_take_end(struct live *l, struct process *p, struct vm_stream *s,
@@ -85,13 +84,11 @@ bool waits_idle(const struct process *p, const struct vm_stream *s, const struct
 		const struct vmspan_sample *r);
 /* The thread was seen at something else. */
 void waits_seen(struct vm_stream *s);
-/* Is a lock of the VM's taken where work is waited for? CPython's and Ruby's are: whoever was woken, has run for no
- * longer and waits again as if for work, but not for as long as the other, waits for it on the way to its work. */
-static inline bool waits_locks(const struct process *p)
-{
-	return p->vm_profile && p->vm_profile->kind != VM_JVM;
-}
-#define WAITS_BRIEF_NS (NSEC_PER_MSEC / 10)
+/*
+ * Whoever was woken from a wait for work, was not seen at anything else, has run for `ran_ns` and waits again as if for
+ * work may be on its way to it: CPython's and Ruby's locks are taken there. Then it is no wait for work unless it lasts.
+ */
+bool waits_for_lock(const struct process *p, bool woken, u64 ran_ns);
 #define WAITS_LOCK_NS (10 * NSEC_PER_MSEC)
 /* What is left of an event behind its last wait for work. False: nothing. */
 bool waits_rest(const struct vm_stream *s, struct wire_turn *w);
@@ -110,8 +107,6 @@ bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const st
 /* What is kept is told as it came. 0 or l->failed. */
 int stays_rest(struct live *l, struct process *p, struct vm_stream *s);
 void stays_free(struct live *l, struct vm_stream *s);
-/* Bytes that are held for what is kept, be there any or not. */
-size_t stays_memory(const struct vm_stream *s);
 
 /* ---- live_jvm.c ---- */
 

@@ -54,11 +54,6 @@ void stays_free(struct live *l, struct vm_stream *s)
 	s->stays = NULL;
 }
 
-size_t stays_memory(const struct vm_stream *s)
-{
-	return s->stays ? s->stays->kept.cap : 0;
-}
-
 static bool of_pool(const struct vm_state *v, const struct vmspan_sample *r)
 {
 	u32 n = r->h.depth & VMSPAN_DEPTH_MASK, i;
@@ -251,12 +246,6 @@ static void keep_stay(struct live *l, struct process *p, struct vm_stream *s,
 	keep(l, x, &w->h);
 }
 
-/* It was woken, and waits again at once: perhaps for a lock on the way to its work. */
-static bool may_go_on(const struct process *p, const struct vm_stays *x)
-{
-	return x->woken && waits_locks(p) && x->end - x->begin - x->off_ns < WAITS_BRIEF_NS;
-}
-
 /* A wait ends the last stay. */
 static void keep_wait(struct live *l, struct process *p, struct vm_stream *s,
 		      const struct wire_sample *w)
@@ -272,7 +261,7 @@ static void keep_wait(struct live *l, struct process *p, struct vm_stream *s,
 		x->proven = true;
 		x->waits = 0;
 	}
-	if (idle && !(known && may_go_on(p, x))) {
+	if (idle && !(known && waits_for_lock(p, x->woken, x->end - x->begin - x->off_ns))) {
 		tell(l, p, s, known);
 		x->woken = true;
 		return;

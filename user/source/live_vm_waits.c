@@ -71,22 +71,24 @@ bool waits_idle(const struct process *p, const struct vm_stream *s, const struct
 	return w->flags & SAMPLE_SLEEPS && !(w->flags & SAMPLE_GC) && idle_stack(p->vm_state, r);
 }
 
+bool waits_for_lock(const struct process *p, bool woken, u64 ran_ns)
+{
+	return woken && ran_ns < NSEC_PER_MSEC / 10 && p->vm_profile &&
+	       p->vm_profile->kind != VM_JVM;
+}
+
 /* The wait under way is one for work: what of the kernel's event was before it is an event. */
 static int cut(struct live *l, struct process *p, struct vm_stream *s, struct wire_turn turn)
 {
 	struct vm_waits *x = s->waits;
-	struct vmspan_event e;
-	int r = 0;
+	int r;
 
+	turn.h.kind = WIRE_VM_TURN;
 	turn.end = x->since;
 	turn.off_ns = x->off_then;
 	turn.cpu_end = x->cpu_then;
-	if (waits_rest(s, &turn)) {
-		turn.iteration = waits_iteration(s, turn.iteration);
-		vm_event(l, s, &turn, 0, &e);
-		e.h.depth = VMSPAN_F_SAMPLED;
-		r = vm_emit(l, p, s, turn.h.tid, 1, &e, sizeof(e));
-	}
+	turn.kind = TURN_LOOP;
+	r = vm_take(l, p, s, &turn.h);
 	x->cuts++;
 	x->woken = true;
 	return r;
@@ -98,14 +100,6 @@ void waits_seen(struct vm_stream *s)
 		s->waits->woken = false;
 }
 
-/* It was woken, and waits again at once: perhaps for a lock on the way to its work. */
-static bool may_go_on(const struct process *p, const struct vm_waits *x,
-		      const struct wire_sample *w)
-{
-	return x->woken && waits_locks(p) && x->iteration == w->iteration &&
-	       w->time - x->begin - (w->off_ns - x->off_ns) < WAITS_BRIEF_NS;
-}
-
 int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 		     const struct wire_sample *w, const union vm_look *look)
 {
@@ -113,8 +107,7 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 	struct wire_turn turn = { .h = w->h,
 				  .begin = w->turn_begin,
 				  .iteration = w->iteration,
-				  .cpu_begin = w->turn_cpu,
-				  .kind = TURN_LOOP };
+				  .cpu_begin = w->turn_cpu };
 	int r = 0;
 
 	if (!x || w->turn_begin > w->time)
@@ -126,7 +119,8 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 	x->look = *look;
 	/* Other events have ends of their own. */
 	x->idle = w->turn_kind == TURN_LOOP && waits_idle(p, s, w, &look->r);
-	x->late = x->idle && may_go_on(p, x, w);
+	x->late = x->idle && x->iteration == w->iteration &&
+		  waits_for_lock(p, x->woken, w->time - x->begin - (w->off_ns - x->off_ns));
 	if (!x->idle)
 		x->woken = false;
 	if (x->idle && !x->late) {
