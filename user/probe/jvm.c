@@ -2,10 +2,10 @@
 #include "probe/jvm.h"
 
 #include "probe/target.h"
+#include "probe/threads.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -305,21 +305,17 @@ const char *jvm_published(u32 pid, u64 structs, u64 types, struct vm_proc *to)
 const char *jvm_check(u32 pid, const struct vm_proc *p)
 {
 	u64 list = read_u64(pid, p->jvm.threads), at, thread, os;
-	u32 count = list ? read_u32(pid, list + p->off[OFF_list_length]) : 0, id, i;
-	char path[64];
+	u32 count = list ? read_u32(pid, list + p->off[OFF_list_length]) : 0, i;
+	struct map own = { 0 };
+	bool found = false;
 
 	at = count ? read_u64(pid, list + p->off[OFF_list_threads]) : 0;
-	for (i = 0; at && i < count && i < 4096; i++) {
+	threads_numbers(pid, &own);
+	for (i = 0; at && i < count && i < 4096 && !found; i++) {
 		thread = read_u64(pid, at + i * sizeof(u64));
 		os = thread ? read_u64(pid, thread + p->off[OFF_thread_os]) : 0;
-		id = os ? read_u32(pid, os + p->off[OFF_os_tid]) : 0;
-		/* In a PID namespace of its own it has other numbers here. */
-		snprintf(path, sizeof(path), "/proc/%u/root/proc/%u", pid, id);
-		if (id && !access(path, F_OK))
-			return NULL;
-		snprintf(path, sizeof(path), "/proc/%u/task/%u", pid, id);
-		if (id && !access(path, F_OK))
-			return NULL;
+		found = os && map_get(&own, read_u32(pid, os + p->off[OFF_os_tid]));
 	}
-	return "none of its threads is a thread of the process";
+	map_free(&own);
+	return found ? NULL : "none of its threads is a thread of the process";
 }

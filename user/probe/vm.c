@@ -5,6 +5,7 @@
 #include "probe/jvm.h"
 #include "probe/maps.h"
 #include "probe/target.h"
+#include "probe/threads.h"
 #include "probe/vm_file.h"
 #include "probe/vm_published.h"
 
@@ -135,7 +136,7 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 	return 1;
 }
 
-/* What looks like a VM by its name and is none by what is in it. */
+/* What looks like a VM by its name and is none by what is in it, or cannot be opened. */
 struct guess {
 	const struct vm_profile *profile;
 	char path[256];
@@ -158,10 +159,10 @@ static int search(u32 pid, const struct maps *m, struct vm_cache *c, struct vm_t
 			if (!name_fits(list[i], path, name))
 				continue;
 			r = try_file(pid, &m->entries[k], list[i], name, c, t);
-			if (!r && !g->profile) {
-				g->profile = list[i];
-				snprintf(g->path, sizeof(g->path), "%s", path);
-			}
+			if (r > 0 || (!r && g->profile))
+				continue;
+			g->profile = list[i];
+			snprintf(g->path, sizeof(g->path), "%s", path);
 		}
 	/* A program into which a VM is linked has a name of its own, and so has a copy of one. */
 	for (i = 0; i < count && !r && !g->profile && m->count; i++)
@@ -185,11 +186,14 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 	maps_free(&m);
 	if (r > 0)
 		return 0;
+	if (r < 0 && (!err || !err->code)) {
+		err_set(err, r, "process %u: %s%sits VM cannot be looked into: %s", pid, g.path,
+			g.path[0] ? ": " : "", strerror(-r));
+		if (r == -EACCES || r == -EPERM)
+			err_hint(err, "%s", maps_denied(g.path));
+	}
 	if (r < 0)
-		return err && err->code
-			       ? r
-			       : err_set(err, r, "process %u: its VM cannot be looked into: %s",
-					 pid, strerror(-r));
+		return r;
 	if (!g.profile)
 		return -ENOENT;
 	err_set(err, -ENOTSUP,
@@ -255,25 +259,21 @@ static u64 read_u64(u32 pid, u64 at)
 /* Some thread of the interpreter must be one of the process. */
 static const char *check_cpython(u32 pid, const struct vm_proc *p)
 {
-	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), id;
-	char path[64];
+	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]);
+	struct map own = { 0 };
+	bool found = false;
 	int i;
 
 	if (!at)
 		return "there is no interpreter where its list should begin";
 	at = read_u64(pid, at + p->off[OFF_interp_threads]);
-	for (i = 0; i < 4096 && at; i++) {
-		id = read_u64(pid, at + p->off[OFF_thread_native_id]);
-		/* In a PID namespace of its own it has other numbers here. */
-		snprintf(path, sizeof(path), "/proc/%u/root/proc/%" PRIu64, pid, id);
-		if (id && id < 1 << 22 && !access(path, F_OK))
-			return NULL;
-		snprintf(path, sizeof(path), "/proc/%u/task/%" PRIu64, pid, id);
-		if (id && id < 1 << 22 && !access(path, F_OK))
-			return NULL;
+	threads_numbers(pid, &own);
+	for (i = 0; i < 4096 && at && !found; i++) {
+		found = map_get(&own, read_u64(pid, at + p->off[OFF_thread_native_id]));
 		at = read_u64(pid, at + p->off[OFF_thread_next]);
 	}
-	return "none of its interpreter's threads is a thread of the process";
+	map_free(&own);
+	return found ? NULL : "none of its interpreter's threads is a thread of the process";
 }
 
 /* Between requests there is no frame; a frame's function must be of a type. */

@@ -6,6 +6,8 @@
  */
 #include "source/live_mark_rings.h"
 
+#include "probe/threads.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,26 +264,6 @@ static int take_kept(struct live *l, struct process *p, struct registry *r)
 	return l->failed;
 }
 
-/* The number by which a process knows itself, or 0. */
-static u32 own_number(u32 pid)
-{
-	char path[64], line[256];
-	const char *last;
-	u32 number = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (!number && fgets(line, sizeof(line), f)) {
-		last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
-		number = last ? (u32)strtoul(last, NULL, 10) : 0;
-	}
-	fclose(f);
-	return number;
-}
-
 /* A child that shares its parent's memory (vfork) finds its rings there: who reads them both has them
  * twice. Only then are they left out: a number that is nobody's here says nothing. */
 static bool is_the_parents(const struct live *l, const struct process *p, const struct registry *r)
@@ -290,11 +272,11 @@ static bool is_the_parents(const struct live *l, const struct process *p, const 
 	const struct process *q = p;
 	u32 pid, up;
 
-	if (target_read(p->pid, at, &pid, sizeof(pid)) || !pid || own_number(p->pid) == pid)
+	if (target_read(p->pid, at, &pid, sizeof(pid)) || !pid || threads_own_number(p->pid) == pid)
 		return false;
 	/* Numbers are given again: the way up may be a circle. */
 	for (up = 0; up < 8 && (q = process_find(l, q->ppid)); up++)
-		if (own_number(q->pid) == pid)
+		if (threads_own_number(q->pid) == pid)
 			return true;
 	return false;
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "probe/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel without PID namespaces has no such line: there is but one number. */
+static u32 number_in(const char *path, u32 reader_has)
+{
+	u32 number = reader_has;
+	char line[512]; /* NSpid: namespaces nest at most 32 deep */
+	const char *last;
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "NSpid:", 6))
+			continue;
+		last = strrchr(line, '\t');
+		number = last ? (u32)strtoul(last, NULL, 10) : 0;
+		break;
+	}
+	fclose(f);
+	return number;
+}
+
+u32 threads_own_number(u32 pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return number_in(path, pid);
+}
+
+int threads_numbers(u32 pid, struct map *to)
+{
+	char path[64];
+	struct dirent *e;
+	int r = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = opendir(path);
+	if (!d)
+		return -errno;
+	while (!r && (e = readdir(d))) {
+		u32 tid = (u32)strtoul(e->d_name, NULL, 10), number;
+
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
+		number = tid ? number_in(path, tid) : 0;
+		if (number)
+			r = map_put(to, number, tid);
+	}
+	closedir(d);
+	return r;
+}
