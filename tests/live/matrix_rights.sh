@@ -98,6 +98,27 @@ check_status "the direct method wants CAP_SYS_ADMIN" 3 as +bpf,+perfmon "$PROBE"
 	"$D/probes" "spans 1"
 eq "the direct method: the capability is named" "$(grep -c 'takes CAP_SYS_ADMIN' "$T/err")" 1
 
+# ---- A library that is deleted ----
+
+build_library "$D/gone.so" && chmod 755 "$D/gone.so" || not_ok "build" "gone.so"
+take_programs plain
+target keeper "$T/plain"
+tell keeper "open $D/gone.so"
+rm "$D/gone.so"
+check_status "a deleted library without CAP_CHECKPOINT_RESTORE" 3 as +bpf,+perfmon,+sys_ptrace "$PROBE" -p "$keeper_pid"
+eq "a deleted library: it and the capability are named" \
+	"$(grep -c -e 'no permission to open 1 of its .*gone\.so (deleted)' -e CAP_CHECKPOINT_RESTORE "$T/err")" 2
+check_status "a deleted library: doctor says so too" 3 as +bpf,+perfmon,+sys_ptrace "$D/vmspan" doctor -p "$keeper_pid"
+eq "a deleted library: doctor names the capability" "$(tr -s ' \n' ' ' <"$T/out" | grep -c 'CAP_CHECKPOINT_RESTORE')" 1
+if by +bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search a -p "$keeper_pid"; then
+	tell keeper "lib 1021"
+	detach a
+	eq "a deleted library with CAP_CHECKPOINT_RESTORE, and CAP_DAC_READ_SEARCH since it is another user's: exact counts" "$(counts a .spans)" 1021
+else
+	not_ok "a deleted library with CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH" "$(cat "$T/a.err")"
+fi
+dismiss keeper
+
 # ---- A trial second ----
 
 check_status "doctor -p" 0 "$VMSPAN" doctor --json -p "$own_pid"

@@ -64,3 +64,27 @@ check "which uses the CPU" until_true uses_the_cpu
 finish watch INT
 none "nobody expects marks of it" "$(grep 'marks are armed' "$T/watch.err")"
 kill "$t_pid"
+
+# Children that are there and not wanted are said to be left out; what is wanted, or to come, is not.
+target t "$T/steady"
+left_out() { # RECORDING: what is said of it
+	"$VMSPAN" report "$1" --json >"$T/json" &&
+		jq -r '[.processes[].notes[]? | .text + " -> " + .advice] | join("\n")' "$T/json"
+}
+record() { # ARGUMENT...
+	start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan" "$@"
+	wait_line record '^recording ' err >/dev/null
+	tell t "spans 3"
+	finish record INT
+}
+record --no-children
+none "nobody is there: nobody is left out" "$(left_out "$T/rec.vmspan")"
+for _ in 1 2; do
+	echo "keep 5" >&"$t_in"
+	answer t >/dev/null && answer t >/dev/null
+done
+record --no-children
+eq "a child of a child is one too" "$(left_out "$T/rec.vmspan")" \
+	"2 processes that it has started before the trace are not traced -> Without --no-children they are, and those that it starts from then on; or name them by -p."
+record
+none "without the option nobody is left out" "$(left_out "$T/rec.vmspan")"

@@ -107,7 +107,7 @@ int maps_open(u32 pid, const struct map_entry *e)
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, e->start,
 		 e->end);
 	first = open_regular(path);
-	/* map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+	/* It takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, and the folder is its user's alone. */
 	if (first >= 0 || first == -EINVAL)
 		return first;
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
@@ -120,4 +120,15 @@ int maps_open(u32 pid, const struct map_entry *e)
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, e->path);
 	fd = open_regular(path);
 	return fd >= 0 ? fd : first;
+}
+
+const char *maps_denied(const char *path)
+{
+	/* Another file may have its name by now: it is had by its mapping alone. */
+	return strstr(path, " (deleted)")
+		       ? "Run vmspan as root (sudo), or start the program anew: its file is "
+			 "deleted or "
+			 "replaced. Such a file is opened with CAP_CHECKPOINT_RESTORE, and another "
+			 "user's process takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH for it too."
+		       : "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE.";
 }

@@ -28,5 +28,7 @@ void maps_free(struct maps *m);
  * descriptor or negative errno (-EINVAL: not a regular file).
  */
 int maps_open(u32 pid, const struct map_entry *e);
+/* What to do about a file that maps_open() had no permission for: a sentence. */
+const char *maps_denied(const char *path);
 
 #endif

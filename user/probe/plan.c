@@ -5,6 +5,7 @@
 #include "probe/elf_notes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,15 +321,28 @@ static int no_access(u32 pid, int code, struct err *err)
 }
 
 /* CAP_PERFMON shows the memory map of any process, and opens no file of it. */
-static int files_denied(u32 pid, u32 files, struct err *err)
+static int files_denied(u32 pid, u32 files, const char *path, struct err *err)
 {
 	err_set_status(err, -EACCES, EXIT_PERMISSION,
 		       "process %u: no permission to open any of its %u executable file%s: it "
 		       "belongs to another user or has more rights",
 		       pid, files, files == 1 ? "" : "s");
-	err_hint(err, "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE; for files that are "
-		      "deleted, CAP_CHECKPOINT_RESTORE too.");
+	err_hint(err, "%s", maps_denied(path));
 	return -EACCES;
+}
+
+/* The others were looked through in vain: what there is to trace may be in this one. Of its path the end is told. */
+static int some_denied(u32 pid, const struct plan *p, const char *path, struct err *err)
+{
+	size_t n = strlen(path);
+
+	err_set_status(err, -ENOENT, EXIT_PERMISSION,
+		       "process %u: no permission to open %u of its %u executable files, such as "
+		       "%s%s, and there is nothing to trace in the others",
+		       pid, p->denied, p->files, n > 100 ? "..." : "",
+		       path + (n > 100 ? n - 100 : 0));
+	err_hint(err, "%s", maps_denied(path));
+	return -ENOENT;
 }
 
 /* Programs that run a translation of the target's code: a breakpoint that the kernel puts into the
@@ -372,8 +386,8 @@ static int refuse_translated(struct plan *p, u32 pid, const char *by, struct err
 int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 {
 	struct map seen = { 0 };
+	char where[32], denied[PATH_MAX + 16] = "";
 	const char *by;
-	char where[32];
 	struct maps m;
 	int r, fd;
 	u32 i;
@@ -406,7 +420,11 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		else if (fd >= 0)
 			close(fd);
 		p->unreadable += fd < 0;
-		p->denied += fd == -EACCES || fd == -EPERM;
+		if (fd == -EACCES || fd == -EPERM) {
+			p->denied++;
+			if (!denied[0])
+				snprintf(denied, sizeof(denied), "%s", e->path);
+		}
 		if (r == -ENOMEM)
 			break;
 	}
@@ -427,7 +445,9 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	if (p->unreadable)
 		maps_free(&m);
 	if (p->denied && p->denied == p->files)
-		return files_denied(pid, p->files, err);
+		return files_denied(pid, p->files, denied, err);
+	if (p->denied)
+		return some_denied(pid, p, denied, err);
 	snprintf(where, sizeof(where), "process %u", pid);
 	return nothing(err, p, where);
 }

@@ -456,7 +456,7 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 			return r;
 		watch_sched(l);
 	}
-	return c->no_children ? 0 : children_open(l, err);
+	return c->no_children ? children_left_out(l, err) : children_open(l, err);
 }
 
 static int open_command(struct live *l, char *const *argv, bool followed, struct err *err)

@@ -2,7 +2,8 @@
 /*
  * The descendants that targets had before the trace. Their parents are in
  * `traced` already, so whatever is born meanwhile tells of itself: what it is
- * and has, it has of its parent, also when it has ended by then.
+ * and has, it has of its parent, also when it has ended by then. Where nobody
+ * wants them they are counted.
  */
 #include "source/live_int.h"
 
@@ -11,6 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* So far down a descendant is looked for. */
+#define GENERATIONS 64
 
 struct kin {
 	u32 pid, ppid;
@@ -97,4 +102,41 @@ int children_open(struct live *l, struct err *err)
 	free(list);
 	/* Without a full /proc, children that were there are left out. */
 	return r == -ENOMEM ? r : 0;
+}
+
+/* The nearest one above it that is a target. */
+static struct process *target_above(const struct live *l, const struct map *parents, u32 pid)
+{
+	struct process *p = NULL;
+	const u64 *up;
+	u32 i;
+
+	/* Numbers are given again while this is read: the way up may be a circle. */
+	for (i = 0; i < GENERATIONS && !p && (up = map_get(parents, pid)); i++) {
+		pid = (u32)*up;
+		p = process_find(l, pid);
+	}
+	return p;
+}
+
+int children_left_out(struct live *l, struct err *err)
+{
+	struct map parents = { 0 };
+	struct process *p;
+	struct kin *list;
+	size_t count, i;
+	int r = read_all(&list, &count);
+
+	for (i = 0; !r && i < count; i++)
+		r = map_put(&parents, list[i].pid, list[i].ppid);
+	for (i = 0; !r && i < count; i++) {
+		if (list[i].pid == (u32)getpid() || process_find(l, list[i].pid))
+			continue;
+		p = target_above(l, &parents, list[i].pid);
+		if (p && !p->candidate)
+			p->left_out++;
+	}
+	map_free(&parents);
+	free(list);
+	return r == -ENOMEM ? err_set(err, r, "no memory") : 0;
 }

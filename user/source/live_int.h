@@ -170,6 +170,7 @@ struct process {
 	struct vm_watch watch;
 	struct silence silence;
 	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
+	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
@@ -404,6 +405,8 @@ int process_attach_missing(struct live *l, struct err *err);
 
 /* Attaches to all descendants of the processes there are. 0 or -ENOMEM. */
 int children_open(struct live *l, struct err *err);
+/* Counts them for the nearest target above each: its left_out. 0 or -ENOMEM. */
+int children_left_out(struct live *l, struct err *err);
 /* 0: not known. */
 u32 parent_of(u32 pid);
 
@@ -437,13 +440,14 @@ void live_vm_fall_back(struct live *l, struct process *p);
  * again replaces it, an empty text takes it back. 0 or l->failed. */
 #define NOTE_REFUSED VM_ROLES
 #define NOTE_SILENT (VM_ROLES + 1)
+#define NOTE_LEFT_OUT (VM_ROLES + 2)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* Its VM cannot be traced: said as soon as there is somebody to say it to. */
 void live_refused(struct process *p, const struct err *why);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
-/* If it is time: says why it was refused, which probes have never been hit. */
+/* If it is time: says why it was refused, who below it is left out, which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
 /* A program's marks have been armed. */
 void live_silence_begin(struct process *p);

@@ -61,6 +61,21 @@ static int say_refused(struct live *l, struct process *p)
 	return r;
 }
 
+static int say_left_out(struct live *l, struct process *p)
+{
+	char text[VMSPAN_NAME_MAX + 1];
+	u32 n = p->left_out;
+
+	p->left_out = 0;
+	snprintf(text, sizeof(text),
+		 "%u process%s that it has started before the trace %s not traced", n,
+		 n == 1 ? "" : "es", n == 1 ? "is" : "are");
+	return live_note(
+		l, p, NOTE_LEFT_OUT, text,
+		"Without --no-children they are, and those that it starts from then on; or name "
+		"them by -p.");
+}
+
 static bool cpu_of(u32 pid, u64 *ns)
 {
 	char path[40], line[1024], *at;
@@ -213,7 +228,7 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 	struct vm_watch *w = &p->watch;
 	int i;
 
-	if (p->refused && say_refused(l, p))
+	if ((p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)))
 		return l->failed;
 	if (!w->next_ns || now < w->next_ns || !p->vm_profile)
 		return 0;

@@ -462,7 +462,7 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->rescan_ns);
 		if (p->unlinked)
 			next = min_u64(next, p->link_ns);
-		if (p->refused)
+		if (p->refused || p->left_out)
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
