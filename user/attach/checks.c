@@ -5,6 +5,7 @@
  */
 #include "attach/checks.h"
 
+#include "attach/box.h"
 #include "attach/clock.h"
 #include "attach/exact.h"
 #include "attach/kernel.h"
@@ -105,6 +106,8 @@ static void check_uprobe_multi(struct check *c)
 		    there ? "this kernel can" : "this kernel cannot");
 	else if (there)
 		set(c, CHECK_OK, "can be used: CAP_BPF and CAP_PERFMON are enough");
+	else if (box_refused() & BOX_BPF)
+		set(c, CHECK_WARN, "cannot be found out: bpf(2) is refused");
 	else
 		set(c, CHECK_WARN,
 		    "cannot be used: not with these capabilities, or not before "
@@ -120,6 +123,8 @@ static void check_map(struct check *c, enum bpf_map_type type, const char *witho
 		set(c, CHECK_OK, "there");
 	} else if (!kernel_has_cap(CAP_SYS_ADMIN) && !kernel_has_cap(CAP_BPF)) {
 		set(c, CHECK_WARN, "cannot be found out without CAP_BPF");
+	} else if (box_refused() & BOX_BPF) {
+		set(c, CHECK_WARN, "cannot be found out: bpf(2) is refused");
 	} else {
 		set(c, result, "%s", without);
 		advise(c, "Run a newer kernel.");
@@ -299,14 +304,14 @@ static void check_nops(struct check *c)
 static void check_caps(struct check *c)
 {
 	bool ptrace = kernel_has_cap(CAP_SYS_PTRACE);
-	char missing[96];
+	char missing[96], give[KERNEL_GIVE_MAX];
 
 	kernel_missing(missing);
+	kernel_give(missing, give);
 	if (missing[0]) {
 		set(c, CHECK_FAIL, "missing: %s%s", missing, ptrace ? "" : ", CAP_SYS_PTRACE");
 		c->status = EXIT_PERMISSION;
-		snprintf(c->advice, sizeof(c->advice), "Run vmspan with sudo, or: %s",
-			 kernel_setcap(missing));
+		advise(c, give);
 		return;
 	}
 	/* Without ptrace rights one's own processes can still be traced. */
@@ -314,7 +319,7 @@ static void check_caps(struct check *c)
 	    kernel_has_cap(CAP_SYS_ADMIN) ? "all that is needed" : "CAP_BPF and CAP_PERFMON",
 	    ptrace ? "" : "; processes of other users cannot be traced without CAP_SYS_PTRACE");
 	if (!ptrace)
-		snprintf(c->advice, sizeof(c->advice), "For those: %s", kernel_setcap(missing));
+		snprintf(c->advice, sizeof(c->advice), "For those: %s", give);
 }
 
 static void check_paranoid(struct check *c)
@@ -355,6 +360,30 @@ static void check_lockdown(struct check *c)
 	c->status = EXIT_PERMISSION;
 	advise(c, "Locked down for confidentiality, a kernel lets nobody trace: boot with "
 		  "lockdown=integrity or none.");
+}
+
+static void check_filter(struct check *c)
+{
+	char names[BOX_CALLS_MAX];
+	u32 refused = box_refused();
+
+	box_calls(refused, names);
+	set(c,
+	    refused & ~(u32)BOX_PROCESS_VM_READV ? CHECK_FAIL
+	    : refused                            ? CHECK_WARN
+						 : CHECK_OK,
+	    refused ? "a filter (seccomp) refuses %s" : "none that refuses what tracing takes",
+	    names);
+	c->status = EXIT_PERMISSION;
+	if (refused)
+		advise(c, box_allow());
+}
+
+static void check_container(struct check *c)
+{
+	const char *name = box_container();
+
+	set(c, CHECK_OK, "%s", name ? name : "none that is known");
 }
 
 /* Capabilities of a user namespace do not reach BPF. */
@@ -435,6 +464,8 @@ u32 checks_machine(struct check list[CHECKS_MAX])
 		{ "perf_event_paranoid", "kernel.perf_event_paranoid", check_paranoid },
 		{ "unprivileged_bpf", "unprivileged BPF", check_unprivileged },
 		{ "lockdown", "kernel lockdown", check_lockdown },
+		{ "seccomp", "filter of system calls", check_filter },
+		{ "container", "container", check_container },
 		{ "ptrace_scope", "kernel.yama.ptrace_scope", check_ptrace_scope },
 		{ "memlock", "locked memory", check_memlock },
 		{ "user_namespace", "user namespace", check_user_namespace },

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/kernel.h"
 
+#include "attach/box.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -193,32 +195,44 @@ void kernel_missing(char to[96])
 		strcat(to, "CAP_BPF");
 	if (!(caps >> CAP_PERFMON & 1))
 		strcat(to, to[0] ? ", CAP_PERFMON" : "CAP_PERFMON");
-	/* Without those two, whether the kernel can do with them is not known;
-	 * 6.6 and later can. */
-	if (!to[0] && !kernel_has_uprobe_multi())
+	/* Without those two, or where a filter refuses, whether the kernel can do with them is not
+	 * known; 6.6 and later can. */
+	if (!to[0] && !(box_refused() & BOX_BPF) && !kernel_has_uprobe_multi())
 		strcat(to, "CAP_SYS_ADMIN (before Linux 6.6 probes in programs need it)");
 }
 
-const char *kernel_setcap(const char *missing)
+void kernel_give(const char *missing, char to[KERNEL_GIVE_MAX])
 {
-	return strstr(missing, "CAP_SYS_ADMIN")
-		       ? "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep "
-			 "$(command -v vmspan)"
-		       : "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v vmspan) "
-			 "(before Linux 6.6 cap_sys_admin too)";
+	bool admin = strstr(missing, "CAP_SYS_ADMIN");
+	const char *here = box_give(admin);
+
+	snprintf(to, KERNEL_GIVE_MAX, "%s%s",
+		 here ? here : "Run vmspan with sudo, or give it the rights: ",
+		 here    ? ""
+		 : admin ? "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace+ep "
+			   "$(command -v vmspan)"
+			 : "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep $(command -v vmspan) "
+			   "(before Linux 6.6 cap_sys_admin too)");
 }
 
 static void permission_hint(struct err *err)
 {
 	s64 paranoid = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
-	char lockdown[96], missing[96] = "", level[64] = "";
+	char lockdown[96], missing[96] = "", level[64] = "", text[KERNEL_GIVE_MAX];
+	u32 refused = box_refused();
 
 	kernel_missing(missing);
 	if (paranoid > 2)
 		snprintf(level, sizeof(level), " kernel.perf_event_paranoid is %d.", (int)paranoid);
 	if (missing[0]) {
-		err_hint(err, "Missing: %s.%s Run vmspan with sudo, or give it the rights: %s",
-			 missing, level, kernel_setcap(missing));
+		kernel_give(missing, text);
+		err_hint(err, "Missing: %s.%s %s", missing, level, text);
+		return;
+	}
+	if (refused) {
+		box_calls(refused, text);
+		err_hint(err, "All capabilities are there, and a filter (seccomp) refuses %s. %s",
+			 text, box_allow());
 		return;
 	}
 	if (!kernel_read_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) &&
@@ -229,8 +243,9 @@ static void permission_hint(struct err *err)
 			 lockdown);
 	else
 		err_hint(err,
-			 "All capabilities are there: a container's seccomp filter or a security "
-			 "module forbids it. Run vmspan outside the container.%s",
+			 "All capabilities are there, and no filter (seccomp) refuses it: a "
+			 "security "
+			 "module may, or the user namespace of a container. Run vmspan outside.%s",
 			 level);
 }
 
@@ -238,7 +253,8 @@ int kernel_error(struct err *err, int code, const char *what)
 {
 	unsigned int i;
 
-	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN))) {
+	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN)) ||
+	    (code == -ENOSYS && box_refused())) {
 		err_set_status(err, code, EXIT_PERMISSION, "%s: no permission", what);
 		permission_hint(err);
 		return code;

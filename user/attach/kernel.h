@@ -18,8 +18,9 @@ u64 kernel_capabilities(void);
 bool kernel_has_cap(unsigned int cap);
 /* The capabilities that tracing one's own processes lacks, as a list; "": none. */
 void kernel_missing(char to[96]);
-/* The command that gives what kernel_missing() has found. */
-const char *kernel_setcap(const char *missing);
+/* What gives what kernel_missing() has found: a sentence, or two. */
+#define KERNEL_GIVE_MAX 256
+void kernel_give(const char *missing, char to[KERNEL_GIVE_MAX]);
 /*
  * uprobe_multi links (6.6): probes in programs with CAP_BPF and CAP_PERFMON
  * alone, where perf events at user probes want CAP_SYS_ADMIN. Made by the

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A filter of system calls (seccomp) that refuses what tracing takes is named, with what allows it where
+# vmspan runs: its EPERM is not taken for a kernel that cannot, nor for a right that is missing.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+# shellcheck source=tests/user_lib.sh
+. "$(dirname "$0")/../user_lib.sh"
+
+build "$T/refuse" tests/vm/refuse.c || {
+	not_ok "build" "the program of this test does not build"
+	exit 1
+}
+target vm "$T/steady"
+
+# What doctor says of a check: its result, detail and advice.
+said() { # ID
+	jq -r --arg id "$1" '.checks[] | select(.id == $id) | "\(.result): \(.detail) -> \(.advice)"' "$T/doctor.json"
+}
+doctor() { # NAME STATUS COMMAND...
+	local name=$1 status=$2
+	shift 2
+	check_status "$name: doctor" "$status" "$@" --json
+	mv "$T/out" "$T/doctor.json"
+}
+
+doctor "no filter" 0 "$VMSPAN" doctor
+eq "no filter" "$(said seccomp)" "ok: none that refuses what tracing takes -> "
+doctor "a filter that refuses something else" 0 "$T/refuse" EPERM getcpu "$VMSPAN" doctor
+eq "a filter that refuses something else" "$(said seccomp)" "ok: none that refuses what tracing takes -> "
+
+unit="Have whoever starts vmspan let them through: in a systemd unit, SystemCallFilter=."
+for error in EPERM ENOSYS; do
+	doctor "bpf(2), $error" 3 "$T/refuse" $error bpf "$VMSPAN" doctor
+	eq "bpf(2), $error: the filter is named" "$(said seccomp)" "fail: a filter (seccomp) refuses bpf(2) -> $unit"
+	eq "bpf(2), $error: of the ring buffer nothing is known" "$(said ring_buffer)" \
+		"warn: cannot be found out: bpf(2) is refused -> "
+	eq "bpf(2), $error: no right is missing" "$(said capabilities)" "ok: all that is needed -> "
+	check_status "bpf(2), $error: record" 3 "$T/refuse" $error bpf "$VMSPAN" record -p "$vm_pid" -o "$T/rec"
+	check "bpf(2), $error: record names it" grep -qF "a filter (seccomp) refuses bpf(2). $unit" "$T/err"
+done
+doctor "all three" 3 "$T/refuse" EPERM bpf,perf_event_open,process_vm_readv "$VMSPAN" doctor
+eq "all three are named" "$(said seccomp)" \
+	"fail: a filter (seccomp) refuses bpf(2), perf_event_open(2), process_vm_readv(2) -> $unit"
+doctor "process_vm_readv(2) alone is a warning" 0 "$T/refuse" EPERM process_vm_readv "$VMSPAN" doctor
+eq "process_vm_readv(2) alone" "$(said seccomp)" "warn: a filter (seccomp) refuses process_vm_readv(2) -> $unit"
+check_status "perf_event_open(2): record" 3 "$T/refuse" EPERM perf_event_open "$VMSPAN" record -p "$vm_pid" -o "$T/rec"
+check "perf_event_open(2): record names it" grep -qF "a filter (seccomp) refuses perf_event_open(2). $unit" "$T/err"
+
+# ---- In a container's words ----
+
+inside() { # KIND COMMAND...
+	local kind=$1
+	shift
+	env container="$kind" unshare -u "$@"
+}
+if unshare -u true 2>"$T/err"; then
+	for kind in podman:Podman:--security-opt systemd-nspawn:systemd-nspawn:--system-call-filter oci:"a container":"without one"; do
+		IFS=: read -r kind name words <<<"$kind"
+		doctor "$name" 3 inside "$kind" "$T/refuse" EPERM bpf "$VMSPAN" doctor
+		eq "$name: is told" "$(said container)" "ok: $name -> "
+		check "$name: what allows the call" grep -qF -e "$words" <(said seccomp)
+	done
+	doctor "the same variable and no namespace" 0 env container=podman "$VMSPAN" doctor
+	eq "a variable alone makes no container" "$(said container)" "ok: none that is known -> "
+else
+	skip "containers" "no namespaces: $(cat "$T/err")"
+fi
+
+# ---- With the two capabilities alone ----
+
+user_or_skip "rights"
+user_folder "rights"
+cp "$VMSPAN" "$T/refuse" "$USER_DIR/"
+chmod 755 "$USER_DIR"/{vmspan,refuse}
+user_with +bpf,+perfmon
+doctor "two capabilities" 3 "${as[@]}" "$USER_DIR/refuse" EPERM bpf "$USER_DIR/vmspan" doctor
+eq "two capabilities: the filter is named" "$(said seccomp)" "fail: a filter (seccomp) refuses bpf(2) -> $unit"
+check "two capabilities: CAP_SYS_ADMIN is not asked for" test "$(said capabilities | grep -c SYS_ADMIN)" = 0
+eq "two capabilities: of many probes at once nothing is known" "$(said uprobe_multi)" \
+	"warn: cannot be found out: bpf(2) is refused -> "
+user_with +perfmon
+if unshare -u true 2>"$T/err"; then
+	doctor "a right is missing in a container" 3 inside podman "${as[@]}" "$USER_DIR/vmspan" doctor
+	check "a right is missing in a container: what gives it" \
+		grep -q '^fail: missing: CAP_BPF, CAP_SYS_PTRACE -> Start the container with --cap-add=' <(said capabilities)
+fi
+dismiss vm

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this process itself runs in: a container, and a filter of system calls (seccomp). A filter's
+ * refusal looks like the kernel's: without this, a call that is refused would be taken for one that the
+ * kernel does not have. Any thread.
+ */
+#ifndef ATTACH_BOX_H
+#define ATTACH_BOX_H
+
+#include "base/types.h"
+
+/* System calls that tracing takes. Bits. */
+enum box_call {
+	BOX_BPF = 1,
+	BOX_PERF_EVENT_OPEN = 2,
+	BOX_PROCESS_VM_READV = 4,
+};
+
+/* Those that a filter refuses for certain. Without CAP_BPF nobody knows of bpf(2). */
+u32 box_refused(void);
+/* "bpf(2), perf_event_open(2)" of box_refused()'s bits. */
+#define BOX_CALLS_MAX 64
+void box_calls(u32 calls, char to[BOX_CALLS_MAX]);
+/* What to do about refused calls: a sentence. */
+const char *box_allow(void);
+/* What to do about missing capabilities, where that is another thing in a container than a command: a
+ * sentence; else NULL. */
+const char *box_give(bool sys_admin_too);
+/* As its own manual calls it; NULL: none that is known. */
+const char *box_container(void);
+
+#endif
