@@ -127,4 +127,11 @@ for method in direct flush; do
 	report
 	one_is "outside of events, $method: it is told of" '.event, .label, .group, .depth' 'false,"","addon:first",1'
 	dismiss vm
+	# Nothing before it has this name.
+	begin --method $method
+	tell vm "spans 3" "group late" "enter"
+	finish record INT
+	report
+	one_is "of a group that nothing else has been in, $method" '.group, .depth' '"addon:late",1'
+	dismiss vm
 done
