@@ -80,6 +80,10 @@ check "two capabilities: CAP_SYS_ADMIN is not asked for" test "$(said capabiliti
 eq "two capabilities: of many probes at once nothing is known" "$(said uprobe_multi)" \
 	"warn: cannot be found out: bpf(2) is refused -> "
 user_with +perfmon
+doctor "without CAP_BPF" 3 "${as[@]}" "$USER_DIR/refuse" EPERM bpf "$USER_DIR/vmspan" doctor
+eq "without CAP_BPF nobody knows who refuses" "$(said seccomp)" \
+	"warn: there is one (seccomp); whether it refuses bpf(2) shows with CAP_BPF -> "
+check "without CAP_BPF: that is missing" grep -q '^fail: missing: CAP_BPF' <(said capabilities)
 if unshare -u true 2>"$T/err"; then
 	doctor "a right is missing in a container" 3 inside podman "${as[@]}" "$USER_DIR/vmspan" doctor
 	check "a right is missing in a container: what gives it" \

@@ -128,15 +128,26 @@ static bool may_bpf(void)
 	       !own_namespace("/proc/self/ns/user", 0xeffffffdu);
 }
 
-/* Each is asked for what makes no sense or nothing: the kernel itself says so, or does nothing. */
+/* Each call is asked for what makes no sense or nothing: the kernel itself says so, or does nothing. errno says
+ * how it was refused, by whomever. */
+static bool bpf_refused(void)
+{
+	return syscall(SYS_bpf, -1, NULL, 0) < 0 &&
+	       (errno == ENOSYS || errno == EPERM || errno == EACCES);
+}
+
+bool box_unsure(void)
+{
+	return is_filtered() && bpf_refused() && !(box_refused() & BOX_BPF);
+}
+
 u32 box_refused(void)
 {
 	u32 calls = 0;
 
 	if (!is_filtered())
 		return 0;
-	if (syscall(SYS_bpf, -1, NULL, 0) < 0 &&
-	    (errno == ENOSYS || ((errno == EPERM || errno == EACCES) && may_bpf())))
+	if (bpf_refused() && (errno == ENOSYS || may_bpf()))
 		calls |= BOX_BPF;
 	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 && errno != EFAULT)
 		calls |= BOX_PERF_EVENT_OPEN;

@@ -16,8 +16,10 @@ enum box_call {
 	BOX_PROCESS_VM_READV = 4,
 };
 
-/* Those that a filter refuses for certain. Without CAP_BPF nobody knows of bpf(2). */
+/* Those that a filter refuses for certain. */
 u32 box_refused(void);
+/* There is a filter, and whether it refuses bpf(2) nobody knows: without CAP_BPF the kernel does. */
+bool box_unsure(void);
 /* "bpf(2), perf_event_open(2)" of box_refused()'s bits. */
 #define BOX_CALLS_MAX 64
 void box_calls(u32 calls, char to[BOX_CALLS_MAX]);

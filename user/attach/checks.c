@@ -377,6 +377,9 @@ static void check_filter(struct check *c)
 	c->status = EXIT_PERMISSION;
 	if (refused)
 		advise(c, box_allow());
+	else if (box_unsure())
+		set(c, CHECK_WARN,
+		    "there is one (seccomp); whether it refuses bpf(2) shows with CAP_BPF");
 }
 
 static void check_container(struct check *c)
