@@ -116,6 +116,17 @@ if [ -n "$group" ]; then
 	tell y "spans 47"
 	detach a
 	eq "by control group, as /proc/PID/cgroup has it" "$(counts a .spans)" 43
+	attach a -g "${group##*/}/inner"
+	tell x "spans 5"
+	tell y "spans 7"
+	detach a
+	eq "by control group, without the first /" "$(counts a .spans)" 5
+	attach a -g "${group##*/}"
+	tell one "spans 3"
+	tell x "spans 11"
+	tell y "spans 13"
+	detach a
+	eq "by the name of a control group alone: whoever is in it and below" "$(counts a .spans)" 24
 	attach a -g "$group/inner"
 	tell y "spans 3"
 	echo "$y_pid" >"$group/inner/cgroup.procs"
@@ -188,7 +199,7 @@ eq "record --comm of nobody: waits" $? 0
 finish record INT
 eq "record --comm of nobody: ends well" $? 0
 check_status "record --all and a command" 2 "$VMSPAN" record --all -- true
-check_status "record --cgroup without a path" 2 "$VMSPAN" record --cgroup relative
+check_status "record --cgroup of nobody" 1 "$VMSPAN" record --cgroup "nobody-$$"
 # Also those that come later; until the last line has all, and no more than that.
 as_many() { # FILE SPANS
 	[ "$(tail -n 1 "$1" | jq '[.groups[] | select(.kind == "top") | .spans] | add')" = "$2" ]

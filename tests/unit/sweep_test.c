@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who is a target by name or control group, and how many are looked at at once. */
+/* Who is a target by name, and how many are looked at at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,51 +104,6 @@ static void who_is_renamed_again_meanwhile_is_found(void **state)
 	name_now[0] = 0;
 }
 
-/* ---- Control groups ---- */
-
-static void a_control_group_has_what_lies_below_it(void **state)
-{
-	(void)state;
-	assert_true(is_below("/a/b", "/a/b"));
-	assert_true(is_below("/a/b", "/a/b/c"));
-	assert_true(is_below("/a/b/", "/a/b"));
-	assert_true(is_below("/a/b//", "/a/b/c/d"));
-	assert_false(is_below("/a/b", "/a/bc"));
-	assert_false(is_below("/a/b/", "/a/bc"));
-	assert_false(is_below("/a/b", "/a"));
-	assert_false(is_below("/a/b", "/c/a/b"));
-	/* The root has all. */
-	assert_true(is_below("/", "/"));
-	assert_true(is_below("/", "/a"));
-}
-
-static bool line_of(const char *wanted, const char *line)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "%s", line);
-	return line_is(wanted, text);
-}
-
-static void a_line_of_the_kernels_names_a_group_in_several_ways(void **state)
-{
-	(void)state;
-	/* As the line has it, of any hierarchy. */
-	assert_true(line_of("/a", "0::/a/b"));
-	assert_true(line_of("/a", "3:cpu,cpuacct:/a"));
-	assert_false(line_of("/a", "0::/ab"));
-	/* As a directory. */
-	assert_true(line_of("/sys/fs/cgroup/a", "0::/a"));
-	assert_true(line_of("/sys/fs/cgroup/unified/a", "0::/a"));
-	assert_true(line_of("/sys/fs/cgroup/cpu,cpuacct/a", "3:cpu,cpuacct:/a"));
-	assert_true(line_of("/sys/fs/cgroup/systemd/a", "1:name=systemd:/a"));
-	assert_false(line_of("/sys/fs/cgroup/a", "3:cpu:/a"));
-	assert_false(line_of("/sys/fs/cgroup/a", "0::/ab"));
-	assert_false(line_of("/a", "no line of a control group"));
-	/* A path may have colons. */
-	assert_true(line_of("/a:b/c", "0::/a:b/c"));
-}
-
 /* ---- Processes that may show probes yet ---- */
 
 static u32 news(struct live *l, const char *name)
@@ -199,8 +154,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_compared_as_far_as_the_kernel_keeps_it),
 		cmocka_unit_test(who_is_renamed_again_meanwhile_is_found),
-		cmocka_unit_test(a_control_group_has_what_lies_below_it),
-		cmocka_unit_test(a_line_of_the_kernels_names_a_group_in_several_ways),
 		cmocka_unit_test(so_many_are_looked_at_and_no_more),
 	};
 

@@ -157,8 +157,6 @@ int set_name(void *at, const struct option_row *row, const char *arg, struct err
 
 	if (!arg[0])
 		return bad_value(e, row, arg, "a name: it is empty");
-	if (cgroup && arg[0] != '/')
-		return bad_value(e, row, arg, "a path that begins with /");
 	if (*count == LIVE_NAMES_MAX)
 		return bad_value(e, row, arg, "among the first 32");
 	(cgroup ? s->cgroups : s->comms)[(*count)++] = arg;

@@ -8,6 +8,8 @@
  */
 #include "source/live_int.h"
 
+#include "source/live_cgroup.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CGROUP_ROOT "/sys/fs/cgroup"
 /* Processes without probes (yet) that are looked at again; a machine that
  * starts more in a second is looked at less closely. */
 #define CANDIDATES_MAX 4096
@@ -32,56 +33,6 @@ static bool comm_is(const char *pattern, const char *comm)
 	return !fnmatch(pattern, comm, 0) || (strlen(pattern) > 15 && !strncmp(pattern, comm, 15));
 }
 
-/* `path` is `root` or lies below it. */
-static bool is_below(const char *root, const char *path)
-{
-	size_t n = strlen(root);
-
-	while (n && root[n - 1] == '/')
-		n--;
-	return !strncmp(root, path, n) && (!path[n] || path[n] == '/');
-}
-
-/* A line of /proc/PID/cgroup: "number:controllers:path". The directory of a
- * version 1 hierarchy is named after its controllers. */
-static bool line_is(const char *wanted, char *line)
-{
-	char *controllers = strchr(line, ':'), *path, full[4096];
-
-	path = controllers ? strchr(controllers + 1, ':') : NULL;
-	if (!path)
-		return false;
-	*path++ = 0;
-	controllers++;
-	if (strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1))
-		return is_below(wanted, path);
-	if (!strncmp(controllers, "name=", 5))
-		controllers += 5;
-	snprintf(full, sizeof(full), CGROUP_ROOT "/%s%s", *controllers ? controllers : "unified",
-		 path);
-	if (is_below(wanted, full))
-		return true;
-	snprintf(full, sizeof(full), CGROUP_ROOT "%s", path);
-	return !*controllers && is_below(wanted, full);
-}
-
-static bool cgroup_is(const char *wanted, u32 pid)
-{
-	char path[40], line[4096];
-	bool found = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = 0;
-		found = line_is(wanted, line);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
 static bool matches(const struct live_sweep *s, u32 pid, const char *comm)
 {
 	u32 i;
@@ -95,35 +46,6 @@ static bool matches(const struct live_sweep *s, u32 pid, const char *comm)
 		if (cgroup_is(s->cgroups[i], pid))
 			return true;
 	return false;
-}
-
-/* A misspelt name would be waited for without an end. */
-static int check_cgroup(const char *wanted, struct err *err)
-{
-	char path[4096 + 300];
-	struct dirent *e;
-	int r = -ENOENT;
-	DIR *d;
-
-	if (!strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1)) {
-		r = access(wanted, F_OK) ? -ENOENT : 0;
-	} else {
-		snprintf(path, sizeof(path), CGROUP_ROOT "/%.4000s", wanted);
-		r = access(path, F_OK) ? -ENOENT : 0;
-		d = r ? opendir(CGROUP_ROOT) : NULL;
-		while (d && r && (e = readdir(d))) {
-			snprintf(path, sizeof(path), CGROUP_ROOT "/%s/%.4000s", e->d_name, wanted);
-			r = e->d_name[0] == '.' || access(path, F_OK) ? -ENOENT : 0;
-		}
-		if (d)
-			closedir(d);
-	}
-	if (!r)
-		return 0;
-	err_set(err, r, "there is no control group %.150s", wanted);
-	err_hint(err,
-		 "Name a directory below " CGROUP_ROOT ", or a path as /proc/PID/cgroup has it.");
-	return r;
 }
 
 /* One that is there. Errors of one process are not those of the sweep. */
@@ -168,7 +90,7 @@ int sweep_open(struct live *l, struct err *err)
 	u32 i;
 
 	for (i = 0; i < l->sweep.cgroup_count && !r; i++)
-		r = check_cgroup(l->sweep.cgroups[i], err);
+		r = cgroup_check(l->sweep.cgroups[i], err);
 	if (!d && !r)
 		r = err_set(err, -errno, "/proc cannot be read: %s", strerror(errno));
 	while (!r && (e = readdir(d))) {

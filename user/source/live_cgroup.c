@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/live_cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+/* `path` is `root` or lies below it. */
+static bool is_below(const char *root, const char *path)
+{
+	size_t n;
+
+	/* A path may be written without its first '/'. */
+	path += *root != '/' && *path == '/';
+	n = strlen(root);
+	while (n && root[n - 1] == '/')
+		n--;
+	return !strncmp(root, path, n) && (!path[n] || path[n] == '/');
+}
+
+/* What is between two '/' of a path, or behind the last. */
+struct part {
+	const char *text;
+	size_t len;
+};
+
+static bool part_is(struct part p, const char *before, const char *wanted, const char *behind)
+{
+	size_t b = strlen(before), n = strlen(wanted), e = strlen(behind);
+
+	return p.len == b + n + e && !strncmp(p.text, before, b) &&
+	       !strncmp(p.text + b, wanted, n) && !strncmp(p.text + b + n, behind, e);
+}
+
+/* Of a container's id people see so many digits; all of it has ID_ALL. */
+#define ID_LEAST 12
+#define ID_ALL 64
+#define HEX "0123456789abcdef"
+
+/* Podman, Docker, containerd and CRI-O each have the whole id in the group's name, alone or between other
+ * words. */
+static bool has_id(struct part p, const char *wanted)
+{
+	size_t n = strlen(wanted), i, digits = 0;
+
+	if (n < ID_LEAST || n > ID_ALL || strspn(wanted, HEX) != n)
+		return false;
+	for (i = 0; i < p.len; i++) {
+		digits = memchr(HEX, p.text[i], sizeof(HEX) - 1) ? digits + 1 : 0;
+		if (digits == ID_ALL)
+			return !strncmp(p.text + i + 1 - ID_ALL, wanted, n);
+	}
+	return false;
+}
+
+static bool part_fits(struct part p, const char *wanted)
+{
+	static const struct {
+		const char *before, *behind;
+	} forms[] = {
+		{ "", "" },
+		{ "", ".service" },
+		{ "", ".scope" },
+		{ "", ".slice" },
+		{ "systemd-nspawn@", ".service" },
+		{ "machine-", ".scope" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(forms); i++)
+		if (part_is(p, forms[i].before, wanted, forms[i].behind))
+			return true;
+	return has_id(p, wanted);
+}
+
+/* A name, not a path. */
+static bool is_name(const char *wanted)
+{
+	return !strchr(wanted, '/');
+}
+
+/* Is a part of the path called so? */
+static bool has_name(const char *wanted, const char *path)
+{
+	size_t n;
+
+	for (; *path; path += n) {
+		path += *path == '/';
+		n = strcspn(path, "/");
+		if (part_fits((struct part){ path, n }, wanted))
+			return true;
+	}
+	return false;
+}
+
+/* A line of /proc/PID/cgroup: "number:controllers:path". The directory of a
+ * version 1 hierarchy is named after its controllers. */
+static bool line_is(const char *wanted, char *line)
+{
+	char *controllers = strchr(line, ':'), *path, full[4096];
+
+	path = controllers ? strchr(controllers + 1, ':') : NULL;
+	if (!path)
+		return false;
+	*path++ = 0;
+	controllers++;
+	if (is_name(wanted))
+		return has_name(wanted, path);
+	if (strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1))
+		return is_below(wanted, path);
+	if (!strncmp(controllers, "name=", 5))
+		controllers += 5;
+	snprintf(full, sizeof(full), CGROUP_ROOT "/%s%s", *controllers ? controllers : "unified",
+		 path);
+	if (is_below(wanted, full))
+		return true;
+	snprintf(full, sizeof(full), CGROUP_ROOT "%s", path);
+	return !*controllers && is_below(wanted, full);
+}
+
+bool cgroup_is(const char *wanted, u32 pid)
+{
+	char path[40], line[4096];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		found = line_is(wanted, line);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* So many directories are looked through. */
+#define DIRECTORIES_MAX 65536
+
+static bool is_called_so(const char *wanted)
+{
+	char root[] = CGROUP_ROOT, *const roots[] = { root, NULL };
+	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	bool found = false;
+	u32 looked = 0;
+	FTSENT *e;
+
+	while (tree && !found && looked < DIRECTORIES_MAX && (e = fts_read(tree)))
+		if (e->fts_info == FTS_D && e->fts_level > 0) {
+			looked++;
+			found = part_fits((struct part){ e->fts_name, e->fts_namelen }, wanted);
+		}
+	if (tree)
+		fts_close(tree);
+	return found;
+}
+
+int cgroup_check(const char *wanted, struct err *err)
+{
+	char path[4096 + 300];
+	struct dirent *e;
+	int r = -ENOENT;
+	DIR *d;
+
+	if (is_name(wanted)) {
+		if (is_called_so(wanted))
+			return 0;
+		err_set(err, r, "there is no control group, systemd unit or container's id %.150s",
+			wanted);
+		err_hint(
+			err,
+			"A unit has one while it runs. Of a container by its name: podman (docker) "
+			"inspect --format '{{.Id}}' %.60s",
+			wanted);
+		return r;
+	}
+	if (!strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1)) {
+		r = access(wanted, F_OK) ? -ENOENT : 0;
+	} else {
+		snprintf(path, sizeof(path), CGROUP_ROOT "/%.4000s", wanted);
+		r = access(path, F_OK) ? -ENOENT : 0;
+		d = r ? opendir(CGROUP_ROOT) : NULL;
+		while (d && r && (e = readdir(d))) {
+			snprintf(path, sizeof(path), CGROUP_ROOT "/%s/%.4000s", e->d_name, wanted);
+			r = e->d_name[0] == '.' || access(path, F_OK) ? -ENOENT : 0;
+		}
+		if (d)
+			closedir(d);
+	}
+	if (!r)
+		return 0;
+	err_set(err, r, "there is no control group %.150s", wanted);
+	err_hint(err,
+		 "Name a directory below " CGROUP_ROOT ", or a path as /proc/PID/cgroup has it.");
+	return r;
+}

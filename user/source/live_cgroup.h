@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Control groups by what people call them: a path, as /proc/PID/cgroup has it or as a directory below
+ * /sys/fs/cgroup; or, without any '/', the name of a group anywhere in the tree, a systemd unit with or
+ * without its suffix, a machine of systemd-nspawn, or a container's id, of which 12 digits are enough.
+ * What lies below the group is in it.
+ */
+#ifndef SOURCE_LIVE_CGROUP_H
+#define SOURCE_LIVE_CGROUP_H
+
+#include "base/err.h"
+
+/* Is the process in it now? One that has ended is in none. */
+bool cgroup_is(const char *wanted, u32 pid);
+/* 0, or -ENOENT with words: there is none. A misspelt name would be waited for without an end. */
+int cgroup_check(const char *wanted, struct err *err);
+
+#endif
