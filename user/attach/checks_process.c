@@ -230,7 +230,7 @@ u32 checks_process(u32 pid, struct check list[CHECKS_MAX])
 			return (u32)(l.at - list);
 		c = put(&l, "probes", "probes", CHECK_FAIL, "%.190s", e.what);
 		c->status = err_status(&e);
-		snprintf(c->advice, sizeof(c->advice), "%.190s", e.hint);
+		snprintf(c->advice, sizeof(c->advice), "%.390s", e.hint);
 		return (u32)(l.at - list);
 	}
 	put_namespace(&l, pid, "pid", "target_pid_namespace", "its PID namespace");
