@@ -26,6 +26,8 @@ static void lay_out(const uint8_t *data, size_t size)
 	for (i = 0; i < JVM_WORDS; i++)
 		if (m[i] >> 48 == JVM_PLACE >> 48)
 			m[i] = (u64)(uintptr_t)m + m[i] % sizeof(in.memory);
+		else if (m[i] >> 48 == JVM_SELF >> 48)
+			m[i] = (u64)getpid();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A JVM's tables and a piece of compiled code as jvm_fuzz takes them: choices, then memory,
- * in which JVM_PLACE + n is the address of its byte n.
+ * in which JVM_PLACE + n is the address of its byte n, and JVM_SELF the process's number.
  */
 #ifndef FUZZ_SEED_JVM_H
 #define FUZZ_SEED_JVM_H
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define JVM_PLACE (0x7fffull << 48)
+#define JVM_SELF (0x7ffeull << 48)
 #define JVM_WORDS 1024 /* a power of two */
 
 struct seed_jvm {
@@ -219,7 +220,7 @@ static inline const struct seed_jvm *seed_jvm(void)
 	m[SJ_LIST + 1] = sj_at(SJ_THREADS);
 	m[SJ_THREADS] = sj_at(SJ_THREAD);
 	m[SJ_THREAD] = sj_at(SJ_OS);
-	m[SJ_OS] = 1; /* of this number there is always a process */
+	m[SJ_OS] = JVM_SELF;
 	m[SJ_HEAPS] = 1;
 	m[SJ_HEAPS + 1] = sj_at(SJ_HEAPS_DATA);
 	m[SJ_HEAPS_DATA] = sj_at(SJ_HEAP);
