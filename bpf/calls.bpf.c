@@ -15,9 +15,9 @@
  *
  * All are optional ("?").
  */
+#include "bpf/args.bpf.h"
 #include "bpf/stopwatch.bpf.h"
 #include "bpf/turn.bpf.h"
-#include <bpf/usdt.bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -84,13 +84,6 @@ static __always_inline __u64 mix(__u64 h, const char *text, const __u32 cap, __u
 	return h;
 }
 
-static __always_inline __u64 arg(struct pt_regs *ctx, __u64 n)
-{
-	long v = 0;
-
-	return bpf_usdt_arg(ctx, n, &v) ? 0 : v;
-}
-
 /* Where a function's names are; 0: it has none. */
 struct names {
 	__u64 file, scope, function;
@@ -103,24 +96,24 @@ static __always_inline bool find_names(struct pt_regs *ctx, __u32 kind, struct n
 	*n = (struct names){ 0 };
 	switch (kind) {
 	case VM_CPYTHON:
-		n->file = arg(ctx, 0);
-		n->function = arg(ctx, 1);
+		n->file = probe_arg(ctx, 0);
+		n->function = probe_arg(ctx, 1);
 		return true;
 	case VM_PHP:
-		n->function = arg(ctx, 0);
-		n->file = arg(ctx, 1);
-		n->scope = arg(ctx, 3);
+		n->function = probe_arg(ctx, 0);
+		n->file = probe_arg(ctx, 1);
+		n->scope = probe_arg(ctx, 3);
 		return true;
 	case VM_RUBY:
-		n->scope = arg(ctx, 0);
-		n->function = arg(ctx, 1);
-		n->file = arg(ctx, 2);
+		n->scope = probe_arg(ctx, 0);
+		n->function = probe_arg(ctx, 1);
+		n->file = probe_arg(ctx, 2);
 		return true;
 	case VM_JVM:
-		n->file = arg(ctx, 1);
-		n->file_len = arg(ctx, 2);
-		n->function = arg(ctx, 3);
-		n->function_len = arg(ctx, 4);
+		n->file = probe_arg(ctx, 1);
+		n->file_len = probe_arg(ctx, 2);
+		n->function = probe_arg(ctx, 3);
+		n->function_len = probe_arg(ctx, 4);
 		return true;
 	default:
 		return false;
@@ -339,7 +332,7 @@ int vm_call_begin(struct pt_regs *ctx)
 	struct watch *w;
 	struct ids ids;
 
-	stay_on_own_stack(ctx, &no_programs);
+	stay_on_own_stack(ctx, &no_vm_sites);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;
@@ -364,7 +357,7 @@ int vm_call_end(struct pt_regs *ctx)
 	__u32 id = 0;
 	bool top;
 
-	stay_on_own_stack(ctx, &no_programs);
+	stay_on_own_stack(ctx, &no_vm_sites);
 	t = thread_of(&ids, &p);
 	if (!t || !(p->flags & VM_CALLS))
 		return 0;

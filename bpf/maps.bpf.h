@@ -48,9 +48,9 @@ struct {
 } counters SEC(".maps") __weak;
 
 /*
- * Stay empty; see stay_on_own_stack(). Two, because the programs that have one
- * in common must attach alike, and those at the SDK's sites attach by
- * uprobe_multi where perf events are not permitted, which nothing else does.
+ * Stay empty; see stay_on_own_stack(). Several, because the programs that have one in common must attach
+ * alike: those at the SDK's sites, those at probes of stock VMs, and those of the direct method attach by perf
+ * events or by uprobe_multi each for reasons of their own.
  */
 #define NO_PROGRAMS(name)                              \
 	struct {                                       \
@@ -61,6 +61,7 @@ struct {
 	} name SEC(".maps") __weak
 NO_PROGRAMS(no_programs);
 NO_PROGRAMS(no_sites);
+NO_PROGRAMS(no_vm_sites);
 extern const volatile bool tail_calls;
 
 /* Data in the ring that is worth waking the reader for: bytes. */

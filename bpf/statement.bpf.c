@@ -6,9 +6,9 @@
  *
  * All are optional ("?").
  */
+#include "bpf/args.bpf.h"
 #include "bpf/stopwatch.bpf.h"
 #include "bpf/turn.bpf.h"
-#include <bpf/usdt.bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -67,8 +67,9 @@ static __always_inline void statement_close(struct vm_thread *t, struct ids ids)
  * messages, and NULL once, when the client may go on.
  */
 SEC("?usdt")
-int BPF_USDT(vm_status, __u64 text)
+int vm_status(struct pt_regs *ctx)
 {
+	__u64 text = probe_arg(ctx, 0);
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct ids ids;

@@ -143,7 +143,7 @@ static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_
 static __always_inline struct vm_thread *probed(struct pt_regs *ctx, struct ids *ids,
 						const struct vm_proc **p)
 {
-	stay_on_own_stack(ctx, &no_programs);
+	stay_on_own_stack(ctx, &no_vm_sites);
 	return thread_of(ids, p);
 }
 

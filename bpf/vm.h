@@ -149,6 +149,30 @@ enum call_wait {
 	WAIT_TIME_5 = 0x30,
 };
 
+/*
+ * What a probe hands over, at one of its sites: registers that the trap has saved, by their place in struct
+ * pt_regs in bytes, and `value` make a sum, which is the argument or where it is.
+ */
+#define PROBE_ARGS 5
+#define PROBE_NO_REGISTER 0xffff
+/* Described in so many ways at one time; the first one hands over nothing. */
+#define PROBE_ARGS_SETS 1024
+enum probe_arg_is {
+	PROBE_ARG_NONE,
+	PROBE_ARG_SUM,
+	PROBE_ARG_IN_MEMORY,
+};
+struct probe_args {
+	struct probe_arg {
+		vmspan_u64 value;
+		vmspan_u16 base, index; /* PROBE_NO_REGISTER: none */
+		vmspan_u8 shift; /* of the index, to the left */
+		vmspan_u8 is; /* enum probe_arg_is */
+		vmspan_u8 bytes; /* 1, 2, 4, 8 */
+		vmspan_u8 negative; /* it may be: its first bit is the sign */
+	} of[PROBE_ARGS];
+};
+
 enum vm_flag {
 	VM_WALK = 1, /* its frames can be walked */
 	VM_LOOPS = 2, /* waits of an event loop end its events */

@@ -12,13 +12,14 @@
  *
  * All are optional ("?").
  */
+#include "bpf/args.bpf.h"
 #include "bpf/stopwatch.bpf.h"
 #include "bpf/turn.bpf.h"
 #include "bpf/walk_vm.bpf.h"
-#include <bpf/usdt.bpf.h>
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+const volatile bool vm_multi = false;
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
 __u16 gc_epoch = 0, sweep_epoch = 0;
@@ -272,8 +273,9 @@ int loop_goes_on(void *ctx)
 
 /* PHP: request__startup(file, uri, method). */
 SEC("?usdt")
-int BPF_USDT(vm_req_begin, __u64 file, __u64 uri)
+int vm_req_begin(struct pt_regs *ctx)
 {
+	__u64 file = probe_arg(ctx, 0), uri = probe_arg(ctx, 1);
 	const struct vm_proc *p;
 	struct vm_thread *t;
 	struct watch *w;

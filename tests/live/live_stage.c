@@ -100,13 +100,10 @@ struct bpf_link *__wrap_bpf_program__attach_uprobe_opts(const struct bpf_program
 	return __real_bpf_program__attach_uprobe_opts(prog, pid, path, offset, opts);
 }
 
-int __real_kernel_uprobe_multi(int prog, const char *path, u64 offset, u64 semaphore, u64 cookie,
-			       u32 pid);
-int __wrap_kernel_uprobe_multi(int prog, const char *path, u64 offset, u64 semaphore, u64 cookie,
-			       u32 pid);
-int __wrap_kernel_uprobe_multi(int prog, const char *path, u64 offset, u64 semaphore, u64 cookie,
-			       u32 pid)
+int __real_kernel_uprobe_multi(int prog, const struct kernel_probes *p);
+int __wrap_kernel_uprobe_multi(int prog, const struct kernel_probes *p);
+int __wrap_kernel_uprobe_multi(int prog, const struct kernel_probes *p)
 {
 	stage(next);
-	return __real_kernel_uprobe_multi(prog, path, offset, semaphore, cookie, pid);
+	return __real_kernel_uprobe_multi(prog, p);
 }

@@ -489,6 +489,74 @@ static void waits_between_stays_are_told_of_where_they_are_wanted(void **s)
 	assert_int_equal(host.deleted, 1);
 }
 
+/* ---- What probes hand over ---- */
+
+static struct probe_args handed;
+
+static void *described(void *map, const void *key)
+{
+	return map == &vm_args && *(const __u32 *)key == 0 ? &handed : NULL;
+}
+
+static struct probe_arg in(__u8 is, __u64 value, __u8 bytes, bool negative)
+{
+	return (struct probe_arg){ .value = value,
+				   .base = PROBE_NO_REGISTER,
+				   .index = PROBE_NO_REGISTER,
+				   .is = is,
+				   .bytes = bytes,
+				   .negative = negative };
+}
+
+static __u64 hands_over(struct probe_arg a)
+{
+	handed.of[1] = a;
+	return described_arg(&host.registers, 1);
+}
+
+static void what_a_probe_hands_over_is_read_as_it_is_described(void **unused)
+{
+	static const __u32 words[] = { 5, 0x80000001, 7 };
+	struct probe_arg a;
+
+	host.more = described;
+	host.registers.sp = (unsigned long)words;
+	host.registers.r13 = 2;
+	host.registers.ax = 0x11111111ffffff80;
+	assert_int_equal(hands_over(in(PROBE_ARG_NONE, 3, 8, false)), 0);
+	assert_int_equal(hands_over(in(PROBE_ARG_SUM, -3ull, 8, true)), -3);
+	a = in(PROBE_ARG_SUM, 0, 8, false);
+	a.base = offsetof(struct pt_regs, ax);
+	assert_int_equal(hands_over(a), 0x11111111ffffff80);
+	a.bytes = 4;
+	assert_int_equal(hands_over(a), 0xffffff80);
+	a.negative = true;
+	assert_int_equal(hands_over(a), -128);
+	a.bytes = 1;
+	assert_int_equal(hands_over(a), -128);
+	/* No more is read than there is. */
+	a = in(PROBE_ARG_IN_MEMORY, 4, 4, false);
+	a.base = offsetof(struct pt_regs, sp);
+	assert_int_equal(hands_over(a), 0x80000001);
+	a.value = -4ull;
+	a.index = offsetof(struct pt_regs, r13);
+	a.shift = 2;
+	assert_int_equal(hands_over(a), 0x80000001);
+	a.negative = true;
+	assert_int_equal(hands_over(a), (__s32)0x80000001);
+	host.bad = &words[1];
+	assert_int_equal(hands_over(a), 0);
+	/* None of another site, and none beyond those that are handed on. */
+	a = in(PROBE_ARG_SUM, 9, 8, false);
+	assert_int_equal(hands_over(a), 9);
+	assert_int_equal(described_arg(&host.registers, 0), 0);
+	assert_int_equal(described_arg(&host.registers, PROBE_ARGS), 0);
+	a.bytes = 9;
+	assert_int_equal(hands_over(a), 0);
+	a.bytes = 0;
+	assert_int_equal(hands_over(a), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
 int main(void)
@@ -506,6 +574,7 @@ int main(void)
 		TEST(what_goes_on_as_the_trace_ends_is_told),
 		TEST(waits_are_told_of_as_they_begin_and_end),
 		TEST(waits_between_stays_are_told_of_where_they_are_wanted),
+		TEST(what_a_probe_hands_over_is_read_as_it_is_described),
 	};
 
 	return cmocka_run_group_tests_name("bpf_vm", tests, NULL, NULL);

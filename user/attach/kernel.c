@@ -79,32 +79,39 @@ struct multi_attr {
 	u32 count, multi_flags, pid, pad;
 };
 
-int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u64 cookie,
-			u32 pid)
+int kernel_uprobe_multi(int program, const struct kernel_probes *p)
 {
 	struct multi_attr a = { .prog_fd = (u32)program,
 				.attach_type = KERNEL_UPROBE_MULTI,
-				.path = (u64)(uintptr_t)path,
-				.offsets = (u64)(uintptr_t)&offset,
-				.count = 1,
-				.pid = pid };
-	int fd;
+				.path = (u64)(uintptr_t)p->path,
+				.offsets = (u64)(uintptr_t)p->offsets,
+				.ref_ctr_offsets = (u64)(uintptr_t)p->semaphores,
+				.cookies = (u64)(uintptr_t)p->cookies,
+				.count = p->count,
+				.pid = p->pid };
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
 
-	if (semaphore_offset)
-		a.ref_ctr_offsets = (u64)(uintptr_t)&semaphore_offset;
-	if (cookie)
-		a.cookies = (u64)(uintptr_t)&cookie;
-	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &a, sizeof(a));
 	return fd < 0 ? -errno : fd;
+}
+
+/* False also where the version cannot be told. */
+static bool before(unsigned int major, unsigned int minor)
+{
+	unsigned int has_major, has_minor;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &has_major, &has_minor) == 2 &&
+	       (has_major < major || (has_major == major && has_minor < minor));
+}
+
+bool kernel_multi_by_process(void)
+{
+	return !before(6, 10);
 }
 
 bool kernel_rseq_tells_all(void)
 {
-	unsigned int major, minor;
-	struct utsname u;
-
-	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
-	       (major < 6 || (major == 6 && minor < 19));
+	return before(6, 19);
 }
 
 /* A probe in a directory: EBADF from those who know what was asked for. */
@@ -116,12 +123,14 @@ bool kernel_has_uprobe_multi(void)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
 		    .expected_attach_type = (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+	const u64 start = 0;
+	const struct kernel_probes probes = { .path = "/", .offsets = &start, .count = 1 };
 	int fd, link;
 
 	fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "probe", "GPL", insns, ARRAY_SIZE(insns), &opts);
 	if (fd < 0)
 		return false;
-	link = kernel_uprobe_multi(fd, "/", 0, 0, 0, 0);
+	link = kernel_uprobe_multi(fd, &probes);
 	if (link >= 0)
 		close(link);
 	close(fd);

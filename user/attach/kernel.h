@@ -24,14 +24,22 @@ void kernel_give(const char *missing, char to[KERNEL_GIVE_MAX]);
 /*
  * uprobe_multi links (6.6): probes in programs with CAP_BPF and CAP_PERFMON
  * alone, where perf events at user probes want CAP_SYS_ADMIN. Made by the
- * system call, since libbpf before 1.3 does not know them. One offset of one
- * file; pid 0: every process; cookie: what bpf_get_attach_cookie() is to say,
- * or 0. The program must have been loaded for them. A descriptor that is the
- * link, or negative errno.
+ * system call, since libbpf before 1.3 does not know them. Places in one file.
+ * The program must have been loaded for them. A descriptor that is the link, or
+ * negative errno.
  */
 #define KERNEL_UPROBE_MULTI 48 /* enum bpf_attach_type */
-int kernel_uprobe_multi(int program, const char *path, u64 offset, u64 semaphore_offset, u64 cookie,
-			u32 pid);
+struct kernel_probes {
+	const char *path;
+	const u64 *offsets;
+	const u64 *semaphores; /* their offsets in the file, 0: none; or NULL */
+	const u64 *cookies; /* what bpf_get_attach_cookie() is to say; or NULL */
+	u32 count;
+	u32 pid; /* 0: every process */
+};
+int kernel_uprobe_multi(int program, const struct kernel_probes *p);
+/* Does one for a process serve all of its threads? */
+bool kernel_multi_by_process(void);
 /* Can this kernel and this user make them? */
 bool kernel_has_uprobe_multi(void);
 

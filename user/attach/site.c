@@ -3,6 +3,7 @@
 #include "attach/kernel.h"
 #include "attach/place.h"
 #include "attach/tracer_int.h"
+#include "attach/vm_sites.h"
 #include "base/wire.h"
 
 #include <dirent.h>
@@ -86,15 +87,9 @@ static void attach_error(struct err *err, int code, u32 pid, const struct plan_d
 	kernel_error(err, code, what);
 }
 
-/* A link of libbpf's (a perf event), or a descriptor (uprobe_multi). */
-struct site_link {
-	struct bpf_link *link;
-	int fd;
-};
-
-static struct site_link *new_link(struct bpf_link *link, int fd)
+struct site_link *site_link_new(struct bpf_link *link, int fd)
 {
-	struct site_link *l = malloc(sizeof(*l));
+	struct site_link *l = calloc(1, sizeof(*l));
 
 	if (l) {
 		l->link = link;
@@ -113,11 +108,17 @@ static struct site_link *attach_multi(struct bpf_program *prog, u32 pid, const s
 				      u64 offset, u64 semaphore_offset, u64 cookie)
 {
 	char name[32];
-	int fd = kernel_uprobe_multi(bpf_program__fd(prog), name_of(d, name), offset,
-				     semaphore_offset, cookie, pid);
+	const struct kernel_probes probes = { .path = name_of(d, name),
+					      .offsets = &offset,
+					      .semaphores =
+						      semaphore_offset ? &semaphore_offset : NULL,
+					      .cookies = cookie ? &cookie : NULL,
+					      .count = 1,
+					      .pid = pid };
+	int fd = kernel_uprobe_multi(bpf_program__fd(prog), &probes);
 
 	if (fd >= 0)
-		return new_link(NULL, fd);
+		return site_link_new(NULL, fd);
 	errno = -fd;
 	return NULL;
 }
@@ -136,7 +137,7 @@ static struct site_link *attach_perf(struct bpf_program *prog, int pid, const st
 	/* Before Linux 5.15 there are none. */
 	if (!link && cookie && errno == EOPNOTSUPP)
 		return attach_perf(prog, pid, d, offset, semaphore_offset, 0);
-	return link ? new_link(link, -1) : NULL;
+	return link ? site_link_new(link, -1) : NULL;
 }
 
 static struct site_link *checked(struct site_link *link, const struct plan_dso *d,
@@ -215,9 +216,7 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
-/* Has the first thread ended, and the process not? Then the kernel no longer
- * knows the process by it. */
-static bool leader_ended(u32 pid)
+bool site_leader_ended(u32 pid)
 {
 	char path[48], line[128];
 	bool zombie = false;
@@ -247,7 +246,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
-	if (t->has_multi && (t->multi || !leader_ended(pid))) {
+	if (t->has_multi && (t->multi || !site_leader_ended(pid))) {
 		link = attach_multi(t->skel->progs.armed_multi, pid, d, s->offset,
 				    s->semaphore_offset, 0);
 		if (link)
@@ -268,8 +267,8 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	return NULL;
 }
 
-struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
-			     enum probe_role role, struct err *err)
+struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
+			      enum probe_role role, struct err *err)
 {
 	struct bpf_program *const by_role[ROLE_COUNT] = {
 		[ROLE_ENTER] = t->skel->progs.watch_enter,
@@ -283,6 +282,7 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 		[ROLE_MARK] = t->skel->progs.watch_mark,
 	};
 	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = d->registry);
+	struct site_link *made;
 	struct bpf_link *link;
 	char name[32];
 	int r;
@@ -292,8 +292,9 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 	link = bpf_program__attach_usdt(by_role[role], (pid_t)pid, name_of(d, name),
 					d->probes.profile->provider,
 					d->probes.profile->probes[role], &opts);
-	if (link)
-		return link;
+	made = link ? site_link_new(link, -1) : NULL;
+	if (made)
+		return made;
 	r = -errno;
 	if ((r == -EPERM || r == -EACCES) && !kernel_has_cap(CAP_SYS_ADMIN)) {
 		err_set_status(err, r, EXIT_PERMISSION,
@@ -308,17 +309,17 @@ struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d
 	return NULL;
 }
 
-void site_detach(struct bpf_link *link)
-{
-	bpf_link__destroy(link);
-}
-
 void site_release(struct site_link *link)
 {
+	u32 i;
+
 	if (!link)
 		return;
 	bpf_link__destroy(link->link);
 	if (link->fd >= 0)
 		close(link->fd);
+	for (i = 0; i < link->set_count; i++)
+		vm_args_give(link->args, link->sets[i]);
+	free(link->sets);
 	free(link);
 }

@@ -8,6 +8,7 @@
 #include "attach/tracer_int.h"
 #include "attach/tsc.h"
 #include "attach/vm.h"
+#include "attach/vm_sites.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -218,6 +219,8 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 		bpf_program__set_autoload(t->skel->progs.vm_work, true);
 	if (!r)
 		r = vmspan_bpf__load(t->skel);
+	if (!r && config->vm_hz)
+		t->vm_args.fd = bpf_map__fd(t->skel->maps.vm_args);
 	if (!r && (config->direct || config->exact))
 		r = fill_clock(t);
 	t->exact = config->exact;
@@ -312,6 +315,7 @@ void tracer_free(struct tracer *t)
 	vm_stop(t);
 	vmspan_bpf__destroy(t->skel);
 	tsc_close(&t->tsc);
+	vm_args_free(&t->vm_args);
 	free(t);
 }
 

@@ -91,9 +91,8 @@ struct site_link *site_flush(struct tracer *t, const struct plan_dso *d, struct 
 /* Turns the marks of one file in one process on, while the link lives. */
 struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d, struct err *err);
 /* The conventional probe of a role in one file of one process. */
-struct bpf_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
-			     enum probe_role role, struct err *err);
-void site_detach(struct bpf_link *link);
+struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
+			      enum probe_role role, struct err *err);
 void site_release(struct site_link *link);
 
 #endif

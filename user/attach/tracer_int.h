@@ -11,6 +11,25 @@
 
 #include "vmspan.skel.h"
 
+/* What sites hand over, as the kernel side's table has it: described once however many links have it. */
+struct vm_args {
+	int fd; /* of the table; borrowed */
+	struct vm_args_set *sets; /* owned, or NULL: see vm_sites.c */
+};
+
+/* A link of libbpf's (a perf event), or a descriptor (uprobe_multi). */
+struct site_link {
+	struct bpf_link *link; /* owned, or NULL */
+	int fd; /* owned, or -1 */
+	struct vm_args *args; /* `sets` are of it */
+	u16 *sets; /* owned: one a site */
+	u32 set_count;
+};
+/* Takes what it is given, also when there is no memory: then NULL with errno. */
+struct site_link *site_link_new(struct bpf_link *link, int fd);
+/* Has the first thread ended, and the process not? Then the kernel no longer knows the process by it. */
+bool site_leader_ended(u32 pid);
+
 struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
@@ -19,6 +38,8 @@ struct tracer {
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
 	bool has_multi; /* the kernel has uprobe_multi links: armed_multi is loaded */
 	bool multi; /* the carrier is loaded for one; perf events are not permitted */
+	bool vm_multi; /* so are the programs at probes of stock VMs */
+	struct vm_args vm_args;
 	/* See vm.c: births and ends; scheduler and loops. */
 	struct vm_links {
 		struct bpf_link **links; /* owned */

@@ -4,6 +4,7 @@
 #include "attach/clock.h"
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
+#include "attach/vm_sites.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -63,10 +64,33 @@ static void fill_calls(volatile u8 waits[CALLS])
 	waits[SYS_pselect6] = LOOP_POLL | WAIT_TIME_5;
 }
 
+static struct bpf_program *role_program(const struct vmspan_bpf *s, enum vm_role role)
+{
+	struct bpf_program *const by_role[VM_ROLES] = {
+		[VM_GC_BEGIN] = s->progs.vm_gc_begin,
+		[VM_GC_END] = s->progs.vm_gc_end,
+		[VM_SWEEP_BEGIN] = s->progs.vm_sweep_begin,
+		[VM_SWEEP_END] = s->progs.vm_sweep_end,
+		[VM_REQUEST_BEGIN] = s->progs.vm_req_begin,
+		[VM_REQUEST_END] = s->progs.vm_req_end,
+		[VM_STATUS] = s->progs.vm_status,
+		[VM_COMMIT] = s->progs.vm_commit,
+		[VM_ROLLBACK] = s->progs.vm_rollback,
+		[VM_STALL_BEGIN] = s->progs.vm_stall_begin,
+		[VM_STALL_END] = s->progs.vm_stall_end,
+		[VM_CALL_BEGIN] = s->progs.vm_call_begin,
+		[VM_CALL_END] = s->progs.vm_call_end,
+	};
+
+	return by_role[role];
+}
+
 int vm_leave_out(struct tracer *t)
 {
 	int r = bpf_map__set_autocreate(t->skel->maps.vm_threads, false);
 
+	if (!r)
+		r = bpf_map__set_autocreate(t->skel->maps.vm_args, false);
 	if (!r)
 		r = bpf_map__set_autocreate(t->skel->maps.vm_procs, false);
 	if (!r)
@@ -76,11 +100,34 @@ int vm_leave_out(struct tracer *t)
 	return r ? r : bpf_map__set_autocreate(t->skel->maps.frame_ids, false);
 }
 
+/*
+ * At probes of stock VMs: whatever their number, one link a probe, and no right beyond what the rest takes. Where
+ * it serves whole processes, or nothing else is permitted. What probes hand over has been looked into on x86-64
+ * alone.
+ */
+static void choose_links(struct tracer *t)
+{
+	int role;
+
+#ifdef __x86_64__
+	t->vm_multi = t->has_multi && (t->multi || kernel_multi_by_process());
+#endif
+	t->skel->rodata->vm_multi = t->vm_multi;
+	for (role = 0; t->vm_multi && role < VM_ROLES; role++) {
+		struct bpf_program *p = role_program(t->skel, (enum vm_role)role);
+
+		if (p)
+			bpf_program__set_expected_attach_type(
+				p, (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
+	}
+}
+
 int vm_configure(struct tracer *t, u32 hz, bool calls)
 {
 	struct bpf_program *list[VM_PROGRAMS];
 	size_t i;
 
+	choose_links(t);
 	vm_programs(t->skel, list);
 	for (i = 0; list[i]; i++)
 		bpf_program__set_autoload(list[i], true);
@@ -259,27 +306,31 @@ void vm_end(struct tracer *t)
 	tracer_each_task(t->skel->progs.vm_rest, 0);
 }
 
-struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
-			 struct err *err)
+/* A perf event, which libbpf makes of the file's notes. */
+static struct site_link *attach_perf(struct bpf_program *prog, u32 pid, const struct vm_target *v,
+				     const char *provider, const char *probe, struct err *err)
 {
-	struct bpf_program *const by_role[VM_ROLES] = {
-		[VM_GC_BEGIN] = t->skel->progs.vm_gc_begin,
-		[VM_GC_END] = t->skel->progs.vm_gc_end,
-		[VM_SWEEP_BEGIN] = t->skel->progs.vm_sweep_begin,
-		[VM_SWEEP_END] = t->skel->progs.vm_sweep_end,
-		[VM_REQUEST_BEGIN] = t->skel->progs.vm_req_begin,
-		[VM_REQUEST_END] = t->skel->progs.vm_req_end,
-		[VM_STATUS] = t->skel->progs.vm_status,
-		[VM_COMMIT] = t->skel->progs.vm_commit,
-		[VM_ROLLBACK] = t->skel->progs.vm_rollback,
-		[VM_STALL_BEGIN] = t->skel->progs.vm_stall_begin,
-		[VM_STALL_END] = t->skel->progs.vm_stall_end,
-		[VM_CALL_BEGIN] = t->skel->progs.vm_call_begin,
-		[VM_CALL_END] = t->skel->progs.vm_call_end,
-	};
-	char name[32], what[256], provider[VM_NAME_MAX];
-	const char *probe = vm_probe(v->profile, role, provider);
+	struct site_link *made = NULL;
 	struct bpf_link *link;
+	char name[32], what[256];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
+	link = bpf_program__attach_usdt(prog, pid ? (pid_t)pid : -1, name, provider, probe, NULL);
+	if (link)
+		made = site_link_new(link, -1);
+	if (made)
+		return made;
+	snprintf(what, sizeof(what), "attaching to probe %s:%s", provider, probe);
+	kernel_error(err, -errno, what);
+	return NULL;
+}
+
+struct site_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
+			  struct err *err)
+{
+	struct bpf_program *prog = role_program(t->skel, role);
+	char provider[VM_NAME_MAX];
+	const char *probe = vm_probe(v->profile, role, provider);
 
 	/* Kernels from 6.18 to 7.1 break programs there. */
 	if (v->nop5[role] && kernel_nops() == NOPS_UNSAFE) {
@@ -289,33 +340,40 @@ struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, e
 			v->path, provider, probe);
 		return NULL;
 	}
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
-	link = bpf_program__attach_usdt(by_role[role], pid ? (pid_t)pid : -1, name, provider, probe,
-					NULL);
-	if (link)
-		return link;
-	snprintf(what, sizeof(what), "attaching to probe %s:%s", provider, probe);
-	kernel_error(err, -errno, what);
-	return NULL;
+	if (t->vm_multi)
+		return vm_sites_attach(t, prog, pid, v, role, err);
+	return attach_perf(prog, pid, v, provider, probe, err);
 }
 
 /*
  * The probe behind the switch would fire far too often; its semaphore is all
  * that is wanted. So it is raised by a breakpoint at code that runs no more.
  */
-struct bpf_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
-			   const struct vm_calls *c, struct err *err)
+struct site_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
+			    const struct vm_calls *c, struct err *err)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = c->switch_offset);
-	struct bpf_link *link;
+	struct site_link *made = NULL;
+	struct bpf_link *link = NULL;
 	char name[32];
+	const struct kernel_probes probes = { .path = name,
+					      .offsets = &c->quiet_offset,
+					      .semaphores = &c->switch_offset,
+					      .count = 1,
+					      .pid = pid };
+	int fd = -1;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", v->fd);
-	link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, pid ? (pid_t)pid : -1, name,
-					       c->quiet_offset, &opts);
-	if (!link)
-		kernel_error(err, -errno, "switching probes at calls on");
-	return link;
+	if (t->multi)
+		fd = kernel_uprobe_multi(bpf_program__fd(t->skel->progs.armed_multi), &probes);
+	else
+		link = bpf_program__attach_uprobe_opts(t->skel->progs.armed, pid ? (pid_t)pid : -1,
+						       name, c->quiet_offset, &opts);
+	if (link || fd >= 0)
+		made = site_link_new(link, fd);
+	if (!made)
+		kernel_error(err, t->multi && fd < 0 ? fd : -errno, "switching probes at calls on");
+	return made;
 }
 
 static int runs_of(const struct bpf_program *p, u64 *count, u64 *ns)

@@ -54,12 +54,12 @@ int vm_look_again(struct tracer *t);
 void vm_end(struct tracer *t);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.
  * NULL with *err filled. */
-struct bpf_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
-			 struct err *err);
+struct site_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,
+			  struct err *err);
 
 /* What makes the probes at calls fire, of those of vm_site(). */
-struct bpf_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
-			   const struct vm_calls *c, struct err *err);
+struct site_link *vm_switch(struct tracer *t, u32 pid, const struct vm_target *v,
+			    const struct vm_calls *c, struct err *err);
 /* How often the programs of those probes ran so far, and for how long; the
  * kernel counts while vm_count_runs() is held open. 0 or negative errno. */
 struct vm_runs {

@@ -87,7 +87,7 @@ struct registry {
 #define PROBE_LINKS_MAX 16
 _Static_assert(ROLE_COUNT <= PROBE_LINKS_MAX && VM_ROLES <= PROBE_LINKS_MAX, "a place a role");
 struct probe_links {
-	struct bpf_link *of[PROBE_LINKS_MAX]; /* owned, or NULL */
+	struct site_link *of[PROBE_LINKS_MAX]; /* owned, or NULL */
 	u32 too_often; /* a bit a role: let go of for good (live_often.c) */
 };
 

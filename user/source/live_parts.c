@@ -36,7 +36,7 @@ bool links_drop_roles(struct probe_links *links, u32 roles)
 	for (role = 0; role < PROBE_LINKS_MAX; role++) {
 		if (!links->of[role] || !(roles & 1u << role))
 			continue;
-		site_detach(links->of[role]);
+		site_release(links->of[role]);
 		links->of[role] = NULL;
 		had = true;
 	}

@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The probes of a stock VM, with the rights that docs/PERMISSIONS.md names and no other: by PID, by name, by the
+# metrics; each that is missing is named. What the probes hand over is read wherever it is.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/user_lib.sh
+. "$(dirname "$0")/../user_lib.sh"
+
+user_or_skip "rights at a VM's probes"
+user_folder "rights at a VM's probes"
+D=$USER_DIR
+as() { # CAPABILITIES COMMAND...: as nobody, with these and no others
+	user_with "$1"
+	shift
+	"${as[@]}" "$@"
+}
+all=+bpf,+perfmon,+sys_ptrace
+cp "$VMSPAN" "$D/"
+mkdir "$D/out" "$D/unread"
+chown 65534:65534 "$D/out"
+build "$D/postgres" tests/vm/statements.c && build "$D/unread/postgres" tests/vm/statements.c -DUNREADABLE ||
+	not_ok "build" "postgres"
+chmod -R a+rX "$D"
+
+start_server() { # NAME PROGRAM
+	# shellcheck disable=SC2016 # expanded there
+	start_ready "$1" bash -c 'exec -a "postgres: ann bench [local] idle" "$0"' "$2"
+}
+say() { # NAME TASK
+	local had
+	had=$(grep -c '^ok$' "$T/$1.out")
+	send "$1" "$2"
+	wait_lines "$1" '^ok$' $((had + 1)) || not_ok "$1: $2" "no answer"
+}
+work() { # SERVER
+	say "$1" "register 1009 select 1"
+	say "$1" "memory 311 update held set x = 1"
+	say "$1" "memory 7 values (1)"
+	say "$1" "register 11 values (2)"
+}
+# EVENTS counts each statement; the probe's text and the process's title make its name.
+counted='[.groups[] | select(.name | startswith("tenant:bench ")) | [.name, .events]] | sort'
+counts='[["tenant:bench SELECT",1009],["tenant:bench UPDATE",311],["tenant:bench VALUES",18]]'
+records() { # NAME SERVER COMMAND ARGUMENT...
+	local name=$1 server=$2 file=$D/out/a
+	shift 2
+	rm -f "$file"
+	start rec "$@" -o "$file"
+	if ! wait_line rec '^recording ' err >/dev/null; then
+		not_ok "$name" "$(head -n 2 "$T/rec.err" | tr '\n' ' ')"
+		finish rec
+		return
+	fi
+	work "$server"
+	finish rec INT
+	"$VMSPAN" report "$file" --json >"$T/a.json"
+	json_eq "$name: every statement, by its words" "$T/a.json" "$counted" "$counts"
+	json_eq "$name: nothing is lost" "$T/a.json" \
+		'[[.processes[].vm], ([.losses[]] | add)]' '[["postgres"],0]'
+}
+
+start_server first "$D/postgres"
+# shellcheck disable=SC2154 # start sets NAME_pid
+records "root" first "$VMSPAN" record -p "$first_pid"
+
+user_with "$all"
+user_traces_or_skip "rights at a VM's probes" "$D/vmspan"
+records "three capabilities, by number" first "${as[@]}" "$D/vmspan" record -p "$first_pid"
+records "three capabilities, by name" first "${as[@]}" "$D/vmspan" record --comm postgres
+
+# ---- What is missing is named ----
+
+miss() { # CAPABILITY RIGHTS ARGUMENT...
+	local what=$1 rights=$2
+	shift 2
+	check_status "without $what: refused" 3 as "$rights" "$D/vmspan" record "$@" -o "$D/out/b"
+	check "without $what: it is named" grep -q "$what" "$T/err"
+}
+miss CAP_BPF +perfmon,+sys_ptrace -p "$first_pid"
+miss CAP_PERFMON +bpf,+sys_ptrace -p "$first_pid"
+miss CAP_SYS_PTRACE +bpf,+perfmon -p "$first_pid"
+
+# ---- Metrics, with the rights of the unit that is installed ----
+
+user_with "$all"
+start unit "${as[@]}" "$D/vmspan" export-metrics --comm postgres --listen 127.0.0.1:0
+need_line unit '^serving ' err
+url=$(sed -n 's|^serving http://\([^,]*\),.*|\1|p' "$T/unit.err")
+page() {
+	local at=${url%%/*} line
+	exec 8<>"/dev/tcp/${at%:*}/${at#*:}" || return 1
+	printf 'GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n' >&8
+	while IFS= read -r line <&8; do
+		printf '%s\n' "$line"
+	done
+	exec 8>&-
+}
+served() {
+	have=$(page | sed -n 's/^vmspan_group_spans_total{group="tenant:bench SELECT".*} //p')
+	[ "${have:-0}" -ge 1009 ] && return
+	pause
+	return 1
+}
+work first
+until_true served
+eq "metrics: every statement" "$have" 1009
+finish unit TERM
+
+# ---- What cannot be read ----
+
+start_server other "$D/unread/postgres"
+check_status "a text at an address by its name: refused" 1 "$VMSPAN" record -p "$other_pid" -o "$T/b"
+check "it is named: $(head -n 1 "$T/err")" \
+	grep -q 'statement__status hands over cannot be read: "8@.*said.*"' "$T/err"
+check "the process lives on" kill -0 "$other_pid"
