@@ -67,11 +67,51 @@ static __always_inline struct watch *calls_of(struct task_struct *task)
 	return w && w->started ? w : NULL;
 }
 
+/* ---- Stolen time ---- */
+
+/* The kernel notices at its next tick, or switch, what a hypervisor has taken: a tick is 10 ms at most. What comes to
+ * light so long after an event may be of it. */
+#define STEAL_LATE_NS 10000000ull
+
+/* What a hypervisor had taken of the task's CPU when the kernel last looked, and 1; 0: it does not say. */
+static __always_inline __u64 steal_told(struct task_struct *task)
+{
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	rq = task->se.cfs_rq->rq;
+	return bpf_core_field_exists(rq->prev_steal_time_rq) ? rq->prev_steal_time_rq + 1 : 0;
+}
+
+/* The task has its CPU: what has been taken of that since it got it, or was asked last. */
+static __always_inline void steal_take(struct vm_thread *t, struct task_struct *task, __u64 now)
+{
+	__u64 told = steal_told(task);
+
+	if (t->off_at)
+		return;
+	if (t->steal_seen && told > t->steal_seen && (t->open || now - t->turn_end < STEAL_LATE_NS))
+		t->stolen += told - t->steal_seen;
+	t->steal_seen = told;
+}
+
+/* Of the event so far: no more than it was on a CPU. */
+static __always_inline __u64 stolen_of(const struct vm_thread *t, __u64 now)
+{
+	__u64 on = now - t->turn_begin - (t->off_total - t->off_before);
+
+	return t->stolen < on ? t->stolen : on;
+}
+
+/* ---- Events ---- */
+
 static __always_inline void turn_open(struct vm_thread *t, struct task_struct *task, __u16 kind,
 				      __u64 now)
 {
 	struct watch *w = calls_of(task);
 
+	steal_take(t, task, now);
 	t->iteration++;
 	t->turn_kind = kind;
 	t->turn_cpu = bpf_get_smp_processor_id();
@@ -91,7 +131,8 @@ static __always_inline void turn_head(struct wire_turn *r, const struct vm_threa
 	r->h.tid = ids.tid;
 	r->begin = t->turn_begin;
 	r->end = now;
-	r->off_ns = t->off_total - t->off_before;
+	r->stolen_ns = stolen_of(t, now);
+	r->off_ns = t->off_total - t->off_before + r->stolen_ns;
 	r->iteration = t->iteration;
 	r->cpu_begin = t->turn_cpu;
 	r->cpu_end = bpf_get_smp_processor_id();
@@ -105,7 +146,9 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 	struct watch *w = calls_of(task);
 	struct wire_turn *r;
 
+	steal_take(t, task, now);
 	t->open = 0;
+	t->turn_end = now;
 	/* An event follows what is in it. */
 	if (w)
 		calls_cut(w, stack_of(task), now);
@@ -127,6 +170,7 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 		r->h.bytes = WIRE_TURN_BARE - sizeof(r->h);
 		r->text_len = r->title_len = 0;
 	}
+	t->stolen -= r->stolen_ns;
 	bpf_ringbuf_submit(r, wake_flags(false));
 	return;
 lost:

@@ -257,6 +257,7 @@ struct wire_sample {
 	 * wait begins. It ends a stay on the CPU; in another event, WIRE_VM_WAIT tells when it ended. */
 	vmspan_u16 turn_cpu, turn_kind;
 	vmspan_u64 turn_begin, off_ns;
+	vmspan_u64 stolen_ns; /* of off_ns, as in struct wire_turn */
 	vmspan_u32 frames[VM_FRAMES]; /* innermost first */
 };
 
@@ -283,6 +284,7 @@ struct wire_turn {
 	struct wire_head h;
 	vmspan_u64 begin, end; /* CLOCK_MONOTONIC, ns */
 	vmspan_u64 off_ns; /* of it, not on a CPU */
+	vmspan_u64 stolen_ns; /* of that, a hypervisor had its CPU */
 	vmspan_u32 iteration;
 	vmspan_u16 cpu_begin, cpu_end;
 	vmspan_u16 kind, text_len, title_len, ended; /* enum turn_kind, ..., enum turn_ended */

@@ -68,7 +68,8 @@ static __always_inline void sample_emit(const struct vm_thread *t, const struct 
 	r->turn_cpu = t->turn_cpu;
 	r->turn_kind = t->turn_kind;
 	r->turn_begin = t->turn_begin;
-	r->off_ns = t->off_total - t->off_before;
+	r->stolen_ns = stolen_of(t, time);
+	r->off_ns = t->off_total - t->off_before + r->stolen_ns;
 	__builtin_memcpy(r->frames, s->frames, sizeof(r->frames));
 	bpf_ringbuf_submit(r, wake_flags(false));
 }
@@ -131,6 +132,7 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 
 	if (!t)
 		return;
+	steal_take(t, task, now);
 	t->off_at = now;
 	t->preempted = runnable;
 	if (!t->open || runnable)
@@ -179,6 +181,7 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 	away = t->off_at ? now - t->off_at : 0;
 	t->off_at = 0;
 	t->off_total += away;
+	t->steal_seen = steal_told(task);
 	if (t->open && away && !t->preempted && w)
 		calls_waited(w, now - away, now);
 	else if (t->open && away && !t->preempted && p &&

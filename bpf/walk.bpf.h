@@ -37,6 +37,10 @@ struct vm_thread {
 	__u64 turn_begin, off_before; /* off_before: off_total then */
 	struct gc_stay gc, sweep;
 	__u64 off_at, off_total; /* off_at: 0 while on a CPU */
+	/* Of its CPU time taken by a hypervisor, and told of with no event yet. steal_seen: what that had taken of
+	 * its CPU when it was asked last, and 1; 0: it has not been asked. */
+	__u64 stolen, steal_seen;
+	__u64 turn_end; /* of the last event */
 	__u64 root; /* the VM's own of the thread, to be checked */
 	/* Until that is found: of the VM's threads so many have been looked at, CPython's next is there. */
 	__u64 look_at;

@@ -108,6 +108,7 @@ struct signal_struct {
 
 struct rq {
 	__u64 clock;
+	__u64 prev_steal_time_rq;
 };
 
 struct cfs_rq {

@@ -66,6 +66,12 @@ eq "sampled: all looks are in it" "$(jq '[.[].self] | add' "$T/speedscope")" 114
 eq "sampled: looks stand where they were" "$(export_of sampled -f speedscope | jq -c '[.profiles[] |
 	select(.type == "sampled") | .endValue, (.weights | add)]')" '[257000000,257000000]'
 
+# What a hypervisor took of the second turn.
+eq "sampled: what was stolen, in chrome's" "$(export_of sampled -f chrome | jq -c '[.traceEvents[] |
+	.args.stolen_ns // empty]')" '[3000000]'
+ends_well "$VMSPAN" report "$T/sampled.vmspan" >"$T/sampled.txt"
+eq "sampled: what was stolen is said, and lacks nothing" "$(tr -s ' \n' ' ' <"$T/sampled.txt" | grep -c '; complete (a hypervisor took 3.00 ms of CPU time) addon')" 1
+
 # The ns of all stacks, and of all events, are those of the report.
 ends_well "$VMSPAN" report "$T/basic.vmspan" --json >"$T/basic.json"
 for scenario in basic peers gap; do

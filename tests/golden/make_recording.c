@@ -83,8 +83,8 @@ static void stay(struct maker *m, u8 type, u16 depth, u32 id, u64 begin, u64 end
 	}
 }
 
-static void event(struct maker *m, u16 depth, u32 iteration, u32 parent, u32 records, u64 begin,
-		  u64 end)
+static struct vmspan_event *event(struct maker *m, u16 depth, u32 iteration, u32 parent,
+				  u32 records, u64 begin, u64 end)
 {
 	struct vmspan_event *e = record(m, VMSPAN_EVENT, 3, depth, iteration);
 
@@ -97,6 +97,7 @@ static void event(struct maker *m, u16 depth, u32 iteration, u32 parent, u32 rec
 	e->parent = parent;
 	e->label = 1 + iteration % 2;
 	e->records = records;
+	return e;
 }
 
 static void mark(struct maker *m, u8 type, u32 id, u64 at, s64 value)
@@ -474,7 +475,8 @@ static void scenario_sampled(struct maker *m)
 		look(m, t + 30000, 10000, VMSPAN_SAMPLE_GC, 1, 3, 4);
 		look(m, t + 40000, 10000, 0, 0, 0, 0);
 		look(m, t + 50000, 10000, 0, 1, 3, 4);
-		event(m, VMSPAN_F_SAMPLED, turn, 0, m->records, t, t + 55000);
+		event(m, VMSPAN_F_SAMPLED, turn, 0, m->records, t, t + 55000)->stolen_ns =
+			turn == 2 ? 3000000 : 0;
 		flush(m);
 	}
 	clock_at(m, 300000);

@@ -222,7 +222,7 @@ static u32 any_records(u64 *seed, struct buf *b)
 		/* Mostly as real ones are: what nobody uses is zero. */
 		if (gen_random(seed) % 4) {
 			if (type == VMSPAN_EVENT)
-				memset(((struct vmspan_event *)words)->reserved, 0, 24);
+				memset(&((struct vmspan_event *)words)->stolen_ns, 0, 24);
 			if (type == VMSPAN_GC)
 				memset(((struct vmspan_gc *)words)->reserved, 0, 16);
 			if (type == VMSPAN_BLOCK)

@@ -34,11 +34,15 @@ static inline void frame(u32 id, const char *file, const char *function)
 
 static struct vm_profile profile;
 
+/* Of the event's time off the CPU, so far: for what is told next. */
+static u64 stolen_so_far;
+
 static int pool_open(void **state)
 {
 	struct err e = { 0 };
 
 	rig_open(state);
+	stolen_so_far = 0;
 	rig.l.calls = false;
 	rig.p.vm_profile = &profile;
 	if (vm_profile_parse(profile_text, "x", &profile, &e))
@@ -75,7 +79,8 @@ static inline void look(u64 time, u64 off, u16 flags, u16 kind, const struct fra
 				 .turn_cpu = 3,
 				 .turn_kind = kind,
 				 .turn_begin = 100,
-				 .off_ns = off };
+				 .off_ns = off,
+				 .stolen_ns = stolen_so_far };
 
 	memcpy(w.frames, f->of, f->count * sizeof(u32));
 	assert_int_equal(live_record(&rig.l, &w, sizeof(w)), 0);
@@ -103,6 +108,7 @@ static inline void turn_ends(u64 end, u64 off, u16 ended)
 			       .begin = 100,
 			       .end = end,
 			       .off_ns = off,
+			       .stolen_ns = stolen_so_far,
 			       .iteration = 7,
 			       .cpu_begin = 3,
 			       .cpu_end = 4,

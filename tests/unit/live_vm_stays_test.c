@@ -29,6 +29,7 @@ static void stay(u32 number, u64 begin, u64 end, u64 off)
 			       .begin = begin,
 			       .end = end,
 			       .off_ns = off,
+			       .stolen_ns = stolen_so_far,
 			       .iteration = number,
 			       .cpu_begin = 3,
 			       .cpu_end = 4,
@@ -54,6 +55,29 @@ static void stay_until(u32 number, u64 begin, u64 end, const struct frames *wait
 {
 	stay(number, begin, end, 0);
 	look_at(number, begin, end, SAMPLE_OFF | SAMPLE_SLEEPS, wait);
+}
+
+/* What was stolen from stays was stolen from what they are together, and not from the next. */
+static void what_is_stolen_from_stays_is_summed(void **state)
+{
+	static const struct frames work = { 2, { APP, BEGIN } };
+
+	(void)state;
+	look_at(2, 300, 350, 0, &work);
+	stolen_so_far = 9;
+	stay(2, 300, 400, 9);
+	look_at(2, 300, 400, SAMPLE_OFF | SAMPLE_SLEEPS, &busy);
+	stolen_so_far = 4;
+	stay(3, 450, 500, 4);
+	look_at(3, 450, 500, SAMPLE_OFF | SAMPLE_SLEEPS, &idle);
+	assert_int_equal(rig.events, 1);
+	assert_int_equal(rig.event.stolen_ns, 13);
+	assert_int_equal(rig.event.cpu_ns_end - rig.event.cpu_ns_begin, 200 - 50 - 13);
+	stolen_so_far = 0;
+	stay_until(4, 900, 960, &busy);
+	stay_until(5, 990, 1000, &idle);
+	assert_int_equal(rig.events, 2);
+	assert_int_equal(rig.event.stolen_ns, 0);
 }
 
 /* What a thread does from one wait for work to the next is one event, with what it waits for in it. */
@@ -390,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		POOL(stays_between_waits_for_work_are_one_event),
+		POOL(what_is_stolen_from_stays_is_summed),
 		POOL(a_wait_in_a_joined_event_lasts_until_the_next_stay),
 		POOL(a_wait_for_a_lock_between_stays_is_none_for_work),
 		POOL(stays_are_not_joined_over_what_is_not_known),

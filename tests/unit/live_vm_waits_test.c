@@ -66,6 +66,30 @@ static void a_wait_for_work_is_in_no_event(void **state)
 	assert_int_equal(rig.losses, 0);
 }
 
+/* What was stolen is told with the part of the kernel's event that it was in. */
+static void each_part_has_what_was_stolen_from_it(void **state)
+{
+	(void)state;
+	stolen_so_far = 10;
+	wait_begins(200, 30, &busy);
+	wait_ends(200, 250);
+	stolen_so_far = 25;
+	wait_begins(300, 95, &idle);
+	expect_event(7, 100, 300, 200 - 95, 1);
+	assert_int_equal(rig.event.stolen_ns, 25);
+	wait_ends(300, 900);
+	wait_begins(1000, 695, &busy);
+	wait_ends(1000, 1040);
+	wait_begins(1100, 735, &idle);
+	expect_event(8, 900, 1100, 200 - 40, 1);
+	assert_int_equal(rig.event.stolen_ns, 0);
+	wait_ends(1100, 2000);
+	stolen_so_far = 31;
+	turn_ends(2300, 1641, 0);
+	expect_event(9, 2000, 2300, 300 - 6, 0);
+	assert_int_equal(rig.event.stolen_ns, 6);
+}
+
 /* Who waits for work as the trace ends is in no event; who works is in one that began when it got it. */
 static void what_goes_on_began_behind_the_wait_for_work(void **state)
 {
@@ -211,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		POOL(waits_for_work_are_known_by_their_frames),
 		POOL(a_wait_for_work_is_in_no_event),
+		POOL(each_part_has_what_was_stolen_from_it),
 		POOL(what_goes_on_began_behind_the_wait_for_work),
 		POOL(of_a_wait_half_lost_nothing_is_made_up),
 		POOL(outside_of_the_vm_no_event_goes_on),

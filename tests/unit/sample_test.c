@@ -227,6 +227,37 @@ static void test_pooled_events(void **state)
 	snapshot_free(snap);
 }
 
+/* Rule: what a hypervisor took is in no CPU time, is told beside it, and makes nothing incomplete. */
+static void test_stolen(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct vmspan_event *e;
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		look(s, 10 * MS * i + 5 * MS, PERIOD, 0, 1, HEAVY, 0);
+	e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 1);
+	e->begin = e->mono_begin = MS;
+	e->end = e->mono_end = 101 * MS;
+	e->cpu_ns_end = 70 * MS;
+	e->stolen_ns = 20 * MS;
+	/* No more than it can have been. */
+	e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 2);
+	e->begin = e->mono_begin = 200 * MS;
+	e->end = e->mono_end = 201 * MS;
+	e->cpu_ns_begin = 70 * MS;
+	e->cpu_ns_end = 71 * MS;
+	e->stolen_ns = 1ull << 60;
+	snap = finish(m, s);
+	assert_int_equal(snap->repairs.stolen_ns, 20 * MS);
+	assert_int_equal(snap->events.cpu_ns, 71 * MS);
+	assert_int_equal(snap->events.incomplete, 0);
+	snapshot_free(snap);
+}
+
 /* Rule: time off the CPU is measured, not sampled; it is blocked time of every
  * group on the stack, and nobody's self. */
 static void test_waiting(void **state)
@@ -469,7 +500,7 @@ int main(void)
 		cmocka_unit_test(test_collection),         cmocka_unit_test(test_collections_alone),
 		cmocka_unit_test(test_cpu_of_collections), cmocka_unit_test(test_attribute),
 		cmocka_unit_test(test_interval),           cmocka_unit_test(test_check),
-		cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_short_event_alone),  cmocka_unit_test(test_stolen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,9 @@ struct vmspan_event {
 	vmspan_u32 parent; /* iteration of the event it is nested in, or 0 */
 	vmspan_u32 label; /* what kind of turn, or 0 */
 	vmspan_u32 records; /* records completed in it, itself not counted */
-	vmspan_u64 reserved[3];
+	vmspan_u64
+		stolen_ns; /* VMSPAN_F_SAMPLED: of it a hypervisor had the CPU, as its CPU times know */
+	vmspan_u64 reserved[2];
 };
 
 /* One garbage collection. id: label of its reason, or 0. */

@@ -109,6 +109,7 @@ struct model_event {
 	bool open; /* it goes on: these are its figures so far. Exact mode: without waits. */
 	u64 begin_ns, end_ns; /* elapsed; wall is less by nested events */
 	u64 cpu_ns;
+	u64 stolen_ns; /* a hypervisor had the CPU: exact mode and sampled events; see LEDGER.md */
 	u16 cpu_begin, cpu_end;
 	struct ledger ledger; /* event_wall_ns is its wall */
 	const struct model_share *shares; /* one a group charged */

@@ -208,7 +208,7 @@ int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *
 
 /* What is shared: the times of one event, or of all that are pooled. */
 struct measured {
-	u64 wall, cpu, gc, off;
+	u64 wall, cpu, stolen, gc, off;
 	u64 events; /* pooled ones; 0: one event by itself */
 };
 
@@ -425,6 +425,7 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 		.begin_ns = clock_ns(&m->clock, e->begin),
 		.end_ns = clock_ns(&m->clock, e->end),
 		.cpu_ns = t->cpu,
+		.stolen_ns = t->stolen,
 		.cpu_begin = e->cpu_begin,
 		.cpu_end = e->cpu_end,
 		.shares = m->shares,
@@ -466,6 +467,10 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	x.gc = min_u64(x.gc, x.wall);
 	x.cpu = e->cpu_ns_end > e->cpu_ns_begin ? e->cpu_ns_end - e->cpu_ns_begin : 0;
 	x.cpu = min_u64(x.cpu, x.wall);
+	/* Its CPU time is without, so it lacks nothing. */
+	x.stolen = min_u64(e->stolen_ns, x.wall - x.cpu);
+	if (!m->sum)
+		m->repairs.stolen_ns += x.stolen;
 	one = (struct event_stats){ .count = 1,
 				    .wall_ns = x.wall,
 				    .cpu_ns = x.cpu,

@@ -249,6 +249,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.cpu_ns = s.cpu_ns,
+		.stolen_ns = m->sum ? 0 : s.stolen_ns,
 		.cpu_begin = e ? e->cpu_begin : 0,
 		.cpu_end = e ? e->cpu_end : 0,
 		.ledger = s.ledger,

@@ -425,7 +425,7 @@ static bool record_regular(const union record *u)
 {
 	switch (u->h.type) {
 	case VMSPAN_EVENT:
-		return !(u->event.reserved[0] | u->event.reserved[1] | u->event.reserved[2]);
+		return !(u->event.stolen_ns | u->event.reserved[0] | u->event.reserved[1]);
 	case VMSPAN_GC:
 		return !(u->gc.reserved[0] | u->gc.reserved[1]);
 	case VMSPAN_BLOCK:

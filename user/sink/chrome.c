@@ -332,6 +332,7 @@ static int chrome_event(void *ctx, const struct model_event *e)
 		json_key_u64(j, "parent", e->parent);
 	key_exact(j, "wall_ns", e->ledger.event_wall_ns);
 	key_exact(j, "cpu_ns", e->cpu_ns);
+	key_if(j, "stolen_ns", e->stolen_ns);
 	put_ledger(j, &e->ledger);
 	if (e->incomplete)
 		json_key_bool(j, "incomplete", true);

@@ -125,6 +125,7 @@ static void put_event(struct firefox *f, const struct slice *s)
 	}
 	key_ms(j, "wall", l->event_wall_ns);
 	key_ms(j, "cpu", s->event.cpu_ns);
+	key_ms_if(j, "stolen", s->event.stolen_ns);
 	key_ms_if(j, "self", l->self_ns);
 	key_ms_if(j, "gc", l->gc_ns);
 	key_ms_if(j, "blocked", l->blocked_ns);

@@ -88,6 +88,7 @@ static const struct schema {
 			{ "topSelf", "Self time of that", "duration" },
 			{ "wall", "Wall, nested events not counted", "duration" },
 			{ "cpu", "On a CPU", "duration" },
+			{ "stolen", "A hypervisor had the CPU", "duration" },
 			{ "self", "Self, all groups", "duration" },
 			{ "gc", "Collections", "duration" },
 			{ "blocked", "Blocked", "duration" },

@@ -116,6 +116,8 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	put_times(x, e->begin_ns, e->end_ns, e->cpu_begin, e->cpu_end);
 	json_key_u64(j, "wall_ns", l->event_wall_ns);
 	json_key_u64(j, "cpu_ns", e->cpu_ns);
+	if (e->stolen_ns)
+		json_key_u64(j, "stolen_ns", e->stolen_ns);
 	ledger_json(j, l);
 	kept_json(j, l);
 	json_key_array(j, "groups");

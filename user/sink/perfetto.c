@@ -266,6 +266,7 @@ static void put_event_args(struct buf *b, const struct slice *s)
 
 	arg(b, ARG_WALL, ARGUMENT_U64, l->event_wall_ns);
 	arg(b, ARG_CPU_NS, ARGUMENT_U64, s->event.cpu_ns);
+	arg_if(b, ARG_STOLEN, s->event.stolen_ns);
 	arg_if(b, ARG_SELF, l->self_ns);
 	arg_if(b, ARG_GC, l->gc_ns);
 	arg_if(b, ARG_BLOCKED, l->blocked_ns);

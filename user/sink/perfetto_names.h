@@ -29,6 +29,7 @@ enum argument {
 	ARG_INCOMPLETE,
 	ARG_TOP,
 	ARG_TOP_SELF,
+	ARG_STOLEN,
 	ARGUMENTS
 };
 
@@ -56,6 +57,7 @@ static const char *const argument_names[ARGUMENTS] = {
 	[ARG_INCOMPLETE] = "incomplete",
 	[ARG_TOP] = "top",
 	[ARG_TOP_SELF] = "top_self_ns",
+	[ARG_STOLEN] = "stolen_ns",
 };
 
 /* Category of a slice; its place here + 1 is what the file calls it. */

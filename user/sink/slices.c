@@ -253,7 +253,10 @@ static int take_event(void *ctx, const struct model_event *e)
 		.cpu_begin = e->cpu_begin,
 		.cpu_end = e->cpu_end,
 		.incomplete = e->incomplete,
-		.event = { .cpu_ns = e->cpu_ns, .ledger = e->ledger, .parent = e->parent },
+		.event = { .cpu_ns = e->cpu_ns,
+			   .stolen_ns = e->stolen_ns,
+			   .ledger = e->ledger,
+			   .parent = e->parent },
 	};
 	const char *top;
 	int rc;

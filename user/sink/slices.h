@@ -47,7 +47,7 @@ struct slice {
 			u64 peer;
 		} block;
 		struct {
-			u64 cpu_ns, top_ns; /* top: self time of `group` */
+			u64 cpu_ns, stolen_ns, top_ns; /* top: self time of `group` */
 			struct ledger ledger;
 			u32 parent;
 		} event;

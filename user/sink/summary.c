@@ -54,17 +54,17 @@ void summary_complete(struct out *o, const struct snapshot *s)
 {
 	u64 lost = lost_records(&s->losses), stolen = s->repairs.stolen_ns;
 	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
+	bool complete = snapshot_complete(s);
 
-	if (snapshot_complete(s)) {
-		out_puts(o, "complete");
-		return;
-	}
-	out_puts(o, "INCOMPLETE: ");
+	out_puts(o, complete ? "complete" : "INCOMPLETE: ");
 	if (s->events.incomplete)
 		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
 			   count_text(b, s->events.count));
-	if (s->events.incomplete && stolen)
+	/* Samples lack nothing for it: CPU times are without. */
+	if (stolen && (complete || s->events.incomplete))
 		out_printf(o, " (a hypervisor took %s of CPU time)", time_text(time, stolen));
+	if (complete)
+		return;
 	if (s->events.incomplete && lost)
 		out_puts(o, ", ");
 	if (lost)

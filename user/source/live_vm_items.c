@@ -383,6 +383,7 @@ void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u3
 		.cpu_begin = w->cpu_begin,
 		.cpu_end = w->cpu_end,
 		.label = label,
+		.stolen_ns = min_u64(w->stolen_ns, wall),
 		.records = s->iteration == w->iteration ? s->records : 0,
 	};
 	s->cpu_ns += wall - min_u64(wall, w->off_ns);

@@ -34,7 +34,7 @@ struct vm_stays {
 	struct buf kept; /* the kernel's records, each without what it has no use for */
 	/* Of the stays that have ended; the kernel's numbers of the first and the last. */
 	u32 count, iteration, last;
-	u64 begin, end, off_ns;
+	u64 begin, end, off_ns, stolen_ns;
 	u16 cpu_begin, cpu_end;
 	/* The last one's end is a wait whose stack was told; of that look, where it is kept. */
 	bool told;
@@ -131,6 +131,7 @@ static int tell(struct live *l, struct process *p, struct vm_stream *s, bool joi
 				  .begin = x->begin,
 				  .end = x->end,
 				  .off_ns = x->off_ns,
+				  .stolen_ns = x->stolen_ns,
 				  .iteration = x->iteration,
 				  .cpu_begin = x->cpu_begin,
 				  .cpu_end = x->cpu_end,
@@ -164,7 +165,7 @@ static int tell(struct live *l, struct process *p, struct vm_stream *s, bool joi
 	else
 		buf_clear(&x->kept);
 	x->count = x->open = 0;
-	x->off_ns = 0;
+	x->off_ns = x->stolen_ns = 0;
 	x->told = x->late = false;
 	x->woken = joined;
 	return l->failed;
@@ -242,6 +243,7 @@ static void keep_stay(struct live *l, struct process *p, struct vm_stream *s,
 	x->end = w->end;
 	x->cpu_end = w->cpu_end;
 	x->off_ns += w->off_ns;
+	x->stolen_ns += w->stolen_ns;
 	x->open = 0;
 	keep(l, x, &w->h);
 }

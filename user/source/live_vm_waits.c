@@ -18,12 +18,12 @@ struct vm_waits {
 	/* Of the kernel's event `iteration`, what comes after the last cut; 0: it has none. */
 	u32 iteration;
 	u16 cpu;
-	u64 begin, off_ns; /* off_ns: off the CPU before `begin` */
+	u64 begin, off_ns, stolen_ns; /* off_ns: off the CPU before `begin`; of that stolen */
 	bool woken; /* since then it has done nothing but wait for work, as far as anybody saw */
-	/* The wait under way; off_then, cpu_then: when it began. late: it is a cut if it lasts. */
+	/* The wait under way; off_then, stolen_then, cpu_then: when it began. late: it is a cut if it lasts. */
 	bool waiting, idle, late;
 	u16 cpu_then;
-	u64 since, off_then;
+	u64 since, off_then, stolen_then;
 	union vm_look look;
 };
 
@@ -86,6 +86,7 @@ static int cut(struct live *l, struct process *p, struct vm_stream *s, struct wi
 	turn.h.kind = WIRE_VM_TURN;
 	turn.end = x->since;
 	turn.off_ns = x->off_then;
+	turn.stolen_ns = x->stolen_then;
 	turn.cpu_end = x->cpu_then;
 	turn.kind = TURN_LOOP;
 	r = vm_take(l, p, s, &turn.h);
@@ -115,6 +116,7 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 	x->waiting = true;
 	x->since = w->time;
 	x->off_then = w->off_ns;
+	x->stolen_then = w->stolen_ns;
 	x->cpu_then = w->cpu;
 	x->look = *look;
 	/* Other events have ends of their own. */
@@ -128,6 +130,7 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 		x->iteration = w->iteration;
 		x->begin = x->since;
 		x->off_ns = x->off_then;
+		x->stolen_ns = x->stolen_then;
 	}
 	return r;
 }
@@ -137,6 +140,7 @@ static void resume(struct vm_waits *x, const struct wire_stay *w)
 {
 	x->begin = w->end;
 	x->off_ns = x->off_then + (w->end - w->begin);
+	x->stolen_ns = x->stolen_then;
 	x->cpu = w->cpu_end;
 }
 
@@ -181,12 +185,14 @@ bool waits_rest(const struct vm_stream *s, struct wire_turn *w)
 	if (x->begin > w->end)
 		return false;
 	w->off_ns -= min_u64(x->off_ns, w->off_ns);
+	w->stolen_ns -= min_u64(x->stolen_ns, w->stolen_ns);
 	w->begin = x->begin;
 	w->cpu_begin = x->cpu;
 	/* It waits for work still, perhaps since it was woken for a moment. */
 	if (x->waiting && x->late && w->end > x->since) {
 		w->end = x->since;
 		w->off_ns = x->off_then - x->off_ns;
+		w->stolen_ns = x->stolen_then - x->stolen_ns;
 		w->ended &= (u16)~TURN_GOES_ON;
 	}
 	return w->off_ns < w->end - w->begin;
