@@ -186,6 +186,9 @@ struct vm_proc {
 	vmspan_u32 kind; /* enum vm_kind */
 	vmspan_u32 flags; /* VM_* */
 	vmspan_u64 root; /* run-time address of the VM's root symbol */
+	/* CPython: the number that the VM has of the first thread besides its own, 0: none. It had it before it was
+	 * forked, of which nobody told the VM. */
+	vmspan_u32 forked_as, forked_pad;
 	vmspan_u16 off[OFF_COUNT];
 	vmspan_u16 pad[4 - OFF_COUNT % 4];
 	struct vm_jvm jvm;

@@ -100,6 +100,7 @@ struct walk {
 	__u64 at, end; /* of the frames: where the walk is, where they end */
 	bool all; /* of the VM's threads: all have been looked at */
 	__u32 tgid, tid;
+	__u32 forked_as; /* of the process, for its first thread */
 	__u64 found;
 	/* JVM: registers, `at` being the stack pointer. leaf: of the running frame; then
 	 * back and back_sp are two more that may lead to its caller. */

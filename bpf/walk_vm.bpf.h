@@ -112,6 +112,11 @@ static __always_inline __u64 number_of(const struct vm_proc *p, __u64 thread)
 		       : number;
 }
 
+static __always_inline bool is_its_number(const struct walk *w, __u64 number)
+{
+	return number == w->tid || (w->forked_as && number == w->forked_as);
+}
+
 /* CPython's list ends with 0, Ruby's where it began; that leads from node to node in the threads. */
 static long find_step(__u64 i, void *ctx)
 {
@@ -125,7 +130,7 @@ static long find_step(__u64 i, void *ctx)
 		w->at = 0;
 		return 1;
 	}
-	if (number_of(p, thread) == w->tid) {
+	if (is_its_number(w, number_of(p, thread))) {
 		w->found = thread;
 		return 1;
 	}
@@ -171,11 +176,12 @@ static __always_inline __u64 find_thread(struct walk *w, struct vm_thread *t,
 	__u32 tid = w->tid;
 
 	w->tid = own_number(BPF_CORE_READ(task, thread_pid));
+	w->forked_as = task->pid == task->tgid ? w->p->forked_as : 0;
 	w->found = 0;
 	w->at = 0;
 	w->end = end;
 	w->all = false;
-	if (t->root && number_of(w->p, t->root) == w->tid && is_listed(w->p, t->root)) {
+	if (t->root && is_its_number(w, number_of(w->p, t->root)) && is_listed(w->p, t->root)) {
 		w->found = t->root;
 	} else if (search_again(t->misses)) {
 		w->at = t->looked ? t->look_at : first;

@@ -42,7 +42,8 @@ jdk=/usr/lib/jvm/java-17-openjdk-amd64
 box() { # KIND COMMAND...
 	local kind=$1 before=true
 	shift
-	[ "$kind" != "no /proc" ] || before='umount -l /proc'
+	# Below that of its own is the one of outside.
+	[ "$kind" != "no /proc" ] || before='umount -l /proc && umount -l /proc && ! test -e /proc/self'
 	# shellcheck disable=SC2016 # expanded there
 	start box unshare --pid --fork --kill-child --mount --mount-proc \
 		sh -c "$before"' && exec "$@"' sh "$@"

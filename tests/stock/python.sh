@@ -78,3 +78,24 @@ check "preempted: somebody took the CPU: $taken times" test "$taken" -ge 10
 json_eq "preempted: it has not waited" "$T/p.json" \
 	'[.groups[] | select(.name == "package:heavy")][0] | .self_ns > 5e8 and .blocked_ns < .self_ns / 10' true
 check_ledger "preempted" "$T/p.json"
+
+# A server in C forks without Python's help, as uWSGI does: the child's thread keeps its parent's number.
+cat >"$T/raw.py" <<-'EOF'
+	import ctypes, signal, sys
+	libc = ctypes.CDLL(None)
+	pid = libc.fork()
+	if pid:
+	    print("ready", pid, flush=True)
+	    sys.stdin.read()
+	libc.prctl(1, signal.SIGKILL)
+	while not pid:
+	    pass
+EOF
+app $PYTHON "$T/raw.py"
+child=$(sed -n 's/^ready //p' "$T/app.ready")
+start_record "$T/raw" "$child"
+works "$child" 1
+finish rec INT
+report "$T/raw"
+json_eq "a child that Python knows nothing of: its stacks are seen" "$T/raw.json" \
+	'[[.processes[].notes[]?.text], ([.groups[] | select(.kind == "package") | .samples] | add > 20)]' '[[],true]'

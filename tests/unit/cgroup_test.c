@@ -83,6 +83,8 @@ static void a_unit_needs_no_suffix(void **state)
 	assert_true(line_of("deb", "0::/machine.slice/systemd-nspawn@deb.service/payload"));
 	assert_true(line_of("deb", "0::/machine.slice/machine-deb.scope/payload"));
 	assert_false(line_of("deb", "0::/machine.slice/machine-debian.scope"));
+	assert_true(line_of("a-deb", "0::/machine.slice/machine-a\\x2ddeb.scope/payload"));
+	assert_false(line_of("a-deb", "0::/machine.slice/machine-a-deb.scope/payload"));
 }
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -67,8 +67,11 @@ static const struct box *box_here(void)
 	const char *value;
 	size_t i;
 
+	/* One that shares the machine's network or processes, as a pod may, has others. */
 	if (!own_namespace("/proc/self/ns/uts", 0xeffffffeu) &&
-	    !own_namespace("/proc/self/ns/pid", 0xeffffffcu))
+	    !own_namespace("/proc/self/ns/pid", 0xeffffffcu) &&
+	    !own_namespace("/proc/self/ns/ipc", 0xefffffffu) &&
+	    !own_namespace("/proc/self/ns/cgroup", 0xeffffffbu))
 		return NULL;
 	for (i = 0; i < ARRAY_SIZE(boxes); i++) {
 		const struct box *b = &boxes[i];
@@ -141,6 +144,16 @@ bool box_unsure(void)
 	return is_filtered() && bpf_refused() && !(box_refused() & BOX_BPF);
 }
 
+/* Debian's and Ubuntu's kernels refuse it to those without CAP_SYS_ADMIN, before they look at what is asked, where
+ * kernel.perf_event_paranoid is above 2: that is no filter. */
+static bool perf_refused(void)
+{
+	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) >= 0 || errno == EFAULT)
+		return false;
+	return errno != EACCES || kernel_has_cap(CAP_SYS_ADMIN) ||
+	       kernel_read_number("/proc/sys/kernel/perf_event_paranoid", 0) <= 2;
+}
+
 u32 box_refused(void)
 {
 	u32 calls = 0;
@@ -149,7 +162,7 @@ u32 box_refused(void)
 		return 0;
 	if (bpf_refused() && (errno == ENOSYS || may_bpf()))
 		calls |= BOX_BPF;
-	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 && errno != EFAULT)
+	if (perf_refused())
 		calls |= BOX_PERF_EVENT_OPEN;
 	if (syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0) < 0)
 		calls |= BOX_PROCESS_VM_READV;

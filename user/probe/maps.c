@@ -124,11 +124,15 @@ int maps_open(u32 pid, const struct map_entry *e)
 
 const char *maps_denied(const char *path)
 {
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(path), end = sizeof(deleted) - 1;
+
 	/* Another file may have its name by now: it is had by its mapping alone. */
-	return strstr(path, " (deleted)")
+	return n >= end && !strcmp(path + n - end, deleted)
 		       ? "Run vmspan as root (sudo), or start the program anew: its file is "
 			 "deleted or "
 			 "replaced. Such a file is opened with CAP_CHECKPOINT_RESTORE, and another "
 			 "user's process takes CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH for it too."
-		       : "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE.";
+		       : "Run vmspan as root (sudo), or give it CAP_SYS_PTRACE; where folders on "
+			 "its way are closed to others, CAP_DAC_READ_SEARCH too.";
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A kernel without PID namespaces has no such line: there is but one number. */
 static u32 number_in(const char *path, u32 reader_has)
@@ -36,8 +37,20 @@ u32 threads_own_number(u32 pid)
 	return number_in(path, pid);
 }
 
+/* Then each has the number that the reader's /proc has it by, and is not asked: of ten thousand that takes long. */
+static bool is_of_the_readers(u32 pid)
+{
+	struct stat own, other;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
+	return !stat("/proc/self/ns/pid", &own) && !stat(path, &other) &&
+	       own.st_ino == other.st_ino && own.st_dev == other.st_dev;
+}
+
 int threads_numbers(u32 pid, struct map *to)
 {
+	bool same = is_of_the_readers(pid);
 	char path[64];
 	struct dirent *e;
 	int r = 0;
@@ -51,7 +64,7 @@ int threads_numbers(u32 pid, struct map *to)
 		u32 tid = (u32)strtoul(e->d_name, NULL, 10), number;
 
 		snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
-		number = tid ? number_in(path, tid) : 0;
+		number = !tid || same ? tid : number_in(path, tid);
 		if (number)
 			r = map_put(to, number, tid);
 	}

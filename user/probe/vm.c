@@ -139,8 +139,16 @@ static int try_file(u32 pid, const struct map_entry *e, const struct vm_profile 
 /* What looks like a VM by its name and is none by what is in it, or cannot be opened. */
 struct guess {
 	const struct vm_profile *profile;
-	char path[256];
+	char path[PATH_MAX];
 };
+
+/* Of a path that is long the end, as far as a message has room for it. */
+static const char *end_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 150 ? path + n - 150 : path;
+}
 
 static int search(u32 pid, const struct maps *m, struct vm_cache *c, struct vm_target *t,
 		  struct guess *g, struct err *err)
@@ -187,8 +195,8 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 	if (r > 0)
 		return 0;
 	if (r < 0 && (!err || !err->code)) {
-		err_set(err, r, "process %u: %s%sits VM cannot be looked into: %s", pid, g.path,
-			g.path[0] ? ": " : "", strerror(-r));
+		err_set(err, r, "process %u: %s%sits VM cannot be looked into: %s", pid,
+			end_of(g.path), g.path[0] ? ": " : "", strerror(-r));
 		if (r == -EACCES || r == -EPERM)
 			err_hint(err, "%s", maps_denied(g.path));
 	}
@@ -197,10 +205,10 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 	if (!g.profile)
 		return -ENOENT;
 	err_set(err, -ENOTSUP,
-		"process %u: %.150s looks like %s, but its symbol %s is in none of its symbol "
+		"process %u: %s looks like %s, but its symbol %s is in none of its symbol "
 		"tables: "
 		"it is stripped, or no build of the kind that is known",
-		pid, g.path, g.profile->name, g.profile->symbol);
+		pid, end_of(g.path), g.profile->name, g.profile->symbol);
 	err_hint(err, "Run the distribution's own build, or one that is linked with -rdynamic "
 		      "(--export-dynamic) or not stripped.");
 	return -ENOTSUP;
@@ -256,10 +264,13 @@ static u64 read_u64(u32 pid, u64 at)
 	return at && !target_read(pid, at, &v, sizeof(v)) ? v : 0;
 }
 
-/* Some thread of the interpreter must be one of the process. */
-static const char *check_cpython(u32 pid, const struct vm_proc *p)
+/*
+ * Some thread of the interpreter must be one of the process. A server that forks without Python's help, as uWSGI
+ * does, has a child's only thread by the number that it had in its parent. So has one of os.fork() for a moment.
+ */
+static const char *check_cpython(u32 pid, struct vm_proc *p)
 {
-	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]);
+	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), number = 0;
 	struct map own = { 0 };
 	bool found = false;
 	int i;
@@ -269,10 +280,15 @@ static const char *check_cpython(u32 pid, const struct vm_proc *p)
 	at = read_u64(pid, at + p->off[OFF_interp_threads]);
 	threads_numbers(pid, &own);
 	for (i = 0; i < 4096 && at && !found; i++) {
-		found = map_get(&own, read_u64(pid, at + p->off[OFF_thread_native_id]));
+		number = read_u64(pid, at + p->off[OFF_thread_native_id]);
+		found = map_get(&own, number);
 		at = read_u64(pid, at + p->off[OFF_thread_next]);
 	}
 	map_free(&own);
+	if (!found && i == 1 && number && number <= INT32_MAX) {
+		p->forked_as = (u32)number;
+		return NULL;
+	}
 	return found ? NULL : "none of its interpreter's threads is a thread of the process";
 }
 

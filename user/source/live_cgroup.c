@@ -58,6 +58,18 @@ static bool has_id(struct part p, const char *wanted)
 	return false;
 }
 
+/* systemd writes what means something in a unit's name otherwise; of what a machine's may have that is the minus. */
+static bool is_machines_scope(struct part p, const char *wanted)
+{
+	char name[4 * 64 + 1];
+	size_t n = 0;
+
+	for (; *wanted && n + 4 < sizeof(name); wanted++)
+		n += (size_t)snprintf(name + n, sizeof(name) - n, *wanted == '-' ? "\\x2d" : "%c",
+				      *wanted);
+	return !*wanted && part_is(p, "machine-", name, ".scope");
+}
+
 static bool part_fits(struct part p, const char *wanted)
 {
 	static const struct {
@@ -68,14 +80,13 @@ static bool part_fits(struct part p, const char *wanted)
 		{ "", ".scope" },
 		{ "", ".slice" },
 		{ "systemd-nspawn@", ".service" },
-		{ "machine-", ".scope" },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(forms); i++)
 		if (part_is(p, forms[i].before, wanted, forms[i].behind))
 			return true;
-	return has_id(p, wanted);
+	return is_machines_scope(p, wanted) || has_id(p, wanted);
 }
 
 /* A name, not a path. */

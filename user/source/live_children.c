@@ -19,9 +19,11 @@
 
 struct kin {
 	u32 pid, ppid;
+	bool ended; /* only its parent has not asked for it yet */
 };
 
-u32 parent_of(u32 pid)
+/* 0: it is gone. */
+static u32 read_kin(u32 pid, char *state)
 {
 	char path[40], line[512], *p;
 	unsigned int ppid = 0;
@@ -33,9 +35,16 @@ u32 parent_of(u32 pid)
 		return 0;
 	/* The name may hold anything, brackets too: the last one ends it. */
 	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')))
-		sscanf(p + 1, " %*c %u", &ppid);
+		sscanf(p + 1, " %c %u", state, &ppid);
 	fclose(f);
 	return ppid;
+}
+
+u32 parent_of(u32 pid)
+{
+	char state;
+
+	return read_kin(pid, &state);
 }
 
 static int read_all(struct kin **list, size_t *count)
@@ -43,6 +52,7 @@ static int read_all(struct kin **list, size_t *count)
 	struct kin *grown;
 	struct dirent *e;
 	size_t cap = 0;
+	char state;
 	DIR *d = opendir("/proc");
 
 	*list = NULL;
@@ -61,7 +71,9 @@ static int read_all(struct kin **list, size_t *count)
 				break;
 			*list = grown;
 		}
-		(*list)[(*count)++] = (struct kin){ pid, parent_of(pid) };
+		state = 0;
+		(*list)[*count] = (struct kin){ .pid = pid, .ppid = read_kin(pid, &state) };
+		(*list)[(*count)++].ended = state == 'Z' || state == 'X';
 	}
 	closedir(d);
 	return 0;
@@ -130,7 +142,7 @@ int children_left_out(struct live *l, struct err *err)
 	for (i = 0; !r && i < count; i++)
 		r = map_put(&parents, list[i].pid, list[i].ppid);
 	for (i = 0; !r && i < count; i++) {
-		if (list[i].pid == (u32)getpid() || process_find(l, list[i].pid))
+		if (list[i].pid == (u32)getpid() || list[i].ended || process_find(l, list[i].pid))
 			continue;
 		p = target_above(l, &parents, list[i].pid);
 		if (p && !p->candidate)
