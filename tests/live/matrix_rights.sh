@@ -110,6 +110,9 @@ eq "a deleted library: it and the capability are named" \
 	"$(grep -c -e 'no permission to open 1 of its .*gone\.so (deleted)' -e CAP_CHECKPOINT_RESTORE "$T/err")" 2
 check_status "a deleted library: doctor says so too" 3 as +bpf,+perfmon,+sys_ptrace "$D/vmspan" doctor -p "$keeper_pid"
 eq "a deleted library: doctor names the capabilities" "$(tr -s ' \n' ' ' <"$T/out" | grep -c 'CAP_CHECKPOINT_RESTORE.*CAP_DAC_READ_SEARCH for it too')" 1
+check_status "a deleted library: so does a sweep" 3 as +bpf,+perfmon,+sys_ptrace "$D/vmspan" record \
+	--comm "$(<"/proc/$keeper_pid/comm")" -o "$D/nobody/sweep"
+check "a deleted library: in the same words" grep -q 'no permission to open 1 of its .*gone\.so (deleted)' "$T/err"
 if by +bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search a -p "$keeper_pid"; then
 	tell keeper "lib 1021"
 	detach a
@@ -145,3 +148,20 @@ else
 	not_ok "setcap" "$(head -n 1 "$T/err")"
 fi
 dismiss own
+
+# Beside a program that has marks itself.
+build_library "$D/beside.so" && chmod 755 "$D/beside.so" || not_ok "build" "beside.so"
+take_programs crowd
+target keeper "$T/crowd"
+tell keeper "open $D/beside.so"
+rm "$D/beside.so"
+user_with +bpf,+perfmon,+sys_ptrace
+start rec "${as[@]}" "$D/vmspan" record -p "$keeper_pid" -o "$D/nobody/beside"
+need_line rec '^recording ' err
+tell keeper "spans 1031" "lib 7"
+finish rec INT
+"$VMSPAN" report "$D/nobody/beside" --json >"$T/beside.json"
+json_eq "a deleted library beside it: the program's own marks are there" "$T/beside.json" .spans 1031
+json_eq "a deleted library beside it: that it is not traced is said" "$T/beside.json" \
+	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
+dismiss keeper

@@ -331,18 +331,24 @@ static int files_denied(u32 pid, u32 files, const char *path, struct err *err)
 	return -EACCES;
 }
 
-/* The others were looked through in vain: what there is to trace may be in this one. Of its path the end is told. */
-static int some_denied(u32 pid, const struct plan *p, const char *path, struct err *err)
+/* What there is to trace may be in this one. Of its path the end is told. */
+static void some_denied(u32 pid, const struct plan *p, const char *path, int code, const char *then,
+			struct err *err)
 {
 	size_t n = strlen(path);
 
-	err_set_status(err, -ENOENT, EXIT_PERMISSION,
+	err_set_status(err, code, EXIT_PERMISSION,
 		       "process %u: no permission to open %u of its %u executable files, such as "
-		       "%s%s, and there is nothing to trace in the others",
+		       "%s%s%s",
 		       pid, p->denied, p->files, n > 100 ? "..." : "",
-		       path + (n > 100 ? n - 100 : 0));
+		       path + (n > 100 ? n - 100 : 0), then);
 	err_hint(err, "%s", maps_denied(path));
-	return -ENOENT;
+}
+
+/* A file that is in memory alone is what a compiler has made at run time: libraries have none. */
+static bool may_be_library(const char *path)
+{
+	return strncmp(path, "/memfd:", 7) != 0;
 }
 
 /* Programs that run a translation of the target's code: a breakpoint that the kernel puts into the
@@ -420,7 +426,7 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		else if (fd >= 0)
 			close(fd);
 		p->unreadable += fd < 0;
-		if (fd == -EACCES || fd == -EPERM) {
+		if ((fd == -EACCES || fd == -EPERM) && may_be_library(e->path)) {
 			p->denied++;
 			if (!denied[0])
 				snprintf(denied, sizeof(denied), "%s", e->path);
@@ -437,6 +443,8 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	}
 	if (p->count && by)
 		return refuse_translated(p, pid, by, err);
+	if (p->count && p->denied)
+		some_denied(pid, p, denied, 0, ": what is in those is not traced", &p->left_out);
 	if (p->count)
 		return 0;
 	/* Files that cannot be opened any more: perhaps it has just ended. */
@@ -446,8 +454,11 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 		maps_free(&m);
 	if (p->denied && p->denied == p->files)
 		return files_denied(pid, p->files, denied, err);
-	if (p->denied)
-		return some_denied(pid, p, denied, err);
+	if (p->denied) {
+		some_denied(pid, p, denied, -ENOENT,
+			    ", and there is nothing to trace in the others", err);
+		return -ENOENT;
+	}
 	snprintf(where, sizeof(where), "process %u", pid);
 	return nothing(err, p, where);
 }

@@ -47,6 +47,7 @@ struct plan {
 	u32 files; /* looked into */
 	u32 unreadable; /* that could not be */
 	u32 denied; /* of those, for lack of rights */
+	struct err left_out; /* besides what was found some were denied: in words, without a code */
 };
 
 /* Remembers files by device and inode, so that each is parsed once. */

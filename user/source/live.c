@@ -443,6 +443,9 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 		begin(l);
 		r = process_attach(l, p, err);
 		if (r == -ENOENT && c->wait) {
+			/* What it waits for may be there, in a file that it may not open. */
+			if (err_status(err) == EXIT_PERMISSION)
+				live_refused(p, err);
 			*err = (struct err){ 0 };
 			r = 0;
 		}

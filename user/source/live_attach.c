@@ -408,6 +408,10 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && !p->attachments)
 		r = no_method(l, p, err);
+	if (!r && plan.denied > p->denied) {
+		p->denied = plan.denied;
+		live_refused(p, &plan.left_out);
+	}
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);

@@ -171,6 +171,7 @@ struct process {
 	struct silence silence;
 	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
+	u32 denied; /* of its files, as far as it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */

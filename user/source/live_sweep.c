@@ -48,6 +48,19 @@ static bool matches(const struct live_sweep *s, u32 pid, const char *comm)
 	return false;
 }
 
+/* It was named, and may not be looked into: that is said of it. */
+static int take_denied(struct live *l, u32 pid, const struct err *why, struct err *first)
+{
+	struct process *p = process_new(l, pid, parent_of(pid));
+
+	if (!p)
+		return -ENOMEM;
+	live_refused(p, why);
+	if (!first->code)
+		*first = *why;
+	return 0;
+}
+
 /* One that is there. Errors of one process are not those of the sweep. */
 static int take_present(struct live *l, u32 pid, struct err *first)
 {
@@ -59,6 +72,8 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 	plan_free(&plan);
 	if (r == -ENOENT)
 		r = live_vm_look(l, pid, &e);
+	if (r && r != -ENOTSUP && err_status(&e) == EXIT_PERMISSION && !l->sweep.all)
+		return take_denied(l, pid, &e, first);
 	if (r && r != -ENOTSUP)
 		return 0;
 	p = process_new(l, pid, parent_of(pid));
