@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/machine.h"
 
+#include "base/task_stat.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,20 +48,17 @@ static u64 clock_of(clockid_t id)
 
 u64 machine_started(u32 pid)
 {
-	char path[40], line[1024], *p;
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
 	unsigned long long ticks;
 	u64 boot, mono, began;
 	long hz = sysconf(_SC_CLK_TCK);
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	if (hz <= 0 || !read_line(path, line, sizeof(line)))
-		return 0;
-	/* The name may hold anything, a bracket included. */
-	p = strrchr(line, ')');
-	if (!p || sscanf(p + 1,
-			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-			 "%*d %llu",
-			 &ticks) != 1)
+	if (hz <= 0 || !stat ||
+	    sscanf(stat,
+		   "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+		   "%*d %llu",
+		   &ticks) != 1)
 		return 0;
 	boot = clock_of(CLOCK_BOOTTIME);
 	mono = clock_of(CLOCK_MONOTONIC);

@@ -3,6 +3,7 @@
 
 #include "base/wire.h"
 #include "probe/elf_notes.h"
+#include "base/task_stat.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -241,20 +242,12 @@ static int nothing(struct err *err, const struct plan *p, const char *where)
 /* Its state, and the kernel's flags of it; false: it is not there. */
 static bool read_state(u32 pid, char *state, unsigned int *flags)
 {
-	char path[48], line[256];
-	FILE *f;
-	char *p;
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
 
 	*state = '?';
 	*flags = 0;
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')))
-		sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", state, flags);
-	fclose(f);
-	return true;
+	return stat && sscanf(stat, "%c %*d %*d %*d %*d %*d %u", state, flags) >= 1;
 }
 
 /* For a moment of an exec the old program is gone, and nothing of the new one is there yet. */

@@ -6,6 +6,7 @@
 #include <fts.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
@@ -163,7 +164,9 @@ static bool is_called_so(const char *wanted)
 	FTSENT *e;
 
 	while (tree && !found && looked < DIRECTORIES_MAX && (e = fts_read(tree)))
-		if (e->fts_info == FTS_D && e->fts_level > 0) {
+		/* Where a hierarchy is mounted, the folder's name is no group's. */
+		if (e->fts_info == FTS_D && e->fts_level > 0 &&
+		    e->fts_statp->st_dev == e->fts_parent->fts_statp->st_dev) {
 			looked++;
 			found = part_fits((struct part){ e->fts_name, e->fts_namelen }, wanted);
 		}

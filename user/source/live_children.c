@@ -7,6 +7,8 @@
  */
 #include "source/live_int.h"
 
+#include "base/task_stat.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,19 +27,11 @@ struct kin {
 /* 0: it is gone. */
 static u32 read_kin(u32 pid, char *state)
 {
-	char path[40], line[512], *p;
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
 	unsigned int ppid = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	/* The name may hold anything, brackets too: the last one ends it. */
-	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')))
-		sscanf(p + 1, " %c %u", state, &ppid);
-	fclose(f);
-	return ppid;
+	return stat && sscanf(stat, "%c %u", state, &ppid) == 2 ? ppid : 0;
 }
 
 u32 parent_of(u32 pid)

@@ -7,6 +7,7 @@
 #include "source/live_vm_int.h"
 
 #include "attach/vm.h"
+#include "base/task_stat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,21 +79,15 @@ static int say_left_out(struct live *l, struct process *p)
 
 static bool cpu_of(u32 pid, u64 *ns)
 {
-	char path[40], line[1024], *at;
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
 	u64 user = 0, kernel = 0;
-	bool known = false;
-	FILE *f;
+	/* Fields 14 and 15. */
+	bool known =
+		stat &&
+		sscanf(stat, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+		       &user, &kernel) == 2;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	/* Behind the name, which may hold anything, fields 14 and 15. */
-	if (fgets(line, sizeof(line), f) && (at = strrchr(line, ')')))
-		known = sscanf(at + 1,
-			       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
-			       &user, &kernel) == 2;
-	fclose(f);
 	*ns = (user + kernel) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
 	return known;
 }

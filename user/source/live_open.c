@@ -5,6 +5,8 @@
  */
 #include "source/live_mark_rings.h"
 
+#include "base/task_stat.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -58,16 +60,14 @@ static u32 off_by_state(char state)
 static struct marks_seen_at look_at_thread(const struct telling *k, u32 tid, u32 *off)
 {
 	struct marks_seen_at now = { .cycles = clock_cycles() };
-	char text[1024], state = 0;
-	const char *behind;
+	char text[TASK_STAT_MAX], state = 0;
+	const char *stat = task_stat(k->p->pid, tid, text);
 
 	*off = VMSPAN_OFF_SLEEPING;
-	if (!read_file(k->p->pid, tid, "stat", text, sizeof(text)))
+	if (!stat)
 		return now;
-	/* proc(5): NUMBER (NAME) STATE, and a name may hold brackets. */
-	behind = strrchr(text, ')');
-	now.known = behind && sscanf(behind, ") %c", &state) == 1 &&
-		    read_file(k->p->pid, tid, "schedstat", text, sizeof(text)) &&
+	state = *stat;
+	now.known = read_file(k->p->pid, tid, "schedstat", text, sizeof(text)) &&
 		    sscanf(text, "%" SCNu64, &now.cpu_ns) == 1;
 	if (state == 'R')
 		now.late_ns = TICK_NS;

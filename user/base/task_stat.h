@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BASE_TASK_STAT_H
+#define BASE_TASK_STAT_H
+
+#include "base/types.h"
+
+#define TASK_STAT_MAX 1024
+
+/*
+ * What /proc/PID/stat, or /proc/PID/task/TID/stat (tid not 0), has behind the name, from the third field on
+ * (proc(5): the state). A name is its owner's to choose, brackets and ends of lines in it too. Points into
+ * `to`; NULL: there is no such thread.
+ */
+const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX]);
+
+#endif
