@@ -133,10 +133,15 @@ else
 	skip "frozen, version 1" "no control group with a freezer may be made here"
 fi
 
-# 10 ms of each 100: 40 ms of work are throttled three times at least, and longer than KEPT_MS.
+# 10 ms of each 100. Who gets its 10 ms late is throttled for a shorter time, so it works until the kernel has counted
+# enough.
 QUOTA_US=10000 PERIOD_US=100000
 work() {
-	tell t "burn 40"
+	until_true is_throttled_for $((2 * KEPT_MS))
+}
+is_throttled_for() { # MS
+	tell t "burn 10"
+	[ $(($(throttled_ns) - throttled_before)) -ge $(($1 * 1000000)) ]
 }
 throttled_ns() {
 	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { print $2 * 1000 }' "$group/cpu.stat"
