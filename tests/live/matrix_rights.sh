@@ -122,6 +122,23 @@ else
 fi
 dismiss keeper
 
+# Beside a program that has marks itself.
+build_library "$D/beside.so" && chmod 755 "$D/beside.so" || not_ok "build" "beside.so"
+take_programs crowd
+target keeper "$T/crowd"
+tell keeper "open $D/beside.so"
+rm "$D/beside.so"
+user_with +bpf,+perfmon,+sys_ptrace
+start rec "${as[@]}" "$D/vmspan" record -p "$keeper_pid" -o "$D/nobody/beside"
+need_line rec '^recording ' err
+tell keeper "spans 1031" "lib 7"
+finish rec INT
+"$VMSPAN" report "$D/nobody/beside" --json >"$T/beside.json"
+json_eq "a deleted library beside it: the program's own marks are there" "$T/beside.json" .spans 1031
+json_eq "a deleted library beside it: that it is not traced is said" "$T/beside.json" \
+	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
+dismiss keeper
+
 # ---- A trial second ----
 
 check_status "doctor -p" 0 "$VMSPAN" doctor --json -p "$own_pid"
@@ -148,20 +165,3 @@ else
 	not_ok "setcap" "$(head -n 1 "$T/err")"
 fi
 dismiss own
-
-# Beside a program that has marks itself.
-build_library "$D/beside.so" && chmod 755 "$D/beside.so" || not_ok "build" "beside.so"
-take_programs crowd
-target keeper "$T/crowd"
-tell keeper "open $D/beside.so"
-rm "$D/beside.so"
-user_with +bpf,+perfmon,+sys_ptrace
-start rec "${as[@]}" "$D/vmspan" record -p "$keeper_pid" -o "$D/nobody/beside"
-need_line rec '^recording ' err
-tell keeper "spans 1031" "lib 7"
-finish rec INT
-"$VMSPAN" report "$D/nobody/beside" --json >"$T/beside.json"
-json_eq "a deleted library beside it: the program's own marks are there" "$T/beside.json" .spans 1031
-json_eq "a deleted library beside it: that it is not traced is said" "$T/beside.json" \
-	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
-dismiss keeper

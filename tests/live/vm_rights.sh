@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The probes of a stock VM, with the rights that docs/PERMISSIONS.md names and no other: by PID, by name, by the
 # metrics; each that is missing is named. What the probes hand over is read wherever it is.
-# shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
 # shellcheck source=tests/user_lib.sh
 . "$(dirname "$0")/../user_lib.sh"
 
@@ -23,21 +23,13 @@ build "$D/postgres" tests/vm/statements.c && build "$D/unread/postgres" tests/vm
 	not_ok "build" "postgres"
 chmod -R a+rX "$D"
 
-start_server() { # NAME PROGRAM
+server() { # NAME PROGRAM: named by its title as PostgreSQL's are
 	# shellcheck disable=SC2016 # expanded there
-	start_ready "$1" bash -c 'exec -a "postgres: ann bench [local] idle" "$0"' "$2"
-}
-say() { # NAME TASK
-	local had
-	had=$(grep -c '^ok$' "$T/$1.out")
-	send "$1" "$2"
-	wait_lines "$1" '^ok$' $((had + 1)) || not_ok "$1: $2" "no answer"
+	target "$1" bash -c 'exec -a "postgres: ann bench [local] idle" "$0"' "$2"
 }
 work() { # SERVER
-	say "$1" "register 1009 select 1"
-	say "$1" "memory 311 update held set x = 1"
-	say "$1" "memory 7 values (1)"
-	say "$1" "register 11 values (2)"
+	tell "$1" "register 1009 select 1" "memory 311 update held set x = 1" "memory 7 values (1)" \
+		"register 11 values (2)"
 }
 # EVENTS counts each statement; the probe's text and the process's title make its name.
 counted='[.groups[] | select(.name | startswith("tenant:bench ")) | [.name, .events]] | sort'
@@ -60,8 +52,8 @@ records() { # NAME SERVER COMMAND ARGUMENT...
 		'[[.processes[].vm], ([.losses[]] | add)]' '[["postgres"],0]'
 }
 
-start_server first "$D/postgres"
-# shellcheck disable=SC2154 # start sets NAME_pid
+first_pid='' other_pid=''
+server first "$D/postgres"
 records "root" first "$VMSPAN" record -p "$first_pid"
 
 user_with "$all"
@@ -109,8 +101,10 @@ finish unit TERM
 
 # ---- What cannot be read ----
 
-start_server other "$D/unread/postgres"
+server other "$D/unread/postgres"
 check_status "a text at an address by its name: refused" 1 "$VMSPAN" record -p "$other_pid" -o "$T/b"
 check "it is named: $(head -n 1 "$T/err")" \
 	grep -q 'statement__status hands over cannot be read: "8@.*said.*"' "$T/err"
-check "the process lives on" kill -0 "$other_pid"
+check "the process lives on" tell other "memory 3 values (3)"
+dismiss other
+dismiss first
