@@ -41,6 +41,9 @@ collects() { # NAME ARGUMENT...: collections are as many as the program counts
 		'[.groups[] | select(.kind == "package") | .samples] | add > 20' true
 }
 calls() { # NAME
+	check_status "$1, exact calls: their price cannot be tried" 3 "${as[@]}" "$USER_DIR/vmspan" record -p "$app_pid" \
+		--exact-calls -o "$A"
+	check "$1, exact calls: what that takes is said" grep -q 'without CAP_SYS_ADMIN' "$T/err"
 	begins "$1, exact calls" -p "$app_pid" --exact-calls --yes --buffer 64M || return 0
 	ask work 101 >"$T/answer"
 	finish rec INT

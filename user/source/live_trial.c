@@ -147,6 +147,13 @@ int live_trial(const struct live_config *config, int stop_fd, struct call_price 
 	u64 trap_ns = 0;
 
 	*to = (struct call_price){ 0 };
+	if (fd == -EPERM) {
+		err_set_status(err, fd, EXIT_PERMISSION,
+			       "what exact calls cost cannot be tried without CAP_SYS_ADMIN");
+		err_hint(err, "Run vmspan as root (sudo). With --yes they are traced whatever they "
+			      "cost.");
+		return fd;
+	}
 	if (fd < 0)
 		return err_set(err, fd, "measuring what programs cost: %s", strerror(-fd));
 	r = part(&c, TRIAL_NONE, NONE_NS, stop_fd, &none, &trap_ns, err);
