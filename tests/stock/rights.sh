@@ -84,8 +84,8 @@ fi
 
 java=/usr/lib/jvm/java-17-openjdk-amd64/bin
 if [ -x $java/javac ]; then
-	java_plugins "$T/out"
-	start_app $java/java -cp "$T/out" App heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin
+	java_plugins "$T/classes"
+	start_app $java/java -cp "$T/classes" App heavy=heavy.Plugin middle=middle.Plugin light=light.Plugin
 	collects "OpenJDK, by its number" -p "$app_pid"
 	collects "OpenJDK, by its name" --comm "$(<"/proc/$app_pid/comm")"
 	stop_app
