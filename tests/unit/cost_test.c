@@ -132,6 +132,37 @@ static void a_sentence_says_it(void **state)
 	free(text);
 }
 
+/* Stolen time that makes no event incomplete is worth a word from a thousandth of the events on. */
+static void what_was_stolen_is_said_where_it_matters(void **state)
+{
+	static const struct {
+		u64 wall, stolen, incomplete;
+	} cases[] = {
+		{ 1000000, 0, 0 }, { 1000000, 1000, 0 }, { 1000000, 1001, 0 }, { 1000000, 7, 1 }
+	};
+	struct out o;
+	char *text;
+	u32 i;
+
+	(void)state;
+	out_open_memory(&o);
+	for (i = 0; i < 4; i++) {
+		struct snapshot s = { .events = { .count = 1,
+						  .wall_ns = cases[i].wall,
+						  .incomplete = cases[i].incomplete },
+				      .repairs.stolen_ns = cases[i].stolen };
+
+		summary_complete(&o, &s);
+		out_puts(&o, ";");
+	}
+	text = fixture_text(&o);
+	assert_string_equal(text, "complete;complete;"
+				  "complete (a hypervisor took 1.00 us of CPU time);"
+				  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of "
+				  "CPU time);");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +170,7 @@ int main(void)
 		cmocka_unit_test(what_had_gone_before_is_not),
 		cmocka_unit_test(since_a_moment),
 		cmocka_unit_test(a_sentence_says_it),
+		cmocka_unit_test(what_was_stolen_is_said_where_it_matters),
 	};
 
 	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);

@@ -60,8 +60,8 @@ void summary_complete(struct out *o, const struct snapshot *s)
 	if (s->events.incomplete)
 		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
 			   count_text(b, s->events.count));
-	/* Samples lack nothing for it: CPU times are without. */
-	if (stolen && (complete || s->events.incomplete))
+	/* Samples lack nothing for it: CPU times are without, and a thousandth is worth no word. */
+	if (s->events.incomplete ? stolen : complete && stolen > s->events.wall_ns / 1000)
 		out_printf(o, " (a hypervisor took %s of CPU time)", time_text(time, stolen));
 	if (complete)
 		return;
