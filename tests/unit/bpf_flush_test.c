@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Batches of version 1 of the SDK on their way: what finds no room, or cannot be read, is counted. */
+#include "bpf_host.h"
+
+#include "bpf/marks.bpf.h"
+
+/* Those that it defines, bpf_host.h has for all. */
+#define wake_bytes flush_wake_bytes
+#define ns_inum flush_ns_inum
+#define sweep_flags flush_sweep_flags
+#define use_tsc flush_use_tsc
+#define cycles_hz flush_cycles_hz
+#define exact flush_exact
+#define alert_ns flush_alert_ns
+#define alert_cycles flush_alert_cycles
+#define tail_calls flush_tail_calls
+#define last_wake flush_last_wake
+#define sched_watch flush_sched_watch
+#define marks_off flush_marks_off
+#define LICENSE license_of_flush
+#include "bpf/flush.bpf.c"
+#undef LICENSE
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct ids ids = { TRACED, TRACED };
+static union {
+	struct vmspan_batch head;
+	__u64 words[VMSPAN_BATCH_BYTES / 8];
+} batch;
+
+/* Of so many slots, in each of the sizes that room is made for. */
+static const __u32 slots[] = { 0, 7, 40, 100, VMSPAN_BATCH_SLOTS };
+
+static int machine(void **state)
+{
+	machine_make();
+	host.current = &host.thread;
+	batch.head = (struct vmspan_batch){ .magic = VMSPAN_BATCH_MAGIC };
+	return 0;
+}
+
+static int hand_over(__u32 of)
+{
+	return flush_batch(ids, &batch, VMSPAN_BATCH_HEADER + of * VMSPAN_SLOT);
+}
+
+/* Its head says how many records that are. If it is forged or cannot be read, each slot may be one. */
+static void a_batch_that_finds_no_room_is_a_loss(void **state)
+{
+	__u32 i, batches = 0, records = 0;
+
+	host.ring_full = true;
+	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		batch.head.records = slots[i] / 2;
+		assert_int_equal(hand_over(slots[i]), 0);
+		records += slots[i] / 2;
+		batch.head.records = slots[i] + 1;
+		assert_int_equal(hand_over(slots[i]), 0);
+		records += slots[i];
+		host.bad = &batch;
+		assert_int_equal(hand_over(slots[i]), 0);
+		host.bad = NULL;
+		records += slots[i];
+		batches += 3;
+		assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], batches);
+		assert_int_equal(host.counted[COUNT_RING_FULL_RECORDS], records);
+	}
+	assert_int_equal(host.records, 0);
+}
+
+static void a_batch_that_cannot_be_read_is_a_loss(void **state)
+{
+	host.bad = &batch;
+	assert_int_equal(hand_over(7), 0);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_RECORDS], 7);
+	assert_int_equal(host.records, 0);
+}
+
+static void a_batch_of_no_size_that_there_is_is_none(void **state)
+{
+	static const __u64 sizes[] = { 0, VMSPAN_BATCH_HEADER - VMSPAN_SLOT,
+				       VMSPAN_BATCH_HEADER + 1, VMSPAN_BATCH_BYTES + VMSPAN_SLOT,
+				       ~0ull };
+	__u32 i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		assert_int_equal(flush_batch(ids, &batch, sizes[i]), 0);
+		assert_int_equal(host.counted[COUNT_MALFORMED], i + 1);
+	}
+	assert_int_equal(host.records, 0);
+}
+
+static void what_is_handed_over_is_told_as_it_is(void **state)
+{
+	const struct wire_head *h = (const void *)host.record;
+
+	batch.head.records = 3;
+	batch.words[VMSPAN_BATCH_HEADER / 8 + 1] = 12345;
+	assert_int_equal(hand_over(7), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(h->kind, WIRE_BATCH);
+	assert_int_equal(h->pid, TRACED);
+	assert_int_equal(h->bytes, VMSPAN_BATCH_HEADER + 7 * VMSPAN_SLOT);
+	assert_memory_equal(h + 1, &batch, h->bytes);
+}
+
+/* A definition too. */
+static void a_definition_that_finds_no_room_is_a_loss(void **state)
+{
+	assert_int_equal(carry_definition(ids, &batch, VMSPAN_SLOT, 0), 0);
+	assert_int_equal(host.records, 1);
+	host.ring_full = true;
+	assert_int_equal(carry_definition(ids, &batch, VMSPAN_SLOT, 0), 0);
+	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 1);
+	assert_int_equal(host.counted[COUNT_RING_FULL_RECORDS], 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, machine)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_batch_that_finds_no_room_is_a_loss),
+		TEST(a_batch_that_cannot_be_read_is_a_loss),
+		TEST(a_batch_of_no_size_that_there_is_is_none),
+		TEST(what_is_handed_over_is_told_as_it_is),
+		TEST(a_definition_that_finds_no_room_is_a_loss),
+	};
+
+	return cmocka_run_group_tests_name("bpf_flush", tests, NULL, NULL);
+}
