@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the probes of stock VMs hand over. Sites of a uprobe_multi link have been described by user space
- * (user/attach/vm_args.c), their cookies say how; those of perf events by libbpf.
+ * (user/attach/vm_sites.c), their cookies say how; those of perf events by libbpf.
  */
 #ifndef BPF_ARGS_H
 #define BPF_ARGS_H

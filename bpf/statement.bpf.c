@@ -57,7 +57,7 @@ static __always_inline void statement_close(struct vm_thread *t, struct ids ids)
 	if (!t->open)
 		return;
 	if (t->turn_kind == TURN_IDLE && !t->ended && now - t->turn_begin < TURN_IDLE_LEAST)
-		t->open = 0;
+		turn_forget(t, bpf_get_current_task_btf(), now);
 	else
 		turn_close(t, bpf_get_current_task_btf(), ids, now);
 }

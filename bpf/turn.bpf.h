@@ -84,6 +84,10 @@ static __always_inline __u64 steal_told(struct task_struct *task)
 	return bpf_core_field_exists(rq->prev_steal_time_rq) ? rq->prev_steal_time_rq + 1 : 0;
 }
 
+/* Raised by user space where threads begin to be followed through the scheduler, and where that ends: between, they may
+ * have moved to CPUs of other accounts. */
+extern __u32 follow_epoch;
+
 /* The task has its CPU: what has been taken of that since it got it, or was asked last. */
 static __always_inline void steal_take(struct vm_thread *t, struct task_struct *task, __u64 now)
 {
@@ -91,9 +95,11 @@ static __always_inline void steal_take(struct vm_thread *t, struct task_struct *
 
 	if (t->off_at)
 		return;
-	if (t->steal_seen && told > t->steal_seen && (t->open || now - t->turn_end < STEAL_LATE_NS))
+	if (t->steal_seen && t->steal_epoch == follow_epoch && told > t->steal_seen &&
+	    (t->open || now - t->turn_end < STEAL_LATE_NS))
 		t->stolen += told - t->steal_seen;
 	t->steal_seen = told;
+	t->steal_epoch = follow_epoch;
 }
 
 /* Of the event so far: no more than it was on a CPU. */
@@ -124,14 +130,14 @@ static __always_inline void turn_open(struct vm_thread *t, struct task_struct *t
 }
 
 static __always_inline void turn_head(struct wire_turn *r, const struct vm_thread *t,
-				      struct ids ids, __u64 now)
+				      struct ids ids, __u64 now, __u64 stolen)
 {
 	r->h.kind = WIRE_VM_TURN;
 	r->h.pid = ids.tgid;
 	r->h.tid = ids.tid;
 	r->begin = t->turn_begin;
 	r->end = now;
-	r->stolen_ns = stolen_of(t, now);
+	r->stolen_ns = stolen;
 	r->off_ns = t->off_total - t->off_before + r->stolen_ns;
 	r->iteration = t->iteration;
 	r->cpu_begin = t->turn_cpu;
@@ -145,8 +151,11 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 {
 	struct watch *w = calls_of(task);
 	struct wire_turn *r;
+	__u64 stolen;
 
 	steal_take(t, task, now);
+	stolen = stolen_of(t, now);
+	t->stolen -= stolen;
 	t->open = 0;
 	t->turn_end = now;
 	/* An event follows what is in it. */
@@ -156,7 +165,7 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 		if (!r)
 			goto lost;
-		turn_head(r, t, ids, now);
+		turn_head(r, t, ids, now, stolen);
 		r->h.bytes = sizeof(*r) - sizeof(r->h);
 		r->text_len = t->text_len;
 		r->title_len = t->title_len;
@@ -166,15 +175,23 @@ static __always_inline void turn_close(struct vm_thread *t, struct task_struct *
 		r = bpf_ringbuf_reserve(&ring, WIRE_TURN_BARE, 0);
 		if (!r)
 			goto lost;
-		turn_head(r, t, ids, now);
+		turn_head(r, t, ids, now, stolen);
 		r->h.bytes = WIRE_TURN_BARE - sizeof(r->h);
 		r->text_len = r->title_len = 0;
 	}
-	t->stolen -= r->stolen_ns;
 	bpf_ringbuf_submit(r, wake_flags(false));
 	return;
 lost:
 	count(COUNT_VM_LOST, 1);
+}
+
+/* It is told of to nobody, nor is what was stolen from it. */
+static __always_inline void turn_forget(struct vm_thread *t, struct task_struct *task, __u64 now)
+{
+	steal_take(t, task, now);
+	t->stolen -= stolen_of(t, now);
+	t->open = 0;
+	t->turn_end = now;
 }
 
 static __always_inline bool has_bursts(const struct vm_proc *p, const struct vm_thread *t)

@@ -23,6 +23,7 @@ const volatile bool vm_multi = false;
 /* Between two looks of the timer. */
 const volatile __u64 period_ns = 10101010;
 __u16 gc_epoch = 0, sweep_epoch = 0;
+__u32 follow_epoch = 0;
 /* A thread has come that has no state, where it could not be made: user space looks at all once more. */
 __u32 vm_unmade = 0;
 
@@ -182,6 +183,7 @@ static __always_inline void comes(struct task_struct *task, __u64 now)
 	t->off_at = 0;
 	t->off_total += away;
 	t->steal_seen = steal_told(task);
+	t->steal_epoch = follow_epoch;
 	if (t->open && away && !t->preempted && w)
 		calls_waited(w, now - away, now);
 	else if (t->open && away && !t->preempted && p &&

@@ -40,6 +40,7 @@ struct vm_thread {
 	/* Of its CPU time taken by a hypervisor, and told of with no event yet. steal_seen: what that had taken of
 	 * its CPU when it was asked last, and 1; 0: it has not been asked. */
 	__u64 stolen, steal_seen;
+	__u32 steal_epoch, steal_pad; /* follow_epoch then */
 	__u64 turn_end; /* of the last event */
 	__u64 root; /* the VM's own of the thread, to be checked */
 	/* Until that is found: of the VM's threads so many have been looked at, CPython's next is there. */

@@ -489,81 +489,6 @@ static void waits_between_stays_are_told_of_where_they_are_wanted(void **s)
 	assert_int_equal(host.deleted, 1);
 }
 
-/* ---- Stolen time ---- */
-
-static void event(__u64 begin, __u64 steal, __u64 end)
-{
-	turn_open(&state, &host.thread, TURN_REQUEST, begin);
-	host.run_queue.prev_steal_time_rq += steal;
-	turn_close(&state, &host.thread, (struct ids){ TRACED, TRACED }, end);
-}
-
-/* What a hypervisor has taken of its CPU is told with the event in which the kernel notices it. */
-static void what_is_stolen_is_told_with_its_event(void **s)
-{
-	const struct wire_turn *r = (const void *)host.record;
-
-	memset(&state, 0, sizeof(state));
-	host.more = with_state;
-	host.run_queue.prev_steal_time_rq = 5000;
-	/* Its CPU it has had since before the trace. */
-	event(10, 30, 100);
-	assert_int_equal(r->stolen_ns, 30);
-	assert_int_equal(r->off_ns, 30);
-	/* What an event cannot have had, the next one had. */
-	event(200, 500, 300);
-	assert_int_equal(r->stolen_ns, 100);
-	event(400, 0, 2400);
-	assert_int_equal(r->stolen_ns, 400);
-	/* While others have the CPU it is theirs. */
-	turn_open(&state, &host.thread, TURN_REQUEST, 3000);
-	leaves(&host.thread, true, 3100);
-	host.run_queue.prev_steal_time_rq += 1000;
-	comes(&host.thread, 3500);
-	turn_close(&state, &host.thread, (struct ids){ TRACED, TRACED }, 4000);
-	assert_int_equal(r->off_ns, 400);
-	assert_int_equal(r->stolen_ns, 0);
-	/* What is noticed as soon as it has ended may have been in it; */
-	host.run_queue.prev_steal_time_rq += 20;
-	leaves(&host.thread, true, 4100);
-	comes(&host.thread, 4200);
-	event(4300, 0, 4900);
-	assert_int_equal(r->stolen_ns, 20);
-	/* what is noticed later was not. */
-	host.run_queue.prev_steal_time_rq += 20;
-	event(4900 + STEAL_LATE_NS, 7, 5900 + STEAL_LATE_NS);
-	assert_int_equal(r->stolen_ns, 7);
-	/* A kernel that is not told what is stolen, or keeps no account of it. */
-	host.lacks = "prev_steal_time_rq";
-	event(6000 + STEAL_LATE_NS, 7, 7000 + STEAL_LATE_NS);
-	assert_int_equal(r->stolen_ns, 0);
-	host.lacks = "se.cfs_rq";
-	event(8000 + STEAL_LATE_NS, 7, 9000 + STEAL_LATE_NS);
-	assert_int_equal(r->stolen_ns, 0);
-}
-
-/* A wait tells how much of its event was stolen when it begins. */
-static void what_is_stolen_before_a_wait_is_told_with_it(void **s)
-{
-	const struct wire_sample *r = (const void *)host.record;
-
-	memset(&state, 0, sizeof(state));
-	host.more = with_state;
-	host.current = &host.thread;
-	proc.flags = VM_WALK;
-	comes(&host.thread, 100);
-	turn_open(&state, &host.thread, TURN_LOOP, 200);
-	host.run_queue.prev_steal_time_rq += 40;
-	leaves(&host.thread, false, 300);
-	assert_int_equal(r->h.kind, WIRE_VM_SAMPLE);
-	assert_int_equal(r->stolen_ns, 40);
-	assert_int_equal(r->off_ns, 40);
-	comes(&host.thread, 400);
-	leaves(&host.thread, false, 500);
-	assert_int_equal(r->stolen_ns, 40);
-	assert_int_equal(r->off_ns, 140);
-}
-
 /* ---- What probes hand over ---- */
 
 static struct probe_args handed;
@@ -649,8 +574,6 @@ int main(void)
 		TEST(what_goes_on_as_the_trace_ends_is_told),
 		TEST(waits_are_told_of_as_they_begin_and_end),
 		TEST(waits_between_stays_are_told_of_where_they_are_wanted),
-		TEST(what_is_stolen_is_told_with_its_event),
-		TEST(what_is_stolen_before_a_wait_is_told_with_it),
 		TEST(what_a_probe_hands_over_is_read_as_it_is_described),
 	};
 

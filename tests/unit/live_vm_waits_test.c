@@ -90,6 +90,19 @@ static void each_part_has_what_was_stolen_from_it(void **state)
 	assert_int_equal(rig.event.stolen_ns, 6);
 }
 
+/* A piece of work is one, though all of its time on the CPU was stolen. */
+static void what_was_wholly_stolen_is_an_event(void **state)
+{
+	(void)state;
+	wait_begins(300, 80, &idle);
+	wait_ends(300, 900);
+	assert_int_equal(rig.events, 1);
+	stolen_so_far = 50;
+	turn_ends(950, 680 + 50, 0);
+	expect_event(8, 900, 950, 0, 0);
+	assert_int_equal(rig.event.stolen_ns, 50);
+}
+
 /* Who waits for work as the trace ends is in no event; who works is in one that began when it got it. */
 static void what_goes_on_began_behind_the_wait_for_work(void **state)
 {
@@ -236,6 +249,7 @@ int main(void)
 		POOL(waits_for_work_are_known_by_their_frames),
 		POOL(a_wait_for_work_is_in_no_event),
 		POOL(each_part_has_what_was_stolen_from_it),
+		POOL(what_was_wholly_stolen_is_an_event),
 		POOL(what_goes_on_began_behind_the_wait_for_work),
 		POOL(of_a_wait_half_lost_nothing_is_made_up),
 		POOL(outside_of_the_vm_no_event_goes_on),

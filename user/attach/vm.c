@@ -178,8 +178,10 @@ int vm_start(struct tracer *t, u32 hz, bool loops, bool walk, struct err *err)
 	const struct vmspan_bpf *s = t->skel;
 	int r = 0;
 
-	if (!t->vm_running)
+	if (!t->vm_running) {
+		t->skel->bss->follow_epoch++;
 		r = attach_one(&t->vm_run, s->progs.walk_switch, "watching the scheduler", err);
+	}
 	t->vm_running |= !r;
 	if (!r && loops && !t->vm_loops) {
 		/* The end of a wait first: the program at its begin sets it up. */
@@ -219,6 +221,7 @@ bool vm_pause(struct tracer *t)
 
 	vm_stop_walks(t);
 	let_go(&t->vm_run);
+	t->skel->bss->follow_epoch++;
 	t->vm_running = t->vm_loops = false;
 	return had;
 }

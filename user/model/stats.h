@@ -92,7 +92,7 @@ struct loss_stats {
 struct repair_stats {
 	u64 repaired; /* spans closed because their leave never came */
 	u64 before_attach; /* spans dropped: they began before the trace */
-	u64 stolen_ns; /* exact mode: a hypervisor had the CPU */
+	u64 stolen_ns; /* a hypervisor had the CPU: exact mode, and sampled events */
 	u64 discarded_shares; /* spans whose cycles made no sense */
 };
 

@@ -195,5 +195,6 @@ bool waits_rest(const struct vm_stream *s, struct wire_turn *w)
 		w->stolen_ns = x->stolen_then - x->stolen_ns;
 		w->ended &= (u16)~TURN_GOES_ON;
 	}
-	return w->off_ns < w->end - w->begin;
+	/* What was stolen from it, it wanted to work in. */
+	return w->off_ns - min_u64(w->stolen_ns, w->off_ns) < w->end - w->begin;
 }
