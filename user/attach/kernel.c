@@ -106,7 +106,7 @@ static bool before(unsigned int major, unsigned int minor)
 
 bool kernel_multi_by_process(void)
 {
-	return !before(6, 10);
+	return !before(6, 12);
 }
 
 bool kernel_rseq_tells_all(void)

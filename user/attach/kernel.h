@@ -38,7 +38,7 @@ struct kernel_probes {
 	u32 pid; /* 0: every process */
 };
 int kernel_uprobe_multi(int program, const struct kernel_probes *p);
-/* Does one for a process serve all of its threads? */
+/* Does one for a process serve all of its threads, as long as there are any? */
 bool kernel_multi_by_process(void);
 /* Can this kernel and this user make them? */
 bool kernel_has_uprobe_multi(void);

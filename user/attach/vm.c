@@ -64,6 +64,17 @@ static void fill_calls(volatile u8 waits[CALLS])
 	waits[SYS_pselect6] = LOOP_POLL | WAIT_TIME_5;
 }
 
+/*
+ * Before 6.10 a link for one process serves the thread alone that its number is of ("bpf: Fix multi-uprobe PID
+ * filtering logic", 46ba0e49b642), before 6.12 none of its threads once the first has ended ("bpf: Fix uprobe
+ * multi pid filter check"), and no kernel finds a process by a first thread that has. Programs know by
+ * themselves which processes are traced, so a link for all costs others no more than their traps.
+ */
+bool vm_links_all(const struct tracer *t, u32 pid)
+{
+	return t->vm_multi && (!kernel_multi_by_process() || site_leader_ended(pid));
+}
+
 static struct bpf_program *role_program(const struct vmspan_bpf *s, enum vm_role role)
 {
 	struct bpf_program *const by_role[VM_ROLES] = {

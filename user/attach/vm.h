@@ -52,6 +52,8 @@ int vm_look_again(struct tracer *t);
 /* The trace ends, now, at once in all processes: probes take long to take away. After vm_stop(), what threads
  * are in goes out, with TURN_GOES_ON. */
 void vm_end(struct tracer *t);
+/* Must a process's probes be linked to in all that run the file? Once then, and not for each process. */
+bool vm_links_all(const struct tracer *t, u32 pid);
 /* The probe of a role: in one process, or (pid 0) in all that run the file.
  * NULL with *err filled. */
 struct site_link *vm_site(struct tracer *t, u32 pid, const struct vm_target *v, enum vm_role role,

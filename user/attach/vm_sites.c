@@ -142,16 +142,6 @@ static int find_sites(struct sites *s)
 
 /* ---- Links ---- */
 
-/*
- * Before 6.10 a link for one process serves the thread alone that its number is of ("bpf: Fix multi-uprobe PID
- * filtering logic", 46ba0e49b642); a process is never found by a first thread that has ended. Programs know
- * by themselves which processes are traced, so a link for all costs others no more than their traps.
- */
-static u32 linked_to(u32 pid)
-{
-	return pid && kernel_multi_by_process() && !site_leader_ended(pid) ? pid : 0;
-}
-
 static struct site_link *link_sites(struct sites *s, struct bpf_program *prog, u32 pid)
 {
 	char path[32], what[256];
@@ -160,7 +150,7 @@ static struct site_link *link_sites(struct sites *s, struct bpf_program *prog, u
 					.semaphores = s->semaphores,
 					.cookies = s->sets,
 					.count = s->count,
-					.pid = linked_to(pid) };
+					.pid = pid };
 	struct site_link *link;
 	int fd;
 

@@ -211,7 +211,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
 	if (!r)
-		r = v.profile->scope_file || sweep_wanted(&l->sweep)
+		r = v.profile->scope_file || sweep_wanted(&l->sweep) || vm_links_all(l->t, p->pid)
 			    ? attach_file(l, &v, &calls, err)
 			    : attach_process(l, p, &v, &calls, err);
 	/* Its first event begins once all of its probes are there. */
