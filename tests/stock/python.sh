@@ -81,13 +81,14 @@ check_ledger "preempted" "$T/p.json"
 
 # A server in C forks without Python's help, as uWSGI does: the child's thread keeps its parent's number.
 cat >"$T/raw.py" <<-'EOF'
-	import ctypes, signal, sys
+	import ctypes, signal, sys, threading, time
 	libc = ctypes.CDLL(None)
 	pid = libc.fork()
 	if pid:
 	    print("ready", pid, flush=True)
 	    sys.stdin.read()
 	libc.prctl(1, signal.SIGKILL)
+	threading.Thread(target=time.sleep, args=(1000,)).start()
 	while not pid:
 	    pass
 EOF

@@ -2,6 +2,7 @@
 /* Which VM a process runs, and whether its frames can be walked. */
 #include "probe/vm.h"
 
+#include "base/task_stat.h"
 #include "probe/jvm.h"
 #include "probe/maps.h"
 #include "probe/target.h"
@@ -264,30 +265,46 @@ static u64 read_u64(u32 pid, u64 at)
 	return at && !target_read(pid, at, &v, sizeof(v)) ? v : 0;
 }
 
+#define FLAG_FORKED 0x00000040u /* PF_FORKNOEXEC of the kernel's: it has executed nothing since */
+
+static bool is_forked(u32 pid)
+{
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
+	unsigned int flags;
+
+	return stat && sscanf(stat, "%*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & FLAG_FORKED;
+}
+
 /*
  * Some thread of the interpreter must be one of the process. A server that forks without Python's help, as uWSGI
- * does, has a child's only thread by the number that it had in its parent. So has one of os.fork() for a moment.
+ * does, has a child's first thread by the number that it had in its parent: the oldest of the list, whose number is
+ * nobody's here. So has one of os.fork() for a moment.
  */
 static const char *check_cpython(u32 pid, struct vm_proc *p)
 {
 	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), number = 0;
+	bool found = false, has_first = false, is_own = false;
+	u32 first = threads_own_number(pid);
 	struct map own = { 0 };
-	bool found = false;
 	int i;
 
 	if (!at)
 		return "there is no interpreter where its list should begin";
 	at = read_u64(pid, at + p->off[OFF_interp_threads]);
 	threads_numbers(pid, &own);
-	for (i = 0; i < 4096 && at && !found; i++) {
+	for (i = 0; i < 4096 && at; i++) {
 		number = read_u64(pid, at + p->off[OFF_thread_native_id]);
-		found = map_get(&own, number);
+		is_own = map_get(&own, number);
+		found |= is_own;
+		has_first |= number == first;
 		at = read_u64(pid, at + p->off[OFF_thread_next]);
 	}
 	map_free(&own);
-	if (!found && i == 1 && number && number <= INT32_MAX) {
+	if (!has_first && !is_own && !at && number && number <= INT32_MAX && is_forked(pid)) {
 		p->forked_as = (u32)number;
-		return NULL;
+		found = true;
 	}
 	return found ? NULL : "none of its interpreter's threads is a thread of the process";
 }
