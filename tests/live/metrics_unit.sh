@@ -5,6 +5,8 @@
 # shellcheck disable=SC2154 # start sets NAME_pid
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/page_lib.sh
+. "$(dirname "$0")/../page_lib.sh"
 
 command -v setpriv >/dev/null || skip_rest "the unit" "no setpriv: apt-get install util-linux"
 unit=tools/systemd/vmspan-metrics@.service.in
@@ -26,7 +28,7 @@ start_ready first "$T/unit-target"
 read -ra words < <(setting ExecStart | sed "s|@bindir@|$T|; s|%I|unit-target|; s|\${VMSPAN_LISTEN}|127.0.0.1:0|; s|\$VMSPAN_OPTIONS||")
 start unit setpriv --reuid 65534 --regid 65534 --clear-groups --no-new-privs \
 	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps" "${words[@]}"
-if ! url=$(wait_line unit '^serving ' err | sed 's|^serving http://\([^,]*\),.*|\1|') || [ -z "$url" ]; then
+if ! address=$(page_address unit) || [ -z "$address" ]; then
 	# Before Linux 6.6 there are no probes without CAP_SYS_ADMIN.
 	if grep -qE '(before Linux 6.6|takes CAP_SYS_ADMIN)' "$T/unit.err"; then
 		skip_rest "the unit's command" "this kernel needs CAP_SYS_ADMIN"
@@ -40,17 +42,8 @@ eq "it has those capabilities and no other" \
 	"$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$unit_pid/status")" \
 	"$(sed -n 's/^CapBnd:[[:space:]]*//p' "/proc/$unit_pid/status")"
 
-page() {
-	local at=${url%%/*} line
-	exec 8<>"/dev/tcp/${at%:*}/${at#*:}" || return 1
-	printf 'GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n' >&8
-	while IFS= read -r line <&8; do
-		printf '%s\n' "$line"
-	done
-	exec 8>&-
-}
 spans() { # of the group, so far; $have
-	have=$(page | sed -n 's/^vmspan_group_spans_total{group="addon:first".*} //p')
+	have=$(page_spans "$address" "addon:first")
 }
 is_measured() {
 	spans

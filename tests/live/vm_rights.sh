@@ -4,6 +4,8 @@
 # metrics; each that is missing is named. What the probes hand over is read wherever it is.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
+# shellcheck source=tests/page_lib.sh
+. "$(dirname "$0")/../page_lib.sh"
 # shellcheck source=tests/user_lib.sh
 . "$(dirname "$0")/../user_lib.sh"
 
@@ -77,19 +79,9 @@ miss CAP_SYS_PTRACE +bpf,+perfmon -p "$first_pid"
 
 user_with "$all"
 start unit "${as[@]}" "$D/vmspan" export-metrics --comm postgres --listen 127.0.0.1:0
-need_line unit '^serving ' err
-url=$(sed -n 's|^serving http://\([^,]*\),.*|\1|p' "$T/unit.err")
-page() {
-	local at=${url%%/*} line
-	exec 8<>"/dev/tcp/${at%:*}/${at#*:}" || return 1
-	printf 'GET /metrics HTTP/1.0\r\nHost: x\r\n\r\n' >&8
-	while IFS= read -r line <&8; do
-		printf '%s\n' "$line"
-	done
-	exec 8>&-
-}
+address=$(page_address unit)
 served() {
-	have=$(page | sed -n 's/^vmspan_group_spans_total{group="tenant:bench SELECT".*} //p')
+	have=$(page_spans "$address" "tenant:bench SELECT")
 	[ "${have:-0}" -ge 1009 ] && return
 	pause
 	return 1
