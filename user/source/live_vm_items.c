@@ -383,7 +383,6 @@ void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u3
 		.cpu_begin = w->cpu_begin,
 		.cpu_end = w->cpu_end,
 		.label = label,
-		.stolen_ns = min_u64(w->stolen_ns, wall),
 		.records = s->iteration == w->iteration ? s->records : 0,
 	};
 	s->cpu_ns += wall - min_u64(wall, w->off_ns);
@@ -434,8 +433,10 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 		return take_unended(l, p, w, label);
 	w->iteration = waits_iteration(s, w->iteration);
 	vm_event(l, s, w, label, &e);
-	if (!stall && !l->calls)
+	if (!stall && !l->calls) {
 		e.h.depth = VMSPAN_F_SAMPLED;
+		e.stolen_ns = min_u64(w->stolen_ns, w->end - w->begin);
+	}
 	return vm_emit(l, p, s, w->h.tid, 1, &e, sizeof(e));
 }
 
