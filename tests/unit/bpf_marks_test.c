@@ -95,6 +95,69 @@ static void who_reads_itself_is_called_what_the_tracer_calls_it(void **state)
 	assert_int_equal(told->tid, 17);
 }
 
+/* Of what a killed process's threads have gathered. Of a slot that is more of the one before it, none. */
+static void a_state_that_finds_no_room_is_a_loss(void **state)
+{
+	static const __u32 slots[] = { 7, 40, 100, VMSPAN_BATCH_SLOTS };
+	static struct abi1_thread thread;
+	struct tail w = { .pid = TRACED };
+	__u32 i, records = 0;
+
+	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		thread = (struct abi1_thread){ .magic = VMSPAN_MAGIC,
+					       .tid = 17,
+					       .slots = VMSPAN_BATCH_SLOTS,
+					       .room = VMSPAN_BATCH_SLOTS - slots[i],
+					       .extra = 2 };
+		/* The ring buffer has none, or the process has filled it already. */
+		w.at = (__u64)&thread;
+		w.left = ~0ull;
+		host.ring_full = true;
+		assert_int_equal(one_thread(0, &w), 0);
+		w.at = (__u64)&thread;
+		w.left = 1;
+		host.ring_full = false;
+		assert_int_equal(one_thread(0, &w), 0);
+		records += 2 * (slots[i] - 2);
+		assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 2 * (i + 1));
+		assert_int_equal(host.counted[COUNT_RING_FULL_RECORDS], records);
+		/* Memory that is not there. */
+		w.at = (__u64)&thread;
+		w.left = ~0ull;
+		host.bad = (char *)&thread + offsetof(struct abi1_thread, batch);
+		assert_int_equal(one_thread(0, &w), 0);
+		host.bad = NULL;
+		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], i + 1);
+		assert_int_equal(host.counted[COUNT_READ_FAULT_RECORDS], records / 2);
+	}
+	assert_int_equal(host.records, 0);
+}
+
+static void of_a_killed_thread_its_own_state_is_handed_over_alone(void **state)
+{
+	static struct abi1_thread threads[3];
+	static struct abi1_registry registry = { .magic = VMSPAN_MAGIC, .pid = 17 };
+	const struct wire_head *told = (const void *)host.record;
+	struct tail w = { .pid = TRACED, .self = 17, .tid = TRACED + 7, .only = 18, .left = ~0ull };
+	__u32 i;
+
+	for (i = 0; i < 3; i++)
+		threads[i] = (struct abi1_thread){
+			.magic = VMSPAN_MAGIC,
+			.tid = 17 + i,
+			.slots = 10,
+			.room = 8,
+			.next = i < 2 ? (__u64)&threads[i + 1] : 0,
+		};
+	registry.threads = (__u64)&threads[0];
+	host.process.registries[0] = (__u64)&registry;
+	assert_int_equal(one_registry(0, &w), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(told->kind, WIRE_TAIL);
+	assert_int_equal(told->tid, TRACED + 7);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+}
+
 /* ---- Marks ---- */
 
 static struct vmspan_mark marks[4];
@@ -393,6 +456,8 @@ int main(void)
 		TEST(what_a_child_in_its_parent_s_memory_hands_over_is_the_parent_s),
 		TEST(threads_that_cannot_be_read_are_a_loss),
 		TEST(who_reads_itself_is_called_what_the_tracer_calls_it),
+		TEST(a_state_that_finds_no_room_is_a_loss),
+		TEST(of_a_killed_thread_its_own_state_is_handed_over_alone),
 		TEST(marks_of_another_thread_are_said_to_be_that),
 		TEST(the_end_of_an_event_that_somebody_waits_for_wakes_the_reader),
 		TEST(rings_at_an_end_are_read_or_lost),
