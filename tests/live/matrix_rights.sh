@@ -110,9 +110,23 @@ eq "a deleted library: it and the capability are named" \
 	"$(grep -c -e 'no permission to open 1 of its .*gone\.so (deleted)' -e CAP_CHECKPOINT_RESTORE "$T/err")" 2
 check_status "a deleted library: doctor says so too" 3 as +bpf,+perfmon,+sys_ptrace "$D/vmspan" doctor -p "$keeper_pid"
 eq "a deleted library: doctor names the capabilities" "$(tr -s ' \n' ' ' <"$T/out" | grep -c 'CAP_CHECKPOINT_RESTORE.*CAP_DAC_READ_SEARCH for it too')" 1
-check_status "a deleted library: so does a sweep" 3 as +bpf,+perfmon,+sys_ptrace "$D/vmspan" record \
-	--comm "$(<"/proc/$keeper_pid/comm")" -o "$D/nobody/sweep"
-check "a deleted library: in the same words" grep -q 'no permission to open 1 of its .*gone\.so (deleted)' "$T/err"
+# Of a name there may be others to come: it is said, and waited for them.
+take_programs crowd
+mkdir "$D/later"
+install -m 755 "$T/crowd" "$D/later/plain"
+user_with +bpf,+perfmon,+sys_ptrace
+start rec "${as[@]}" "$D/vmspan" record --comm plain -o "$D/nobody/sweep"
+need_line rec '^recording ' err
+later_pid=''
+target later "$D/later/plain"
+check "a deleted library: a sweep goes on" wait_armed "$later_pid"
+tell later "spans 1033"
+finish rec INT
+dismiss later
+"$VMSPAN" report "$D/nobody/sweep" --json >"$T/sweep.json"
+json_eq "a deleted library: of the next one all is there" "$T/sweep.json" .spans 1033
+json_eq "a deleted library: what a sweep cannot trace is said in the same words" "$T/sweep.json" \
+	'[.processes[] | select(.pid == '"$keeper_pid"').notes[]? | .text | test("no permission to open 1 of its .*gone\\.so .deleted.")]' '[true]'
 if by +bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search a -p "$keeper_pid"; then
 	tell keeper "lib 1021"
 	detach a
@@ -124,7 +138,6 @@ dismiss keeper
 
 # Beside a program that has marks itself.
 build_library "$D/beside.so" && chmod 755 "$D/beside.so" || not_ok "build" "beside.so"
-take_programs crowd
 target keeper "$T/crowd"
 tell keeper "open $D/beside.so"
 rm "$D/beside.so"

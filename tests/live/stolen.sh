@@ -48,7 +48,7 @@ words=$(jq -r '"INCOMPLETE: \(.events.incomplete) of \(.events.count) events lac
 check "the report says so in words" grep -qF "$words" "$T/report.txt"
 check "the recorder too" grep -qF "$words" "$T/record.err"
 # In text with three digits.
-said=$(sed -nE 's/.*a hypervisor took ([0-9.]+) ms of CPU time\).*/\1/p' "$T/report.txt")
+said=$(sed -nE 's/.*a hypervisor took ([0-9.]+) ms of their CPU time\).*/\1/p' "$T/report.txt")
 json_eq "in words it is the same figure" "$T/report.json" "(.repairs.stolen_ns / 1e6 - ${said:--1} | fabs) <= 0.05" true
 
 # Without the scheduler's record nobody can tell it from others that had the CPU.

@@ -75,6 +75,18 @@ miss CAP_BPF +perfmon,+sys_ptrace -p "$first_pid"
 miss CAP_PERFMON +bpf,+sys_ptrace -p "$first_pid"
 miss CAP_SYS_PTRACE +bpf,+perfmon -p "$first_pid"
 
+# ---- A file beside it that may not be opened ----
+
+build_library "$D/beside.so" && chmod 755 "$D/beside.so" || not_ok "build" "beside.so"
+beside_pid=''
+LD_PRELOAD=$D/beside.so server beside "$D/postgres"
+rm "$D/beside.so"
+user_with "$all"
+records "a deleted library beside it" beside "${as[@]}" "$D/vmspan" record -p "$beside_pid"
+json_eq "a deleted library beside it: that it is not traced is said" "$T/a.json" \
+	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
+dismiss beside
+
 # ---- Metrics, with the rights of the unit that is installed ----
 
 user_with "$all"

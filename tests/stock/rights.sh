@@ -12,6 +12,10 @@ user_or_skip "rights"
 user_folder "rights"
 A=$USER_DIR/out/a
 install -m 755 "$VMSPAN" "$USER_DIR/vmspan"
+cc -o "$USER_DIR/refuse" "$TOP/tests/vm/refuse.c" && chmod 755 "$USER_DIR/refuse" || {
+	not_ok "build" "the program of this test does not build"
+	exit 1
+}
 mkdir "$USER_DIR/out"
 chown 65534:65534 "$USER_DIR/out"
 user_with +bpf,+perfmon,+sys_ptrace
@@ -62,6 +66,12 @@ if [ -x $python ]; then
 		cp "$APPS/plugin.py" "$T/app/site-packages/$n.py"
 	done
 	start_app env PYTHONPATH="$T/app/site-packages" $python "$APPS/app.py"
+	echo 4 >"$T/level"
+	# shellcheck disable=SC2016 # expanded there
+	check_status "CPython, where perf events are for CAP_SYS_ADMIN only" 3 unshare -m \
+		sh -c 'mount --bind "$0" /proc/sys/kernel/perf_event_paranoid && exec "$@"' "$T/level" \
+		"${as[@]}" "$USER_DIR/refuse" EACCES perf_event_open "$USER_DIR/vmspan" record -p "$app_pid" -o "$A"
+	check "CPython, there: the level is named" grep -qF 'kernel.perf_event_paranoid is 4: perf events are for CAP_SYS_ADMIN only. Run vmspan with sudo; or:' "$T/err"
 	collects "CPython, by its number" -p "$app_pid"
 	collects "CPython, by its name" --comm "$(<"/proc/$app_pid/comm")"
 	stop_app

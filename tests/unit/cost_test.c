@@ -132,35 +132,48 @@ static void a_sentence_says_it(void **state)
 	free(text);
 }
 
-/* Stolen time that makes no event incomplete is worth a word from a thousandth of the events on. */
+/* Where events lack data for it, that is the cause; else it is worth a word from a thousandth of them on. */
 static void what_was_stolen_is_said_where_it_matters(void **state)
 {
 	static const struct {
-		u64 wall, stolen, incomplete;
+		u64 stolen, lacks, incomplete, lost;
+		const char *said;
 	} cases[] = {
-		{ 1000000, 0, 0 }, { 1000000, 1000, 0 }, { 1000000, 1001, 0 }, { 1000000, 7, 1 }
+		{ 0, 0, 0, 0, "complete" },
+		{ 1000, 0, 0, 0, "complete" },
+		{ 1001, 0, 0, 0, "complete (a hypervisor took 1.00 us of CPU time)" },
+		{ 7, 7, 1, 0,
+		  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of their CPU "
+		  "time)" },
+		{ 2007, 7, 1, 3,
+		  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of their CPU time), "
+		  "3 records lost; a hypervisor took 2.00 us of CPU time" },
+		/* They lack it for another reason. */
+		{ 7, 0, 1, 0, "INCOMPLETE: 1 of 1 events lack data" },
+		{ 1001, 0, 1, 0,
+		  "INCOMPLETE: 1 of 1 events lack data; a hypervisor took 1.00 us of CPU time" },
+		{ 1001, 0, 0, 1,
+		  "INCOMPLETE: 1 record lost; a hypervisor took 1.00 us of CPU time" },
 	};
 	struct out o;
 	char *text;
 	u32 i;
 
 	(void)state;
-	out_open_memory(&o);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct snapshot s = { .events = { .count = 1,
-						  .wall_ns = cases[i].wall,
+						  .wall_ns = 1000000,
 						  .incomplete = cases[i].incomplete },
-				      .repairs.stolen_ns = cases[i].stolen };
+				      .repairs = { .stolen_ns = cases[i].stolen,
+						   .stolen_lacks_ns = cases[i].lacks },
+				      .losses.records[0] = cases[i].lost };
 
+		out_open_memory(&o);
 		summary_complete(&o, &s);
-		out_puts(&o, ";");
+		text = fixture_text(&o);
+		assert_string_equal(text, cases[i].said);
+		free(text);
 	}
-	text = fixture_text(&o);
-	assert_string_equal(text, "complete;complete;"
-				  "complete (a hypervisor took 1.00 us of CPU time);"
-				  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of "
-				  "CPU time);");
-	free(text);
 }
 
 int main(void)

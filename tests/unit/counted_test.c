@@ -502,6 +502,7 @@ static void time_that_a_hypervisor_took_is_counted(void **state)
 	assert_int_equal(snap->events.incomplete, 0);
 	snap = rig_look(&r, 3, 6);
 	assert_int_equal(snap->repairs.stolen_ns, ms);
+	assert_int_equal(snap->repairs.stolen_lacks_ns, ms);
 	assert_int_equal(snap->events.incomplete, 1);
 	rig_look(&r, 6, 7); /* lost: record 7 */
 	rig_look(&r, 8, 9);

@@ -188,15 +188,15 @@ static void stolen_time_is_why_events_lack_data(void **state)
 	text = text_of(f, &view, 200, false);
 	assert_non_null(strstr(text, "INCOMPLETE: 3 of 200 events lack data\n"));
 	free(text);
-	f->s.repairs.stolen_ns = 12 * MS;
+	f->s.repairs.stolen_ns = f->s.repairs.stolen_lacks_ns = 12 * MS;
 	text = text_of(f, &view, 200, false);
 	assert_non_null(strstr(text,
 			       "INCOMPLETE: 3 of 200 events lack data (a hypervisor took 12.0 "
-			       "ms of CPU time)\n"));
+			       "ms of their CPU time)\n"));
 	free(text);
 	f->s.losses.records[LOSS_RING_FULL] = 1;
 	text = text_of(f, &view, 200, false);
-	assert_non_null(strstr(text, "took 12.0 ms of CPU time), 1 record lost"));
+	assert_non_null(strstr(text, "took 12.0 ms of their CPU time), 1 record lost"));
 	free(text);
 	fixture_free(f);
 }

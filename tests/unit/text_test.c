@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Text of the target is made safe; numbers are rounded as people read them. */
 #include "base/array.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -269,6 +270,27 @@ static void a_quoted_name_matches_itself_alone(void **state)
 	assert_string_equal(glob, "\\*\\*\\*");
 }
 
+/* Files and processes choose names that messages quote. Their own ends of lines stay. */
+static void what_a_message_quotes_moves_no_cursor(void **state)
+{
+	struct err e = { 0 };
+	char many[600];
+
+	(void)state;
+	err_set(&e, -EINVAL, "%s: no\n  %s^", "a\x1b[2Jb\xc3\xa9", "c\x9b\x7f");
+	err_hint(&e, "%s.\n", "\xe2\x80\xae");
+	assert_string_equal(e.what, "a" BAD "[2Jb\xc3\xa9: no\n  c" BAD BAD "^");
+	assert_string_equal(e.hint, BAD ".\n");
+	e = (struct err){ 0 };
+	memset(many, 1, sizeof(many));
+	many[100] = '\n';
+	many[sizeof(many) - 1] = 0;
+	err_set(&e, -EINVAL, "%s", many);
+	err_hint(&e, "%s", many);
+	assert_in_range(strlen(e.what), sizeof(e.what) - 8, sizeof(e.what) - 1);
+	assert_in_range(strlen(e.hint), sizeof(e.hint) - 8, sizeof(e.hint) - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +303,7 @@ int main(void)
 		cmocka_unit_test(whole_numbers_have_a_most),
 		cmocka_unit_test(arrays_double_and_fail_whole),
 		cmocka_unit_test(a_quoted_name_matches_itself_alone),
+		cmocka_unit_test(what_a_message_quotes_moves_no_cursor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,46 @@ static void of_a_namespace_of_its_own_they_are_those_in_it(void **state)
 	close(to[1]);
 }
 
+/* In the reader's namespace, with a /proc of the one around it: 0 if it has found itself as 1. */
+static int finds_itself(void)
+{
+	struct map m = { 0 };
+	char number[16] = "";
+	u64 *tid;
+
+	if (readlink("/proc/self", number, sizeof(number) - 1) <= 0 ||
+	    threads_numbers((u32)strtoul(number, NULL, 10), &m))
+		return 2;
+	tid = map_get(&m, 1);
+	if (!tid || *tid != strtoul(number, NULL, 10))
+		return 3;
+	map_free(&m);
+	return 0;
+}
+
+static void where_proc_is_of_a_namespace_around_it_they_are_the_inner_ones(void **state)
+{
+	pid_t outer, inner;
+	int status = -1;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	outer = fork();
+	assert_true(outer >= 0);
+	if (!outer) {
+		if (unshare(CLONE_NEWPID))
+			_exit(1);
+		inner = fork();
+		if (!inner)
+			_exit(finds_itself());
+		waitpid(inner, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+	}
+	waitpid(outer, &status, 0);
+	assert_int_equal(status, 0);
+}
+
 static void who_is_gone_has_none(void **state)
 {
 	struct map m = { 0 };
@@ -144,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(of_the_readers_namespace_they_are_the_same),
 		cmocka_unit_test(of_a_namespace_of_its_own_they_are_those_in_it),
+		cmocka_unit_test(where_proc_is_of_a_namespace_around_it_they_are_the_inner_ones),
 		cmocka_unit_test(who_is_gone_has_none),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * refuse ERROR NAME,NAME... COMMAND...: executes the command under a filter of system calls, as containers
- * have one, that answers those of these names by EPERM or ENOSYS.
+ * have one, that answers those of these names by EACCES, EPERM or ENOSYS.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -20,6 +20,7 @@ static const struct {
 	{ "bpf", SYS_bpf },
 	{ "perf_event_open", SYS_perf_event_open },
 	{ "process_vm_readv", SYS_process_vm_readv },
+	{ "process_vm_writev", SYS_process_vm_writev },
 	{ "getcpu", SYS_getcpu },
 };
 
@@ -58,9 +59,14 @@ static int install(unsigned int error, char *list)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static unsigned int error_of(const char *name)
+{
+	return !strcmp(name, "ENOSYS") ? ENOSYS : !strcmp(name, "EACCES") ? EACCES : EPERM;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc < 4 || install(strcmp(argv[1], "ENOSYS") ? EPERM : ENOSYS, argv[2])) {
+	if (argc < 4 || install(error_of(argv[1]), argv[2])) {
 		perror("refuse");
 		return 2;
 	}

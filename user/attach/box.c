@@ -36,7 +36,8 @@ static const struct box {
 	  "Start the container with --cap-add=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE.",
 	  "Start the container with --cap-add=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYS_ADMIN." },
 	{ "systemd-nspawn", NULL, "container", "systemd-nspawn",
-	  "Start the container with --system-call-filter='bpf perf_event_open process_vm_readv'.",
+	  "Start the container with --system-call-filter='bpf perf_event_open process_vm_readv "
+	  "process_vm_writev'.",
 	  "Start the container with --capability=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE.",
 	  "Start the container with "
 	  "--capability=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYS_ADMIN." },
@@ -144,14 +145,10 @@ bool box_unsure(void)
 	return is_filtered() && bpf_refused() && !(box_refused() & BOX_BPF);
 }
 
-/* Debian's and Ubuntu's kernels refuse it to those without CAP_SYS_ADMIN, before they look at what is asked, where
- * kernel.perf_event_paranoid is above 2: that is no filter. */
 static bool perf_refused(void)
 {
-	if (syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) >= 0 || errno == EFAULT)
-		return false;
-	return errno != EACCES || kernel_has_cap(CAP_SYS_ADMIN) ||
-	       kernel_read_number("/proc/sys/kernel/perf_event_paranoid", 0) <= 2;
+	return syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 && errno != EFAULT &&
+	       !kernel_perf_level();
 }
 
 u32 box_refused(void)
@@ -166,6 +163,8 @@ u32 box_refused(void)
 		calls |= BOX_PERF_EVENT_OPEN;
 	if (syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0) < 0)
 		calls |= BOX_PROCESS_VM_READV;
+	if (syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0) < 0)
+		calls |= BOX_PROCESS_VM_WRITEV;
 	return calls;
 }
 
@@ -178,6 +177,7 @@ void box_calls(u32 calls, char to[BOX_CALLS_MAX])
 		{ BOX_BPF, "bpf(2)" },
 		{ BOX_PERF_EVENT_OPEN, "perf_event_open(2)" },
 		{ BOX_PROCESS_VM_READV, "process_vm_readv(2)" },
+		{ BOX_PROCESS_VM_WRITEV, "process_vm_writev(2)" },
 	};
 	size_t i, n = 0;
 

@@ -14,6 +14,7 @@ enum box_call {
 	BOX_BPF = 1,
 	BOX_PERF_EVENT_OPEN = 2,
 	BOX_PROCESS_VM_READV = 4,
+	BOX_PROCESS_VM_WRITEV = 8,
 };
 
 /* Those that a filter refuses for certain. */
@@ -21,7 +22,7 @@ u32 box_refused(void);
 /* There is a filter, and whether it refuses bpf(2) nobody knows: without CAP_BPF the kernel does. */
 bool box_unsure(void);
 /* "bpf(2), perf_event_open(2)" of box_refused()'s bits. */
-#define BOX_CALLS_MAX 64
+#define BOX_CALLS_MAX 96
 void box_calls(u32 calls, char to[BOX_CALLS_MAX]);
 /* What to do about refused calls: a sentence. */
 const char *box_allow(void);

@@ -324,17 +324,17 @@ static void check_caps(struct check *c)
 
 static void check_paranoid(struct check *c)
 {
-	s64 v = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
-
-	set(c, CHECK_OK, "%d", (int)v);
-	if (v <= 2 || kernel_has_cap(CAP_SYS_ADMIN))
+	set(c, CHECK_OK, "%d",
+	    (int)kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100));
+	if (!kernel_perf_level())
 		return;
 	/* uprobe_multi links are not perf events. */
 	set(c, kernel_has_uprobe_multi() ? CHECK_WARN : CHECK_FAIL,
-	    "%d: perf events are for CAP_SYS_ADMIN only, so no direct method and no TSC for BPF",
-	    (int)v);
+	    "%d: perf events are for CAP_SYS_ADMIN only, so no stacks of stock VMs, no direct "
+	    "method and no TSC for BPF",
+	    kernel_perf_level());
 	c->status = EXIT_PERMISSION;
-	advise(c, "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2");
+	advise(c, KERNEL_PERF_ADVICE);
 }
 
 static void check_unprivileged(struct check *c)
@@ -369,9 +369,9 @@ static void check_filter(struct check *c)
 
 	box_calls(refused, names);
 	set(c,
-	    refused & ~(u32)BOX_PROCESS_VM_READV ? CHECK_FAIL
-	    : refused                            ? CHECK_WARN
-						 : CHECK_OK,
+	    refused & ~(u32)(BOX_PROCESS_VM_READV | BOX_PROCESS_VM_WRITEV) ? CHECK_FAIL
+	    : refused                                                      ? CHECK_WARN
+									   : CHECK_OK,
 	    refused ? "a filter (seccomp) refuses %s" : "none that refuses what tracing takes",
 	    names);
 	c->status = EXIT_PERMISSION;

@@ -224,18 +224,41 @@ void kernel_give(const char *missing, char to[KERNEL_GIVE_MAX])
 			   "(before Linux 6.6 cap_sys_admin too)");
 }
 
-static void permission_hint(struct err *err)
+/* The kernel says so before it looks at what is asked: where it does not, EFAULT. */
+int kernel_perf_level(void)
 {
-	s64 paranoid = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", -100);
-	char lockdown[96], missing[96] = "", level[64] = "", text[KERNEL_GIVE_MAX];
+	s64 level = kernel_read_number("/proc/sys/kernel/perf_event_paranoid", 0);
+
+	return level > 2 && !kernel_has_cap(CAP_SYS_ADMIN) &&
+			       syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 &&
+			       errno == EACCES
+		       ? (int)min_u64((u64)level, INT32_MAX)
+		       : 0;
+}
+
+static void permission_hint(struct err *err, int code)
+{
+	char lockdown[96], missing[96] = "", stacks[128] = "", text[KERNEL_GIVE_MAX];
 	u32 refused = box_refused();
+	int level = kernel_perf_level();
 
 	kernel_missing(missing);
-	if (paranoid > 2)
-		snprintf(level, sizeof(level), " kernel.perf_event_paranoid is %d.", (int)paranoid);
 	if (missing[0]) {
 		kernel_give(missing, text);
-		err_hint(err, "Missing: %s.%s %s", missing, level, text);
+		if (level)
+			snprintf(stacks, sizeof(stacks),
+				 "; and for stacks of stock VMs CAP_SYS_ADMIN, or a "
+				 "kernel.perf_event_paranoid of 2 (it is %d)",
+				 level);
+		err_hint(err, "Missing: %s%s. %s", missing, stacks, text);
+		return;
+	}
+	/* EACCES is what perf events are refused with then. */
+	if (level && code == -EACCES) {
+		err_hint(err,
+			 "kernel.perf_event_paranoid is %d: perf events are for CAP_SYS_ADMIN "
+			 "only. %s",
+			 level, KERNEL_PERF_ADVICE);
 		return;
 	}
 	if (refused) {
@@ -254,8 +277,7 @@ static void permission_hint(struct err *err)
 		err_hint(err,
 			 "All capabilities are there, and no filter (seccomp) refuses it: a "
 			 "security "
-			 "module may, or the user namespace of a container. Run vmspan outside.%s",
-			 level);
+			 "module may, or the user namespace of a container. Run vmspan outside.");
 }
 
 int kernel_error(struct err *err, int code, const char *what)
@@ -265,7 +287,7 @@ int kernel_error(struct err *err, int code, const char *what)
 	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN)) ||
 	    (code == -ENOSYS && box_refused())) {
 		err_set_status(err, code, EXIT_PERMISSION, "%s: no permission", what);
-		permission_hint(err);
+		permission_hint(err, code);
 		return code;
 	}
 	/* With all rights, EACCES is how the verifier says no. */

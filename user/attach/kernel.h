@@ -16,6 +16,10 @@ enum nop_state kernel_nops(void);
 /* Effective capabilities of this process, a bit each; 0 if unknown. */
 u64 kernel_capabilities(void);
 bool kernel_has_cap(unsigned int cap);
+/* kernel.perf_event_paranoid, where perf events are refused to this process for it alone: kernels of Ubuntu, and of
+ * Debian by their age, keep them for CAP_SYS_ADMIN where it is above 2. Else 0. And what to do about it. */
+int kernel_perf_level(void);
+#define KERNEL_PERF_ADVICE "Run vmspan with sudo; or: sudo sysctl kernel.perf_event_paranoid=2"
 /* The capabilities that tracing one's own processes lacks, as a list; "": none. */
 void kernel_missing(char to[96]);
 /* What gives what kernel_missing() has found: a sentence, or two. */

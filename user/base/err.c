@@ -1,16 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/err.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* What messages quote, names of files above all, is others' making; ends of lines are our own. */
+static void put_clean(char *to, size_t cap, const char *fmt, va_list ap)
+{
+	char raw[sizeof(((struct err *)0)->hint)], *at = raw;
+	size_t n;
+
+	vsnprintf(raw, min_u64(sizeof(raw), cap), fmt, ap);
+	for (;; at += n + 1) {
+		n = strcspn(at, "\n");
+		text_clean(to, cap, at, n);
+		cap -= strlen(to);
+		to += strlen(to);
+		if (!at[n] || cap < 8)
+			return;
+		*to++ = '\n';
+		cap--;
+	}
+}
 
 static int err_vset(struct err *e, int code, enum exit_status status, const char *fmt, va_list ap)
 {
 	if (e && !e->code) {
 		e->code = code;
 		e->status = status;
-		vsnprintf(e->what, sizeof(e->what), fmt, ap);
+		put_clean(e->what, sizeof(e->what), fmt, ap);
 	}
 	return code;
 }
@@ -42,7 +64,7 @@ void err_hint(struct err *e, const char *fmt, ...)
 	if (!e || e->hint[0])
 		return;
 	va_start(ap, fmt);
-	vsnprintf(e->hint, sizeof(e->hint), fmt, ap);
+	put_clean(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);
 }
 

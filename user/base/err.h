@@ -27,7 +27,8 @@ struct err {
 	char hint[384]; /* what to do about it; may be empty */
 };
 
-/* Both return `code`. The first error of a struct err holds. */
+/* Both return `code`. The first error of a struct err holds. What a terminal would obey in what is quoted is
+ * replaced, as text_clean() does. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int err_set_status(struct err *e, int code, enum exit_status status, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -217,6 +217,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	/* Of what goes on the thread's clock is an estimate. */
 	if (s.stolen_ns && !m->sum) {
 		m->repairs.stolen_ns += s.stolen_ns;
+		m->repairs.stolen_lacks_ns += s.stolen_ns;
 		incomplete = true;
 	}
 	ev->count++;

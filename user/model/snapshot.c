@@ -368,6 +368,7 @@ void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 	d->repairs.repaired -= then->repairs.repaired;
 	d->repairs.before_attach -= then->repairs.before_attach;
 	d->repairs.stolen_ns -= then->repairs.stolen_ns;
+	d->repairs.stolen_lacks_ns -= then->repairs.stolen_lacks_ns;
 	d->repairs.discarded_shares -= then->repairs.discarded_shares;
 	d->spans -= then->spans;
 	d->records -= then->records;

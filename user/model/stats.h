@@ -93,6 +93,7 @@ struct repair_stats {
 	u64 repaired; /* spans closed because their leave never came */
 	u64 before_attach; /* spans dropped: they began before the trace */
 	u64 stolen_ns; /* a hypervisor had the CPU: exact mode, and sampled events */
+	u64 stolen_lacks_ns; /* of it, in events that are incomplete for it: exact mode */
 	u64 discarded_shares; /* spans whose cycles made no sense */
 };
 

@@ -307,15 +307,17 @@ const char *jvm_check(u32 pid, const struct vm_proc *p)
 	u64 list = read_u64(pid, p->jvm.threads), at, thread, os;
 	u32 count = list ? read_u32(pid, list + p->off[OFF_list_length]) : 0, i;
 	struct map own = { 0 };
-	bool found = false;
+	bool found = false, listed;
 
 	at = count ? read_u64(pid, list + p->off[OFF_list_threads]) : 0;
-	threads_numbers(pid, &own);
+	listed = !threads_numbers(pid, &own);
 	for (i = 0; at && i < count && i < 4096 && !found; i++) {
 		thread = read_u64(pid, at + i * sizeof(u64));
 		os = thread ? read_u64(pid, thread + p->off[OFF_thread_os]) : 0;
 		found = os && map_get(&own, read_u32(pid, os + p->off[OFF_os_tid]));
 	}
 	map_free(&own);
-	return found ? NULL : "none of its threads is a thread of the process";
+	return found    ? NULL
+	       : listed ? "none of its threads is a thread of the process"
+			: "the process's threads cannot be listed";
 }

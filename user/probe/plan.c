@@ -313,6 +313,8 @@ static int no_access(u32 pid, int code, struct err *err)
 	return code;
 }
 
+#define DENIED_PATH (PATH_MAX + 16)
+
 /* CAP_PERFMON shows the memory map of any process, and opens no file of it. */
 static int files_denied(u32 pid, u32 files, const char *path, struct err *err)
 {
@@ -382,64 +384,55 @@ static int refuse_translated(struct plan *p, u32 pid, const char *by, struct err
 	return -ENOTSUP;
 }
 
-int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
+/* One of them; `denied` keeps the path of the first that may not be opened. 0 or -ENOMEM. */
+static int add_mapped(struct plan *p, u32 pid, const struct maps *m, const struct map_entry *e,
+		      struct plan_cache *c, char denied[DENIED_PATH], struct err *err)
+{
+	int r, fd = maps_open(pid, e);
+
+	if (fd == -EINVAL)
+		return 0;
+	p->files++;
+	r = fd < 0 ? fd : add(p, fd, e->path, c, err);
+	if (r == 1)
+		place(&p->dsos[p->count - 1], m, e);
+	else if (fd >= 0)
+		close(fd);
+	p->unreadable += fd < 0;
+	if ((fd == -EACCES || fd == -EPERM) && may_be_library(e->path)) {
+		p->denied++;
+		if (!denied[0])
+			snprintf(denied, DENIED_PATH, "%s", e->path);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+static int add_all_mapped(struct plan *p, u32 pid, const struct maps *m, struct plan_cache *c,
+			  char denied[DENIED_PATH], struct err *err)
 {
 	struct map seen = { 0 };
-	char where[32], denied[PATH_MAX + 16] = "";
-	const char *by;
-	struct maps m;
-	int r, fd;
+	u64 key;
 	u32 i;
+	int r = 0;
 
-	memset(p, 0, sizeof(*p));
-	r = read_maps(pid, &m);
-	if (r)
-		return no_access(pid, r, err);
-	if (!m.count) {
-		maps_free(&m);
-		return no_maps(pid, err);
-	}
-	for (i = 0; i < m.count; i++) {
-		const struct map_entry *e = &m.entries[i];
-
-		u64 key = e->dev * 0x9e3779b97f4a7c15ull ^ e->inode;
-
+	for (i = 0; i < m->count && !r; i++) {
+		key = m->entries[i].dev * 0x9e3779b97f4a7c15ull ^ m->entries[i].inode;
 		if (map_get(&seen, key))
 			continue;
 		r = map_put(&seen, key, 1);
-		if (r)
-			break;
-		fd = maps_open(pid, e);
-		if (fd == -EINVAL)
-			continue;
-		p->files++;
-		r = fd < 0 ? fd : add(p, fd, e->path, c, err);
-		if (r == 1)
-			place(&p->dsos[p->count - 1], &m, e);
-		else if (fd >= 0)
-			close(fd);
-		p->unreadable += fd < 0;
-		if ((fd == -EACCES || fd == -EPERM) && may_be_library(e->path)) {
-			p->denied++;
-			if (!denied[0])
-				snprintf(denied, sizeof(denied), "%s", e->path);
-		}
-		if (r == -ENOMEM)
-			break;
+		if (!r)
+			r = add_mapped(p, pid, m, &m->entries[i], c, denied, err);
 	}
-	by = translator(&m);
-	maps_free(&m);
 	map_free(&seen);
-	if (r == -ENOMEM) {
-		plan_free(p);
-		return err_set(err, r, "process %u: no memory to look through its files", pid);
-	}
-	if (p->count && by)
-		return refuse_translated(p, pid, by, err);
-	if (p->count && p->denied)
-		some_denied(pid, p, denied, 0, ": what is in those is not traced", &p->left_out);
-	if (p->count)
-		return 0;
+	return r;
+}
+
+/* Why nothing was found. */
+static int none_of_process(struct plan *p, u32 pid, const char *denied, struct err *err)
+{
+	struct maps m;
+	char where[32];
+
 	/* Files that cannot be opened any more: perhaps it has just ended. */
 	if (p->unreadable && (maps_read(pid, &m) || !m.count))
 		return no_maps(pid, err);
@@ -454,6 +447,35 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	}
 	snprintf(where, sizeof(where), "process %u", pid);
 	return nothing(err, p, where);
+}
+
+int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
+{
+	char denied[DENIED_PATH] = "";
+	const char *by;
+	struct maps m;
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	r = read_maps(pid, &m);
+	if (r)
+		return no_access(pid, r, err);
+	if (!m.count) {
+		maps_free(&m);
+		return no_maps(pid, err);
+	}
+	r = add_all_mapped(p, pid, &m, c, denied, err);
+	by = translator(&m);
+	maps_free(&m);
+	if (r) {
+		plan_free(p);
+		return err_set(err, r, "process %u: no memory to look through its files", pid);
+	}
+	if (p->count && by)
+		return refuse_translated(p, pid, by, err);
+	if (p->denied)
+		some_denied(pid, p, denied, 0, ": what is in those is not traced", &p->left_out);
+	return p->count ? 0 : none_of_process(p, pid, denied, err);
 }
 
 int plan_file(int fd, const char *path, struct plan_cache *c, struct plan *p, struct err *err)

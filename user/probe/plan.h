@@ -47,7 +47,7 @@ struct plan {
 	u32 files; /* looked into */
 	u32 unreadable; /* that could not be */
 	u32 denied; /* of those, for lack of rights */
-	struct err left_out; /* besides what was found some were denied: in words, without a code */
+	struct err left_out; /* those, in words and without a code, for who traces what there is */
 };
 
 /* Remembers files by device and inode, so that each is parsed once. */
@@ -60,8 +60,8 @@ void plan_cache_free(struct plan_cache *c);
 
 /*
  * Looks through the executable files pid has mapped. -ENOENT with words when
- * none has a profile's probes; -ESRCH, -EACCES, ...; on error the plan is
- * empty. `c` may be NULL.
+ * none has a profile's probes; -ESRCH, -EACCES, ...; on error the plan has no
+ * file. `c` may be NULL.
  */
 int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err);
 /* The same for one file. The descriptor is borrowed. */

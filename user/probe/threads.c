@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-/* A kernel without PID namespaces has no such line: there is but one number. */
-static u32 number_in(const char *path, u32 reader_has)
+/* A kernel without PID namespaces has no such line: there is but one number. 0: there is no such file.
+ * `nested`, where it is asked: the number in the reader's /proc is another's view, whatever it is. */
+static u32 number_in(const char *path, u32 reader_has, bool *nested)
 {
 	u32 number = reader_has;
 	char line[512]; /* NSpid: namespaces nest at most 32 deep */
@@ -23,6 +23,8 @@ static u32 number_in(const char *path, u32 reader_has)
 			continue;
 		last = strrchr(line, '\t');
 		number = last ? (u32)strtoul(last, NULL, 10) : 0;
+		if (nested)
+			*nested = last && last != strchr(line, '\t');
 		break;
 	}
 	fclose(f);
@@ -34,23 +36,23 @@ u32 threads_own_number(u32 pid)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	return number_in(path, pid);
+	return number_in(path, pid, NULL);
 }
 
-/* Then each has the number that the reader's /proc has it by, and is not asked: of ten thousand that takes long. */
-static bool is_of_the_readers(u32 pid)
+/* Where it is not, each of its threads has the number that the reader's /proc has it by, and is not asked: of ten
+ * thousand that takes long. */
+static bool is_nested(u32 pid)
 {
-	struct stat own, other;
+	bool nested = false;
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/ns/pid", pid);
-	return !stat("/proc/self/ns/pid", &own) && !stat(path, &other) &&
-	       own.st_ino == other.st_ino && own.st_dev == other.st_dev;
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return !number_in(path, pid, &nested) || nested;
 }
 
 int threads_numbers(u32 pid, struct map *to)
 {
-	bool same = is_of_the_readers(pid);
+	bool nested = is_nested(pid);
 	char path[64];
 	struct dirent *e;
 	int r = 0;
@@ -64,7 +66,7 @@ int threads_numbers(u32 pid, struct map *to)
 		u32 tid = (u32)strtoul(e->d_name, NULL, 10), number;
 
 		snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, tid);
-		number = !tid || same ? tid : number_in(path, tid);
+		number = tid && nested ? number_in(path, tid, NULL) : tid;
 		if (number)
 			r = map_put(to, number, tid);
 	}

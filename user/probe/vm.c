@@ -285,7 +285,7 @@ static bool is_forked(u32 pid)
 static const char *check_cpython(u32 pid, struct vm_proc *p)
 {
 	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), number = 0;
-	bool found = false, has_first = false, is_own = false;
+	bool found = false, has_first = false, is_own = false, listed;
 	u32 first = threads_own_number(pid);
 	struct map own = { 0 };
 	int i;
@@ -293,7 +293,7 @@ static const char *check_cpython(u32 pid, struct vm_proc *p)
 	if (!at)
 		return "there is no interpreter where its list should begin";
 	at = read_u64(pid, at + p->off[OFF_interp_threads]);
-	threads_numbers(pid, &own);
+	listed = !threads_numbers(pid, &own);
 	for (i = 0; i < 4096 && at; i++) {
 		number = read_u64(pid, at + p->off[OFF_thread_native_id]);
 		is_own = map_get(&own, number);
@@ -306,7 +306,9 @@ static const char *check_cpython(u32 pid, struct vm_proc *p)
 		p->forked_as = (u32)number;
 		found = true;
 	}
-	return found ? NULL : "none of its interpreter's threads is a thread of the process";
+	return found    ? NULL
+	       : listed ? "none of its interpreter's threads is a thread of the process"
+			: "the process's threads cannot be listed";
 }
 
 /* Between requests there is no frame; a frame's function must be of a type. */

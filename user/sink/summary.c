@@ -50,9 +50,22 @@ bool summary_parts(struct out *o, const struct snapshot *s)
 	return separator[0] == ';';
 }
 
+/* Of sampled events: they lack nothing for it, for their CPU times are without. A thousandth is worth no word. */
+static void summary_stolen(struct out *o, const struct snapshot *s, bool complete)
+{
+	u64 stolen = s->repairs.stolen_ns - s->repairs.stolen_lacks_ns;
+	char time[TEXT_NS_MAX];
+
+	if (stolen > s->events.wall_ns / 1000)
+		out_printf(o,
+			   complete ? " (a hypervisor took %s of CPU time)"
+				    : "; a hypervisor took %s of CPU time",
+			   time_text(time, stolen));
+}
+
 void summary_complete(struct out *o, const struct snapshot *s)
 {
-	u64 lost = lost_records(&s->losses), stolen = s->repairs.stolen_ns;
+	u64 lost = lost_records(&s->losses);
 	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
 	bool complete = snapshot_complete(s);
 
@@ -60,17 +73,16 @@ void summary_complete(struct out *o, const struct snapshot *s)
 	if (s->events.incomplete)
 		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
 			   count_text(b, s->events.count));
-	/* Samples lack nothing for it: CPU times are without, and a thousandth is worth no word. */
-	if (s->events.incomplete ? stolen : complete && stolen > s->events.wall_ns / 1000)
-		out_printf(o, " (a hypervisor took %s of CPU time)", time_text(time, stolen));
-	if (complete)
-		return;
+	if (s->events.incomplete && s->repairs.stolen_lacks_ns)
+		out_printf(o, " (a hypervisor took %s of their CPU time)",
+			   time_text(time, s->repairs.stolen_lacks_ns));
 	if (s->events.incomplete && lost)
 		out_puts(o, ", ");
 	if (lost)
 		out_printf(o, "%s record%s lost", count_text(a, lost), plural(lost));
-	else if (!s->events.incomplete)
+	else if (!complete && !s->events.incomplete)
 		out_puts(o, "records lost, how many is not known");
+	summary_stolen(o, s, complete);
 }
 
 const char *unfinished_why_text(enum unfinished_why why)

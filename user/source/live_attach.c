@@ -373,6 +373,15 @@ static void looked_at(struct process *p, int r)
 	p->heard_late = false;
 }
 
+/* What is traced of it may not be all that there is. */
+static void tell_denied(struct process *p, const struct plan *plan)
+{
+	if (plan->denied <= p->denied)
+		return;
+	p->denied = plan->denied;
+	live_refused(p, &plan->left_out);
+}
+
 int process_attach(struct live *l, struct process *p, struct err *err)
 {
 	bool disarmed = others_disarmed(l, p);
@@ -387,8 +396,10 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		int v = live_vm_attach(l, p, &vm_err);
 
 		if (v != -ENOENT) {
-			if (!v)
+			if (!v) {
 				process_not_candidate(l, p);
+				tell_denied(p, &plan);
+			}
 			looked_at(p, v);
 			plan_free(&plan);
 			*err = vm_err;
@@ -408,10 +419,8 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 		r = err_set(err, l->failed, "no memory for the definitions");
 	if (!r && !p->attachments)
 		r = no_method(l, p, err);
-	if (!r && plan.denied > p->denied) {
-		p->denied = plan.denied;
-		live_refused(p, &plan.left_out);
-	}
+	if (!r)
+		tell_denied(p, &plan);
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);

@@ -155,7 +155,8 @@ bool cgroup_is(const char *wanted, u32 pid)
 /* So many directories are looked through. */
 #define DIRECTORIES_MAX 65536
 
-static bool is_called_so(const char *wanted)
+/* 0, -ENOENT or -E2BIG: there are more than are looked through. */
+static int find_called(const char *wanted)
 {
 	char root[] = CGROUP_ROOT, *const roots[] = { root, NULL };
 	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -172,7 +173,29 @@ static bool is_called_so(const char *wanted)
 		}
 	if (tree)
 		fts_close(tree);
-	return found;
+	return found ? 0 : looked < DIRECTORIES_MAX ? -ENOENT : -E2BIG;
+}
+
+static int check_name(const char *wanted, struct err *err)
+{
+	int r = find_called(wanted);
+
+	if (r == -E2BIG) {
+		err_set(err, r,
+			"there are more than %d control groups, and among the first of them "
+			"none is called %.150s",
+			DIRECTORIES_MAX, wanted);
+		err_hint(err, "Name it by its path, as /proc/PID/cgroup has it.");
+	} else if (r) {
+		err_set(err, r, "there is no control group, systemd unit or container's id %.150s",
+			wanted);
+		err_hint(
+			err,
+			"A unit has one while it runs. Of a container by its name: podman (docker) "
+			"inspect --format '{{.Id}}' %.60s",
+			wanted);
+	}
+	return r;
 }
 
 int cgroup_check(const char *wanted, struct err *err)
@@ -182,18 +205,8 @@ int cgroup_check(const char *wanted, struct err *err)
 	int r = -ENOENT;
 	DIR *d;
 
-	if (is_name(wanted)) {
-		if (is_called_so(wanted))
-			return 0;
-		err_set(err, r, "there is no control group, systemd unit or container's id %.150s",
-			wanted);
-		err_hint(
-			err,
-			"A unit has one while it runs. Of a container by its name: podman (docker) "
-			"inspect --format '{{.Id}}' %.60s",
-			wanted);
-		return r;
-	}
+	if (is_name(wanted))
+		return check_name(wanted, err);
 	if (!strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1)) {
 		r = access(wanted, F_OK) ? -ENOENT : 0;
 	} else {

@@ -56,7 +56,8 @@ static int take_denied(struct live *l, u32 pid, const struct err *why, struct er
 	if (!p)
 		return -ENOMEM;
 	live_refused(p, why);
-	if (!first->code)
+	/* ENOENT: of some of its files alone. Others may have what is looked for, or those to come. */
+	if (!first->code && why->code != -ENOENT)
 		*first = *why;
 	return 0;
 }
@@ -85,15 +86,15 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		r = process_attach(l, p, &e);
 	if (!r)
 		return 0;
-	/* A VM that cannot be looked into is spoken of; it does not end the sweep. */
-	if (r == -ENOTSUP && l->vm_hz) {
-		live_refused(p, &e);
-		return 0;
+	if (r == -ESRCH || r == -ENOENT || r == -ENOMEM) {
+		p->candidate = p->ended = true;
+		return r == -ENOMEM ? r : 0;
 	}
-	if (!first->code && r != -ESRCH && r != -ENOENT)
+	/* It is spoken of. A VM that cannot be looked into does not end the sweep, wherever it is alone. */
+	live_refused(p, &e);
+	if (!first->code && !(r == -ENOTSUP && l->vm_hz))
 		*first = e;
-	p->candidate = p->ended = true;
-	return r == -ENOMEM ? r : 0;
+	return 0;
 }
 
 int sweep_open(struct live *l, struct err *err)
