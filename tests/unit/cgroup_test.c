@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -128,6 +129,28 @@ static void what_nobody_is_called_is_refused(void **state)
 	assert_int_equal(cgroup_check("/no/path/of/this/name", &e), -ENOENT);
 }
 
+static void a_search_that_is_cut_says_so(void **state)
+{
+	static const char *const folders[] = { "a", "a/b", "a/b/c.service", "d" };
+	char root[] = "/tmp/vmspan-groups.XXXXXX", path[64];
+	size_t i;
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	for (i = 0; i < ARRAY_SIZE(folders); i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	assert_int_equal(find_called(root, 5, "c"), 0);
+	assert_int_equal(find_called(root, 5, "e"), -ENOENT);
+	assert_int_equal(find_called(root, 4, "e"), -E2BIG);
+	for (i = ARRAY_SIZE(folders); i-- > 0;) {
+		snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
+		assert_int_equal(rmdir(path), 0);
+	}
+	assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +160,7 @@ int main(void)
 		cmocka_unit_test(a_unit_needs_no_suffix),
 		cmocka_unit_test(of_a_containers_id_twelve_digits_are_enough),
 		cmocka_unit_test(what_nobody_is_called_is_refused),
+		cmocka_unit_test(a_search_that_is_cut_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

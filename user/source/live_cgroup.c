@@ -156,15 +156,15 @@ bool cgroup_is(const char *wanted, u32 pid)
 #define DIRECTORIES_MAX 65536
 
 /* 0, -ENOENT or -E2BIG: there are more than are looked through. */
-static int find_called(const char *wanted)
+static int find_called(char *root, u32 most, const char *wanted)
 {
-	char root[] = CGROUP_ROOT, *const roots[] = { root, NULL };
+	char *const roots[] = { root, NULL };
 	FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
 	bool found = false;
 	u32 looked = 0;
 	FTSENT *e;
 
-	while (tree && !found && looked < DIRECTORIES_MAX && (e = fts_read(tree)))
+	while (tree && !found && looked < most && (e = fts_read(tree)))
 		/* Where a hierarchy is mounted, the folder's name is no group's. */
 		if (e->fts_info == FTS_D && e->fts_level > 0 &&
 		    e->fts_statp->st_dev == e->fts_parent->fts_statp->st_dev) {
@@ -173,12 +173,13 @@ static int find_called(const char *wanted)
 		}
 	if (tree)
 		fts_close(tree);
-	return found ? 0 : looked < DIRECTORIES_MAX ? -ENOENT : -E2BIG;
+	return found ? 0 : looked < most ? -ENOENT : -E2BIG;
 }
 
 static int check_name(const char *wanted, struct err *err)
 {
-	int r = find_called(wanted);
+	char root[] = CGROUP_ROOT;
+	int r = find_called(root, DIRECTORIES_MAX, wanted);
 
 	if (r == -E2BIG) {
 		err_set(err, r,

@@ -12,7 +12,8 @@
 
 /* Is the process in it now? One that has ended is in none. */
 bool cgroup_is(const char *wanted, u32 pid);
-/* 0, or with words: -ENOENT, there is none; -E2BIG, there are too many to find it by its name. A misspelt name would be waited for without an end. */
+/* 0, or with words: -ENOENT, there is none; -E2BIG, there are too many to find it by its name. A misspelt name would
+ * be waited for without an end. */
 int cgroup_check(const char *wanted, struct err *err);
 
 #endif
