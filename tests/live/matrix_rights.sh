@@ -125,6 +125,7 @@ finish rec INT
 dismiss later
 "$VMSPAN" report "$D/nobody/sweep" --json >"$T/sweep.json"
 json_eq "a deleted library: of the next one all is there" "$T/sweep.json" .spans 1033
+json_eq "a deleted library: without it nothing is complete" "$T/sweep.json" '[.left_out, ([.groups[].complete] | any)]' '[1,false]'
 json_eq "a deleted library: what a sweep cannot trace is said in the same words" "$T/sweep.json" \
 	'[.processes[] | select(.pid == '"$keeper_pid"').notes[]? | .text | test("no permission to open 1 of its .*gone\\.so .deleted.")]' '[true]'
 if by +bpf,+perfmon,+sys_ptrace,+checkpoint_restore,+dac_read_search a -p "$keeper_pid"; then
@@ -148,6 +149,7 @@ tell keeper "spans 1031" "lib 7"
 finish rec INT
 "$VMSPAN" report "$D/nobody/beside" --json >"$T/beside.json"
 json_eq "a deleted library beside it: the program's own marks are there" "$T/beside.json" .spans 1031
+json_eq "a deleted library beside it: nothing is complete" "$T/beside.json" '[.left_out, ([.groups[].complete] | any)]' '[1,false]'
 json_eq "a deleted library beside it: that it is not traced is said" "$T/beside.json" \
 	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
 dismiss keeper

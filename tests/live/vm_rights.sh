@@ -83,6 +83,7 @@ LD_PRELOAD=$D/beside.so server beside "$D/postgres"
 rm "$D/beside.so"
 user_with "$all"
 records "a deleted library beside it" beside "${as[@]}" "$D/vmspan" record -p "$beside_pid"
+json_eq "a deleted library beside it: nothing is complete" "$T/a.json" '[.left_out, ([.groups[].complete] | any)]' '[1,false]'
 json_eq "a deleted library beside it: that it is not traced is said" "$T/a.json" \
 	'[.processes[].notes[]? | .text | test("no permission to open 1 of its .*beside.so .deleted.: what is in those is not traced")]' '[true]'
 dismiss beside

@@ -44,6 +44,9 @@ finish rec INT
 report "$T/s"
 json_eq "a version without a table: a sweep goes on, and says so" "$T/s.json" \
 	'[.processes[] | .notes[0].text | test("cannot be walked: no table")]' '[true]'
+json_eq "a version without a table: without it a sweep is not complete" "$T/s.json" .left_out 1
+"$VMSPAN" report "$T/s" >"$T/s.txt"
+check "a version without a table: in words" grep -q 'INCOMPLETE: 1 process left out' "$T/s.txt"
 
 patched other build-id
 app "$T/other/python3.11" "$APPS/odd.py" threads 0

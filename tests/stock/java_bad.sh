@@ -48,5 +48,6 @@ finish rec INT
 report "$T/h"
 json_eq "a JVM whose frames cannot be walked: its safepoints are seen" "$T/h.json" \
 	'[.source.method, .gc.count, .events.count >= 7]' '["exact",7,true]'
+json_eq "a JVM whose frames cannot be walked: its figures are not complete" "$T/h.json" .left_out 1
 json_eq "and why no more is seen is said" "$T/h.json" \
 	'[.processes[0].notes[].text | test("its frames cannot be walked: what it publishes")] | any' true

@@ -132,28 +132,33 @@ static void a_sentence_says_it(void **state)
 	free(text);
 }
 
-/* Where events lack data for it, that is the cause; else it is worth a word from a thousandth of them on. */
-static void what_was_stolen_is_said_where_it_matters(void **state)
+/* Where events lack data for what was stolen, that is the cause; else it is worth a word from a thousandth of them on. */
+static void what_is_lacking_and_what_was_stolen_is_said(void **state)
 {
 	static const struct {
 		u64 stolen, lacks, incomplete, lost;
+		u32 left_out;
 		const char *said;
 	} cases[] = {
-		{ 0, 0, 0, 0, "complete" },
-		{ 1000, 0, 0, 0, "complete" },
-		{ 1001, 0, 0, 0, "complete (a hypervisor took 1.00 us of CPU time)" },
-		{ 7, 7, 1, 0,
+		{ 0, 0, 0, 0, 0, "complete" },
+		{ 1000, 0, 0, 0, 0, "complete" },
+		{ 1001, 0, 0, 0, 0, "complete (a hypervisor took 1.00 us of CPU time)" },
+		{ 7, 7, 1, 0, 0,
 		  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of their CPU "
 		  "time)" },
-		{ 2007, 7, 1, 3,
+		{ 2007, 7, 1, 3, 0,
 		  "INCOMPLETE: 1 of 1 events lack data (a hypervisor took 7 ns of their CPU time), "
 		  "3 records lost; a hypervisor took 2.00 us of CPU time" },
 		/* They lack it for another reason. */
-		{ 7, 0, 1, 0, "INCOMPLETE: 1 of 1 events lack data" },
-		{ 1001, 0, 1, 0,
+		{ 7, 0, 1, 0, 0, "INCOMPLETE: 1 of 1 events lack data" },
+		{ 1001, 0, 1, 0, 0,
 		  "INCOMPLETE: 1 of 1 events lack data; a hypervisor took 1.00 us of CPU time" },
-		{ 1001, 0, 0, 1,
+		{ 1001, 0, 0, 1, 0,
 		  "INCOMPLETE: 1 record lost; a hypervisor took 1.00 us of CPU time" },
+		{ 0, 0, 0, 0, 1, "INCOMPLETE: 1 process left out, in whole or in part" },
+		{ 1001, 0, 0, 2, 3,
+		  "INCOMPLETE: 2 records lost, 3 processes left out, in whole or in part; "
+		  "a hypervisor took 1.00 us of CPU time" },
 	};
 	struct out o;
 	char *text;
@@ -166,7 +171,8 @@ static void what_was_stolen_is_said_where_it_matters(void **state)
 						  .incomplete = cases[i].incomplete },
 				      .repairs = { .stolen_ns = cases[i].stolen,
 						   .stolen_lacks_ns = cases[i].lacks },
-				      .losses.records[0] = cases[i].lost };
+				      .losses.records[0] = cases[i].lost,
+				      .left_out = cases[i].left_out };
 
 		out_open_memory(&o);
 		summary_complete(&o, &s);
@@ -183,7 +189,7 @@ int main(void)
 		cmocka_unit_test(what_had_gone_before_is_not),
 		cmocka_unit_test(since_a_moment),
 		cmocka_unit_test(a_sentence_says_it),
-		cmocka_unit_test(what_was_stolen_is_said_where_it_matters),
+		cmocka_unit_test(what_is_lacking_and_what_was_stolen_is_said),
 	};
 
 	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);

@@ -201,12 +201,39 @@ static void notes_are_the_tracers(void **state)
 	close_rig(g);
 }
 
+static u32 left_out(void)
+{
+	struct snapshot *s = snapshot_take(model);
+	u32 n = s->left_out;
+
+	snapshot_free(s);
+	return n;
+}
+
+/* Of what was asked for and is not traced; other notes are no such thing. */
+static void a_process_is_left_out_until_that_is_taken_back(void **state)
+{
+	struct rig *g = open_rig();
+
+	(void)state;
+	assert_int_equal(live_note(&g->l, &g->p, NOTE_SILENT, "it is silent", ""), 0);
+	assert_int_equal(left_out(), 0);
+	assert_int_equal(live_note(&g->l, &g->p, NOTE_REFUSED, "its file is closed", ""), 0);
+	assert_int_equal(left_out(), 1);
+	assert_int_equal(live_note(&g->l, &g->p, NOTE_REFUSED, "so is another", ""), 0);
+	assert_int_equal(left_out(), 1);
+	assert_int_equal(live_note(&g->l, &g->p, NOTE_REFUSED, "", ""), 0);
+	assert_int_equal(left_out(), 0);
+	close_rig(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_scheduler_are_the_kernels),
 		cmocka_unit_test(who_names_many_registries_takes_no_place_of_the_tracers),
 		cmocka_unit_test(notes_are_the_tracers),
+		cmocka_unit_test(a_process_is_left_out_until_that_is_taken_back),
 	};
 
 	return cmocka_run_group_tests_name("forged", tests, NULL, NULL);

@@ -552,6 +552,21 @@ static void clock_goes_back_and_forth(void **state)
 	clock_free(&c);
 }
 
+/* It is not traced though it was asked for. */
+static void leave_out(struct model *m, u32 pid)
+{
+	u64 room[VMSPAN_SLOT / sizeof(u64)] = { 0 };
+	struct vmspan_def *d = (void *)room;
+	struct item it = { .type = ITEM_DEFS,
+			   .defs = { pid, ITEM_TRACER_REGISTRY, room, sizeof(room) } };
+
+	d->h = (struct vmspan_head){ VMSPAN_DEF_NOTE, 1, 0, 1 };
+	d->flags = VMSPAN_NOTE_LEFT_OUT;
+	d->name_len = 1;
+	memcpy(d->groups, "x", 1);
+	assert_int_equal(model_item(m, &it), 0);
+}
+
 /* Processes that come and go do not grow the model; nothing of them is lost. */
 static void ended_processes_fold(void **state)
 {
@@ -573,12 +588,15 @@ static void ended_processes_fold(void **state)
 			(struct item_process){ PROCESS_FORK, SIM_PID + i, SIM_PID, 1, "kid", "" };
 		assert_int_equal(model_item(m, &it), 0);
 		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 3), 0);
+		if (i == 1 || i == 20000)
+			leave_out(m, SIM_PID + i);
 		it.process.change = PROCESS_EXIT;
 		assert_int_equal(model_item(m, &it), 0);
 	}
 	snap = snapshot_take(m);
 	assert_true(snap->process_count <= 4098);
 	assert_int_equal(snap->events.count, 20000);
+	assert_int_equal(snap->left_out, 2);
 	assert_int_equal(snapshot_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
 	assert_int_equal(ledger_sum(&snap->ledger), 20000 * 1000);
 	assert_int_equal(snap->gc.count, 20000);

@@ -218,6 +218,12 @@ static void a_loss_of_any_cause_makes_all_incomplete(void **state)
 		assert_false(group_complete(&f->s, &f->s.groups[0].stats));
 		assert_int_equal(lost_records(&f->s.losses), !batches);
 	}
+	/* So does a process that was asked for and is not traced. */
+	memset(&f->s.losses, 0, sizeof(f->s.losses));
+	assert_true(snapshot_complete(&f->s));
+	f->s.left_out = 1;
+	assert_false(snapshot_complete(&f->s));
+	assert_false(group_complete(&f->s, &f->s.groups[0].stats));
 	fixture_free(f);
 }
 

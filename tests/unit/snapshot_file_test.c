@@ -87,6 +87,29 @@ static void refused(const char *text, const char *words)
 		fail_msg("'%s' is not in: %s", words, e.what);
 }
 
+/* Then that is why its groups are not complete: nothing was lost. */
+static void what_was_left_out_is_read_back(void **state)
+{
+	static const char head[] = "{\"schema\":1,\"groups\":[],\"events\":{\"count\":0,"
+				   "\"incomplete\":0},\"losses\":{\"ring_full\":0}";
+	char text[1024];
+	struct snapshot *s;
+	struct err e;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s,\"left_out\":2}\n", head);
+	s = parsed(text, &e);
+	assert_non_null(s);
+	assert_int_equal(s->left_out, 2);
+	assert_false(lost_any(&s->losses));
+	assert_false(snapshot_complete(s));
+	snapshot_free(s);
+	snprintf(text, sizeof(text), "%s,\"left_out\":4294967297}\n", head);
+	refused(text, "no snapshot");
+	snprintf(text, sizeof(text), "%s,\"left_out\":\"2\"}\n", head);
+	refused(text, "no snapshot");
+}
+
 static void a_histogram_has_as_many_events_as_its_group(void **state)
 {
 	struct err e;
@@ -114,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read_back),
+		cmocka_unit_test(what_was_left_out_is_read_back),
 		cmocka_unit_test(a_histogram_has_as_many_events_as_its_group),
 	};
 

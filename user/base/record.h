@@ -40,6 +40,9 @@ enum vmspan_type { /* enum vmspan_definition besides */
 	VMSPAN_DEF_LAST = VMSPAN_DEF_PART,
 };
 
+/* Flag of a note: what it tells of was asked for, and is not traced, in whole or in part. */
+#define VMSPAN_NOTE_LEFT_OUT 1u
+
 /*
  * Every record begins with a struct vmspan_head: type, size in slots, how many stays are open
  * around it | VMSPAN_F_*, and the id of a compartment, iteration, label or definition. A

@@ -175,6 +175,7 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 	const json_t *events = json_object_get(root, "events");
 	const json_t *losses = json_object_get(root, "losses");
 	unsigned int i;
+	u64 left_out;
 	size_t k;
 	void *at;
 
@@ -183,6 +184,11 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 		return false;
 	if (!json_is_object(losses))
 		return false;
+	if (json_object_get(root, "left_out")) {
+		if (!get(root, "left_out", &left_out) || left_out > UINT32_MAX)
+			return false;
+		s->left_out = (u32)left_out;
+	}
 	/* Another version may have other causes. */
 	for (i = 0; i < LOSS_CAUSES; i++)
 		if (json_object_get(losses, loss_name(i)) &&
@@ -195,7 +201,7 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 		if (json_integer_value(json_object_iter_value(at)))
 			s->losses.batches[LOSS_TRUNCATED] = 1;
 	/* Of some losses nobody knows how many records they were. */
-	for (k = 0; k < s->group_count; k++)
+	for (k = 0; k < s->group_count && !s->left_out; k++)
 		if (!s->groups[k].stats.incomplete &&
 		    json_is_false(json_object_get(
 			    json_array_get(json_object_get(root, "groups"), k), "complete")))

@@ -247,6 +247,16 @@ static int proc_add_to(struct registry_set *s, struct proc *to, const struct pro
 	return 0;
 }
 
+bool proc_left_out(const struct proc *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->note_len; i++)
+		if (p->notes[i].left_out && p->notes[i].text)
+			return true;
+	return false;
+}
+
 /* Half of them at once, so that it is rare. */
 int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 {
@@ -269,6 +279,7 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 		}
 		if (proc_add_to(s, s->rest, p))
 			return -ENOMEM;
+		s->left_out += proc_left_out(p);
 		for (k = 0; k < s->proc_len; k++)
 			if (k < kept || k > i)
 				if (s->procs[k]->parent == p)
@@ -484,6 +495,7 @@ static int define_note(struct registry_set *s, struct proc *p, const struct vmsp
 	p->note_len = max_u32(p->note_len, i + 1);
 	n = &p->notes[i];
 	n->id = id;
+	n->left_out = d->flags & VMSPAN_NOTE_LEFT_OUT;
 	text = d->name_len ? intern_put(s->names, (const char *)(d->groups + d->count), d->name_len)
 			   : -1;
 	if (d->name_len && text < 0)

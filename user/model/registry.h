@@ -73,6 +73,7 @@ struct registry {
 struct proc_note {
 	u32 id; /* odd; 0: free */
 	u32 text, advice; /* intern ids + 1; text 0: taken back */
+	bool left_out; /* VMSPAN_NOTE_LEFT_OUT */
 };
 #define NOTES_MAX 32 /* of a process; more are not kept */
 
@@ -109,6 +110,7 @@ struct registry_set {
 	struct proc **procs; /* in order of first sight */
 	u32 proc_len, proc_cap;
 	u32 ended; /* of procs */
+	u32 left_out; /* processes with a note of that, of those not kept apart */
 	u64 id_last;
 	struct proc *rest; /* "(ended)": the sum of those not kept apart */
 	struct map by_pid; /* pid -> the latest struct proc * */
@@ -123,6 +125,8 @@ int registry_own(struct registry_set *s, const char *glob, bool on);
 void registry_free(struct registry_set *s, void (*free_stream)(void *));
 
 /* Applies a change of a process. 0 or -ENOMEM. */
+/* Is it, or a part of it, not traced though it was asked for? */
+bool proc_left_out(const struct proc *p);
 int registry_process(struct registry_set *s, const struct item_process *p);
 /* Adds the oldest ended processes to "(ended)" when there are more than
  * ENDED_MAX, so that memory does not grow with processes that came and went.

@@ -81,6 +81,9 @@ static int take_notes(struct snapshot *s, const struct registry_set *set)
 	s->notes = calloc(n + 1, sizeof(*s->notes));
 	if (!s->notes)
 		return -1;
+	s->left_out = set->left_out;
+	for (i = 0; i < set->proc_len; i++)
+		s->left_out += proc_left_out(set->procs[i]);
 	for (i = 0; i < set->proc_len; i++)
 		for (k = 0; k < set->procs[i]->note_len; k++) {
 			const struct proc_note *from = &set->procs[i]->notes[k];

@@ -69,6 +69,7 @@ struct snapshot {
 	u32 child_count;
 	struct snapshot_note *notes;
 	u32 note_count;
+	u32 left_out; /* processes that were asked for, and of which all or a part is not traced: notes say why */
 	struct model_wait *waits; /* exact mode; in order of first sight */
 	u32 wait_count;
 	struct model_unfinished *unfinished; /* the longest ones, longest first */

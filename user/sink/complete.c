@@ -23,10 +23,10 @@ bool lost_any(const struct loss_stats *l)
 
 bool snapshot_complete(const struct snapshot *s)
 {
-	return !s->events.incomplete && !lost_any(&s->losses);
+	return !s->events.incomplete && !lost_any(&s->losses) && !s->left_out;
 }
 
 bool group_complete(const struct snapshot *s, const struct group_stats *g)
 {
-	return !g->incomplete && !lost_any(&s->losses);
+	return !g->incomplete && !lost_any(&s->losses) && !s->left_out;
 }

@@ -3,7 +3,8 @@
  * How complete a figure is, decided in one place for every sink.
  *
  * A lost record may have been of any group, and the kernel's counts do not
- * say whose it was. So one loss makes every group of the trace incomplete; a
+ * say whose it was. So one loss makes every group of the trace incomplete; so does
+ * a process that was asked for and is not traced, or not all of it. A
  * group is also incomplete when an event it took part in lacks data.
  */
 #ifndef SINK_COMPLETE_H

@@ -356,6 +356,8 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_not_ended(j, "unfinished", s->unfinished_count, s->unfinished, s->unfinished_kept);
 	put_not_ended(j, "open", s->open_count, s->open, s->open_kept);
 	put_cost(j, s);
+	if (s->left_out)
+		json_key_u64(j, "left_out", s->left_out);
 	json_end_object(j);
 	free(rows);
 }

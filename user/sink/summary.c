@@ -63,25 +63,41 @@ static void summary_stolen(struct out *o, const struct snapshot *s, bool complet
 			   time_text(time, stolen));
 }
 
+static void summary_lacks(struct out *o, const struct snapshot *s)
+{
+	u64 lost = lost_records(&s->losses), incomplete = s->events.incomplete;
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
+	const char *separator = "INCOMPLETE: ";
+
+	if (incomplete) {
+		out_printf(o, "%s%s of %s events lack data", separator, count_text(a, incomplete),
+			   count_text(b, s->events.count));
+		separator = ", ";
+		if (s->repairs.stolen_lacks_ns)
+			out_printf(o, " (a hypervisor took %s of their CPU time)",
+				   time_text(time, s->repairs.stolen_lacks_ns));
+	}
+	if (lost || (lost_any(&s->losses) && !incomplete)) {
+		if (lost)
+			out_printf(o, "%s%s record%s lost", separator, count_text(a, lost),
+				   plural(lost));
+		else
+			out_printf(o, "%srecords lost, how many is not known", separator);
+		separator = ", ";
+	}
+	if (s->left_out)
+		out_printf(o, "%s%s process%s left out, in whole or in part", separator,
+			   count_text(a, s->left_out), s->left_out == 1 ? "" : "es");
+}
+
 void summary_complete(struct out *o, const struct snapshot *s)
 {
-	u64 lost = lost_records(&s->losses);
-	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
 	bool complete = snapshot_complete(s);
 
-	out_puts(o, complete ? "complete" : "INCOMPLETE: ");
-	if (s->events.incomplete)
-		out_printf(o, "%s of %s events lack data", count_text(a, s->events.incomplete),
-			   count_text(b, s->events.count));
-	if (s->events.incomplete && s->repairs.stolen_lacks_ns)
-		out_printf(o, " (a hypervisor took %s of their CPU time)",
-			   time_text(time, s->repairs.stolen_lacks_ns));
-	if (s->events.incomplete && lost)
-		out_puts(o, ", ");
-	if (lost)
-		out_printf(o, "%s record%s lost", count_text(a, lost), plural(lost));
-	else if (!complete && !s->events.incomplete)
-		out_puts(o, "records lost, how many is not known");
+	if (complete)
+		out_puts(o, "complete");
+	else
+		summary_lacks(o, s);
 	summary_stolen(o, s, complete);
 }
 

@@ -9,7 +9,7 @@
 /* "demohost (4242) and 2 more processes" */
 void summary_target(struct out *o, const struct snapshot *s);
 /* "complete", "complete (a hypervisor took 1.20 ms of CPU time)" or "INCOMPLETE: 3 of 200 events lack data (a
- * hypervisor took 1.20 ms of their CPU time), 1,280 records lost" */
+ * hypervisor took 1.20 ms of their CPU time), 1,280 records lost, 2 processes left out, in whole or in part" */
 void summary_complete(struct out *o, const struct snapshot *s);
 /* "not measured: collections for 4.20 s, and not now". False: all was, and nothing is said. */
 bool summary_parts(struct out *o, const struct snapshot *s);

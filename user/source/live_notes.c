@@ -27,16 +27,18 @@ static const u64 patience[VM_ROLES] = {
 	[VM_CALL_BEGIN] = 2 * NSEC_PER_SEC,
 };
 
-static int define(struct live *l, const struct process *p, u32 id, const char *text)
+static int define(struct live *l, const struct process *p, u32 id, u8 flags, const char *text)
 {
-	return vm_define(l, p, VMSPAN_DEF_NOTE, id, 0, 0, 0, text);
+	return vm_define(l, p, VMSPAN_DEF_NOTE, id, 0, flags, 0, text);
 }
 
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice)
 {
-	if (process_tell(l, p) || define(l, p, 2 * key + 2, advice))
+	u8 flags = key == NOTE_REFUSED ? VMSPAN_NOTE_LEFT_OUT : 0;
+
+	if (process_tell(l, p) || define(l, p, 2 * key + 2, flags, advice))
 		return l->failed;
-	return define(l, p, 2 * key + 1, text);
+	return define(l, p, 2 * key + 1, flags, text);
 }
 
 void live_refused(struct process *p, const struct err *why)
