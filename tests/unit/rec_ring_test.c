@@ -167,7 +167,31 @@ static void count_defs_of(const struct log *l, u32 pid, u32 *defs, u32 *seen, u3
 	}
 }
 
-/* A child has its parent's definitions; who has ended is forgotten in time. */
+static void put_note(struct stream *s, const char *text)
+{
+	struct buf defs = { 0 };
+	struct item it;
+
+	put_def(&defs, VMSPAN_DEF_NOTE, 1, 0, NULL, 0, text);
+	it = defs_item(s->pid, &defs);
+	it.defs.registry = ITEM_TRACER_REGISTRY;
+	stream_item(s, &it);
+	buf_free(&defs);
+}
+
+static u32 count_text(const struct log *l, const char *text)
+{
+	const u8 *at = l->bytes.data, *end = at + l->bytes.len;
+	u32 n = 0;
+
+	while ((at = memmem(at, (size_t)(end - at), text, strlen(text)))) {
+		n++;
+		at++;
+	}
+	return n;
+}
+
+/* A child has its parent's definitions, and not what was said of it; who has ended is forgotten in time. */
 static void a_ring_follows_processes(void **state)
 {
 	struct file *f = *state;
@@ -177,6 +201,7 @@ static void a_ring_follows_processes(void **state)
 	struct item it;
 
 	stream_begin(&s, 5);
+	put_note(&s, "said of one");
 	it = process_item(PROCESS_FORK, 77, s.pid, "child");
 	stream_item(&s, &it);
 	it = thread_item(77, 77, "worker", false);
@@ -191,6 +216,7 @@ static void a_ring_follows_processes(void **state)
 	count_defs_of(&f->read, 77, &defs, &seen, &ended);
 	assert_true(defs > 0);
 	assert_int_equal(seen, 1);
+	assert_int_equal(count_text(&f->read, "said of one"), 1);
 	assert_non_null(memmem(f->read.bytes.data, f->read.bytes.len, "worker", 7));
 	count_defs_of(&f->read, 78, &defs, &seen, &ended);
 	assert_int_equal(defs, 0);

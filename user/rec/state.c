@@ -213,7 +213,7 @@ static struct process *process_at(struct state *s, u32 pid, int *rc)
 	return p;
 }
 
-/* A forked child begins with its parent's definitions. */
+/* A forked child begins with its parent's definitions. What the tracer says of a process it says of that alone. */
 static int process_inherit(struct process *p, const struct process *parent)
 {
 	u32 i;
@@ -224,10 +224,11 @@ static int process_inherit(struct process *p, const struct process *parent)
 	if (!p->registries)
 		return -ENOMEM;
 	for (i = 0; i < parent->registry_len; i++) {
-		p->registries[i] = parent->registries[i];
-		p->registries[i].defs->refs++;
+		if (parent->registries[i].address == ITEM_TRACER_REGISTRY)
+			continue;
+		parent->registries[i].defs->refs++;
+		p->registries[p->registry_len++] = parent->registries[i];
 	}
-	p->registry_len = parent->registry_len;
 	return 0;
 }
 
