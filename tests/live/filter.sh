@@ -48,6 +48,13 @@ for call in process_vm_readv process_vm_writev; do
 done
 check_status "perf_event_open(2): record" 3 "$T/refuse" EPERM perf_event_open "$VMSPAN" record -p "$vm_pid" -o "$T/rec"
 check "perf_event_open(2): record names it" grep -qF "a filter (seccomp) refuses perf_event_open(2). $unit" "$T/err"
+if unshare -Ur true 2>"$T/err"; then
+	check_status "a filter that has nothing to do with it: record" 3 unshare -Ur "$T/refuse" EPERM process_vm_writev \
+		"$VMSPAN" record -o "$T/rec" -- true
+	check "a filter that has nothing to do with it is not blamed" grep -q 'no filter (seccomp) refuses it' "$T/err"
+else
+	skip "a filter that has nothing to do with it" "no user namespaces: $(cat "$T/err")"
+fi
 
 # ---- In a container's words ----
 

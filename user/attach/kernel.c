@@ -236,10 +236,16 @@ int kernel_perf_level(void)
 		       : 0;
 }
 
+/* Of what a filter refuses that which loads and attaches. */
+static u32 calls_refused(void)
+{
+	return box_refused() & (BOX_BPF | BOX_PERF_EVENT_OPEN);
+}
+
 static void permission_hint(struct err *err, int code)
 {
 	char lockdown[96], missing[96] = "", stacks[128] = "", text[KERNEL_GIVE_MAX];
-	u32 refused = box_refused();
+	u32 refused = calls_refused();
 	int level = kernel_perf_level();
 
 	kernel_missing(missing);
@@ -285,7 +291,7 @@ int kernel_error(struct err *err, int code, const char *what)
 	unsigned int i;
 
 	if (code == -EPERM || (code == -EACCES && !kernel_has_cap(CAP_SYS_ADMIN)) ||
-	    (code == -ENOSYS && box_refused())) {
+	    (code == -ENOSYS && calls_refused())) {
 		err_set_status(err, code, EXIT_PERMISSION, "%s: no permission", what);
 		permission_hint(err, code);
 		return code;
