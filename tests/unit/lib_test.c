@@ -368,6 +368,19 @@ static void half_away(struct gen *g)
 	gen_flush(g);
 }
 
+static void leave_out(struct stream *s)
+{
+	struct buf defs = { 0 };
+	struct item it;
+
+	put_def(&defs, VMSPAN_DEF_NOTE, 1, 0, NULL, 0, "it may not be looked into");
+	((struct vmspan_def *)(void *)defs.data)->flags = VMSPAN_NOTE_LEFT_OUT;
+	it = defs_item(s->pid, &defs);
+	it.defs.registry = ITEM_TRACER_REGISTRY;
+	stream_item(s, &it);
+	buf_free(&defs);
+}
+
 static void figures_are_those_of_the_trace(void **state)
 {
 	struct file *f = *state;
@@ -384,6 +397,7 @@ static void figures_are_those_of_the_trace(void **state)
 	stream_begin(&stream, 3);
 	stream_events(&stream, 499);
 	half_away(&stream.g);
+	leave_out(&stream);
 	for (i = 0; i < LOSS_CAUSES; i++) {
 		struct item loss = { .type = ITEM_LOSS,
 				     .loss = { (enum loss_cause)i, 1u << i, 0, false } };
@@ -400,6 +414,7 @@ static void figures_are_those_of_the_trace(void **state)
 	of = trace_figures(s);
 	libvmspan_totals(s, &totals, sizeof(totals));
 	assert_int_equal(totals.lost_records, (1u << LOSS_CAUSES) - 1);
+	assert_int_equal(totals.left_out, 1);
 	assert_int_equal(totals.events, 500);
 	assert_int_equal(totals.self_ns + totals.gc_ns + totals.blocked_ns + totals.native_ns +
 				 totals.moved_ns + totals.stale_ns + totals.lost_ns,

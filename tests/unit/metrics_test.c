@@ -72,6 +72,7 @@ static void totals_are_those_of_the_snapshot(void **state)
 		"lost_records_total{cause=\"truncated\"} 15",
 		"lost_records_total{cause=\"sched\"} 16",
 		"lost_records_total{cause=\"no_sched\"} 17",
+		"left_out_processes 18",
 		"group_wall_seconds_total{group=\"page:shop\",kind=\"page\"} 21.000000000",
 		"group_self_seconds_total{group=\"page:shop\",kind=\"page\"} 22.000000000",
 		"group_cpu_seconds_total{group=\"page:shop\",kind=\"page\"} 23.000000000",
@@ -107,6 +108,7 @@ static void totals_are_those_of_the_snapshot(void **state)
 							[LOSS_TRUNCATED] = 15,
 							[LOSS_SCHED] = 16,
 							[LOSS_NO_SCHED] = 17 } };
+	f->s.left_out = 18;
 	g->wall_ns = 21 * NSEC_PER_SEC;
 	g->self_ns = 22 * NSEC_PER_SEC;
 	g->cpu_ns = 23 * NSEC_PER_SEC;

@@ -81,6 +81,15 @@ static char *note_of(const struct snapshot *s, const struct note_line *l)
 	return fixture_text(&o);
 }
 
+static char *left_out_of(const struct snapshot *s)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	notes_left_out(&o, s);
+	return fixture_text(&o);
+}
+
 static void a_note_counts_the_other_processes(void **state)
 {
 	static const char alike[] = "has no symbols", other[] = "is old";
@@ -88,7 +97,10 @@ static void a_note_counts_the_other_processes(void **state)
 					{ .pid = 43, .name = "kid" },
 					{ .pid = 44, .name = "kid" } };
 	struct snapshot_note notes[] = {
-		{ 1, other, "" }, { 0, alike, "" }, { 1, alike, "" }, { 2, alike, "" }
+		{ 1, other, "", false },
+		{ 0, alike, "wait", true },
+		{ 1, alike, "wait", true },
+		{ 2, alike, "wait", true },
 	};
 	struct snapshot s = { .processes = p, .process_count = 3, .notes = notes };
 	struct note_line lines[NOTE_LINES];
@@ -109,6 +121,11 @@ static void a_note_counts_the_other_processes(void **state)
 	text = note_of(&s, &lines[1]);
 	assert_string_equal(text, "note: host (42) and 2 more processes: has no symbols");
 	free(text);
+	/* Why the others are left out, and what to do. */
+	text = left_out_of(&s);
+	assert_string_equal(text,
+			    "note: host (42) and 2 more processes: has no symbols\n  -> wait\n");
+	free(text);
 }
 
 /* Of more notes than are said, those that are said still count all their processes. */
@@ -124,7 +141,7 @@ static void as_many_notes_are_said_as_there_is_room_for(void **state)
 
 	(void)state;
 	for (i = 0; i <= NOTE_LINES; i++)
-		notes[i] = (struct snapshot_note){ 0, texts[i], "" };
+		notes[i] = (struct snapshot_note){ 0, texts[i], "", false };
 	notes[NOTE_LINES + 1] = notes[NOTE_LINES - 1];
 	s.note_count = NOTE_LINES + 2;
 	assert_int_equal(note_lines(&s, lines), NOTE_LINES);

@@ -83,11 +83,13 @@ static void all_that_was_left_out_is_told(void **state)
 				       "15 alerts without a run of the command\n"
 				       "7 times a group was not watched: more than 65536\n"
 				       "21 records lost because the ring buffer was full (--buffer "
-				       "makes it larger) [ring_full]\n";
+				       "makes it larger) [ring_full]\n"
+				       "2 processes left out, in whole or in part\n";
 	char all[2048];
 
 	(void)state;
 	s.losses.records[LOSS_RING_FULL] = 21;
+	s.left_out = 2;
 	snprintf(all, sizeof(all),
 		 "1 alert shown, 10 raised in 5 batches, 60 events; 8 dumps, 11 alerts too soon "
 		 "for one; 14 runs of the command\n"

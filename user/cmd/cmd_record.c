@@ -4,6 +4,7 @@
 #include "cmd/session.h"
 #include "rec/rec.h"
 #include "sink/complete.h"
+#include "sink/notes.h"
 #include "sink/summary.h"
 
 #include <errno.h>
@@ -249,6 +250,7 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 		summary_losses(o, &s->losses);
 		out_puts(o, "\n");
 	}
+	notes_left_out(o, s);
 }
 
 /* Completes the file; the summary is printed whatever happened. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
+#include "sink/notes.h"
 #include "sink/stat.h"
 
 #include <errno.h>
@@ -11,7 +12,21 @@ struct stat_run {
 	struct out out;
 	struct json json;
 	bool headed;
+	u32 left_out; /* processes, as far as it was said */
 };
+
+/* Why figures are not complete. */
+static void say_left_out(struct stat_run *r, const struct snapshot *s)
+{
+	struct out o;
+
+	if (s->left_out <= r->left_out)
+		return;
+	r->left_out = s->left_out;
+	out_open_fd(&o, STDERR_FILENO);
+	notes_left_out(&o, s);
+	out_close(&o);
+}
 
 static int show(void *ctx, const struct live_frame *f, struct err *e)
 {
@@ -28,6 +43,7 @@ static int show(void *ctx, const struct live_frame *f, struct err *e)
 			stat_head(&r->out);
 		r->headed = true;
 		stat_line(&r->out, f->delta, f->total, f->elapsed_ns, f->interval_ns);
+		say_left_out(r, f->total);
 	}
 	/* The error is told when the output is finished. */
 	return out_flush(&r->out) ? 1 : 0;

@@ -181,5 +181,9 @@ void watch_print_totals(const struct watch_totals *t, bool quiet)
 		summary_losses(&o, &t->snapshot->losses);
 		out_puts(&o, "\n");
 	}
+	if (t->snapshot && t->snapshot->left_out) {
+		summary_left_out(&o, t->snapshot);
+		out_puts(&o, "\n");
+	}
 	out_close(&o);
 }

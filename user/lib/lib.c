@@ -144,6 +144,7 @@ void libvmspan_totals(const struct libvmspan_snapshot *w, struct libvmspan_total
 		.lost_ns = s->ledger.lost_ns,
 		.processes = s->process_count,
 		.groups = s->group_count,
+		.left_out = s->left_out,
 	};
 	u32 i;
 

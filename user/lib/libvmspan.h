@@ -87,6 +87,9 @@ struct libvmspan_totals {
 	uint64_t self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
 	uint64_t lost_records;
 	uint32_t processes, groups;
+	/* Of those that were asked for: not traced, or not all of them. Unless it, incomplete and lost_records are 0,
+	 * figures are not complete. */
+	uint32_t left_out;
 };
 
 /* NULL: no memory. Lives on when the trace is gone. */

@@ -92,6 +92,7 @@ static int take_notes(struct snapshot *s, const struct registry_set *set)
 			if (!from->text)
 				continue;
 			to->process = i;
+			to->left_out = from->left_out;
 			to->text = keep(s, registry_name(set, from->text - 1));
 			to->advice =
 				from->advice ? keep(s, registry_name(set, from->advice - 1)) : "";

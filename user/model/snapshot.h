@@ -41,6 +41,7 @@ struct snapshot_group {
 struct snapshot_note {
 	u32 process; /* index into processes */
 	const char *text, *advice;
+	bool left_out; /* why the process, or a part of it, is not traced */
 };
 
 /* An event that had not ended when no more was heard of it, or has not yet, or stays outside of any. */
@@ -69,7 +70,9 @@ struct snapshot {
 	u32 child_count;
 	struct snapshot_note *notes;
 	u32 note_count;
-	u32 left_out; /* processes that were asked for, and of which all or a part is not traced: notes say why */
+	/* Processes that were asked for, and of which all or a part is not traced. Notes say why, of those that are kept
+	 * apart. */
+	u32 left_out;
 	struct model_wait *waits; /* exact mode; in order of first sight */
 	u32 wait_count;
 	struct model_unfinished *unfinished; /* the longest ones, longest first */

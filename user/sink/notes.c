@@ -30,3 +30,28 @@ void note_text(struct out *o, const struct snapshot *s, const struct note_line *
 		out_printf(o, " and %u more process%s", l->more, l->more == 1 ? "" : "es");
 	out_printf(o, ": %s", name_text(text, sizeof(text), l->note->text));
 }
+
+bool note_advice(struct out *o, const struct note_line *l)
+{
+	char advice[768];
+
+	if (!l->note->advice[0])
+		return false;
+	out_printf(o, "  -> %s", name_text(advice, sizeof(advice), l->note->advice));
+	return true;
+}
+
+void notes_left_out(struct out *o, const struct snapshot *s)
+{
+	struct note_line lines[NOTE_LINES];
+	u32 n = note_lines(s, lines), i;
+
+	for (i = 0; i < n; i++) {
+		if (!lines[i].note->left_out)
+			continue;
+		note_text(o, s, &lines[i]);
+		out_puts(o, "\n");
+		if (note_advice(o, &lines[i]))
+			out_puts(o, "\n");
+	}
+}

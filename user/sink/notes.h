@@ -17,5 +17,9 @@ struct note_line {
 u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES]);
 /* "note: python3.11 (42) and 2 more processes: TEXT". No line end. */
 void note_text(struct out *o, const struct snapshot *s, const struct note_line *l);
+/* "  -> ADVICE", or nothing. No line end. */
+bool note_advice(struct out *o, const struct note_line *l);
+/* Why processes were left out, and what to do: lines. */
+void notes_left_out(struct out *o, const struct snapshot *s);
 
 #endif

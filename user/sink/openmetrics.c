@@ -290,6 +290,12 @@ static void put_totals(struct metrics_out *o, const struct metrics *m, const str
 	      &(struct metric_family){ "processes", METRIC_GAUGE, false, "Processes traced now." });
 	value(o, NULL, NULL, alive);
 	end(o);
+	begin(o,
+	      &(struct metric_family){ "left_out_processes", METRIC_GAUGE, false,
+				       "Processes that were asked for and are not traced, or not "
+				       "all of them." });
+	value(o, NULL, NULL, s->left_out);
+	end(o);
 }
 
 int metrics_page(struct metrics *m, const struct snapshot *s, const struct metrics_form *form,

@@ -46,6 +46,8 @@ static void put_notes(struct json *j, const struct snapshot *s, u32 process)
 		json_object(j);
 		json_key_string(j, "text", s->notes[i].text);
 		json_key_string(j, "advice", s->notes[i].advice);
+		if (s->notes[i].left_out)
+			json_key_bool(j, "left_out", true);
 		json_end_object(j);
 	}
 	if (n)

@@ -98,16 +98,12 @@ static void put_notes(struct page *p, const struct snapshot *s)
 {
 	struct note_line lines[NOTE_LINES];
 	u32 n = note_lines(s, lines), i;
-	char advice[768];
 
 	for (i = 0; i < n; i++) {
 		note_text(&p->line, s, &lines[i]);
 		page_line(p, SGR_YELLOW);
-		if (!lines[i].note->advice[0])
-			continue;
-		out_printf(&p->line, "  -> %s",
-			   name_text(advice, sizeof(advice), lines[i].note->advice));
-		page_line(p, NULL);
+		if (note_advice(&p->line, &lines[i]))
+			page_line(p, NULL);
 	}
 }
 

@@ -63,6 +63,15 @@ static void summary_stolen(struct out *o, const struct snapshot *s, bool complet
 			   time_text(time, stolen));
 }
 
+void summary_left_out(struct out *o, const struct snapshot *s)
+{
+	char text[COUNT_TEXT_MAX];
+
+	if (s->left_out)
+		out_printf(o, "%s process%s left out, in whole or in part",
+			   count_text(text, s->left_out), s->left_out == 1 ? "" : "es");
+}
+
 static void summary_lacks(struct out *o, const struct snapshot *s)
 {
 	u64 lost = lost_records(&s->losses), incomplete = s->events.incomplete;
@@ -86,8 +95,8 @@ static void summary_lacks(struct out *o, const struct snapshot *s)
 		separator = ", ";
 	}
 	if (s->left_out)
-		out_printf(o, "%s%s process%s left out, in whole or in part", separator,
-			   count_text(a, s->left_out), s->left_out == 1 ? "" : "es");
+		out_puts(o, separator);
+	summary_left_out(o, s);
 }
 
 void summary_complete(struct out *o, const struct snapshot *s)

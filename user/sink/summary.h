@@ -11,6 +11,8 @@ void summary_target(struct out *o, const struct snapshot *s);
 /* "complete", "complete (a hypervisor took 1.20 ms of CPU time)" or "INCOMPLETE: 3 of 200 events lack data (a
  * hypervisor took 1.20 ms of their CPU time), 1,280 records lost, 2 processes left out, in whole or in part" */
 void summary_complete(struct out *o, const struct snapshot *s);
+/* "2 processes left out, in whole or in part"; nothing where none is. */
+void summary_left_out(struct out *o, const struct snapshot *s);
 /* "not measured: collections for 4.20 s, and not now". False: all was, and nothing is said. */
 bool summary_parts(struct out *o, const struct snapshot *s);
 /* "; 2 events had not ended: at most 5.01 s so far in addon:x"; nothing where all have. */
