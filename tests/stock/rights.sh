@@ -75,6 +75,15 @@ if [ -x $python ]; then
 	collects "CPython, by its number" -p "$app_pid"
 	collects "CPython, by its name" --comm "$(<"/proc/$app_pid/comm")"
 	stop_app
+	# Its own file alone may not be read, and that may be all that there is.
+	mkdir "$T/closed"
+	install -m 700 $python "$T/closed/python3.11"
+	ln -s "$T/closed/python3.11" "$T/closed/py$$"
+	start_app "$T/closed/py$$" "$APPS/calls.py"
+	check_status "CPython, whose file may not be read, by its name" 3 timeout -k 5 "$LIMIT" "${as[@]}" "$USER_DIR/vmspan" record \
+		--comm "py$$" -o "$A"
+	check "CPython, whose file may not be read: it is named" grep -q 'closed/python3.11: .*Permission denied' "$T/err"
+	stop_app
 	start_app $python "$APPS/calls.py"
 	calls "CPython"
 	stop_app

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who is a target by name, and how many are looked at at once. */
 #include <setjmp.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -42,22 +44,38 @@ static void made_name(u32 pid, char name[16])
 	snprintf(name, 16, "%s", untraced ? name_now : "");
 }
 
-static void no_look(struct live *l, struct process *p)
+static int finds; /* what a look says */
+
+static int no_look(struct live *l, struct process *p, struct err *err)
 {
 	(void)l;
 	looked = p->pid;
+	return finds ? err_set(err, finds, "it is so") : 0;
+}
+
+static int a_plan(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
+{
+	(void)pid;
+	(void)c;
+	(void)err;
+	memset(p, 0, sizeof(*p));
+	return 0;
 }
 
 #define process_new make_process
 #define tracer_untrace no_untrace
 #define tracer_trace no_trace
 #define process_look no_look
+#define process_look_present no_look
+#define plan_process a_plan
 #define process_read_name made_name
 #include "source/live_sweep.c"
 #undef process_new
 #undef tracer_untrace
 #undef tracer_trace
 #undef process_look
+#undef process_look_present
+#undef plan_process
 #undef process_read_name
 
 /* ---- Names ---- */
@@ -102,6 +120,44 @@ static void who_is_renamed_again_meanwhile_is_found(void **state)
 	assert_string_equal(made.name, "wanted");
 	assert_int_equal(l.candidates, 1);
 	name_now[0] = 0;
+}
+
+/* ---- Those that are there ---- */
+
+static void who_is_just_beginning_is_looked_at_again(void **state)
+{
+	static const struct {
+		int found;
+		bool candidate, over, first;
+		u32 vm_hz;
+	} cases[] = {
+		{ 0, false, false, false, 99 },
+		{ -EAGAIN, true, false, false, 99 },
+		{ -ENOENT, true, true, false, 99 },
+		{ -ESRCH, true, true, false, 99 },
+		/* A VM that cannot be walked does not end a sweep. */
+		{ -ENOTSUP, false, false, false, 99 },
+		{ -ENOTSUP, false, false, true, 0 },
+		{ -EPERM, false, false, true, 99 },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { .sweep = { .comms = { "wanted" }, .comm_count = 1 },
+				  .vm_hz = cases[i].vm_hz };
+		struct err first = { 0 };
+
+		finds = cases[i].found;
+		looked = 0;
+		assert_int_equal(take_present(&l, 4711, &first), 0);
+		assert_int_equal(looked, 4711);
+		assert_int_equal(made.candidate, cases[i].candidate);
+		assert_int_equal(made.ended, cases[i].over);
+		assert_int_equal(l.candidates, cases[i].found == -EAGAIN);
+		assert_int_equal(first.code, cases[i].first ? cases[i].found : 0);
+	}
+	finds = 0;
 }
 
 /* ---- Processes that may show probes yet ---- */
@@ -153,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_compared_as_far_as_the_kernel_keeps_it),
+		cmocka_unit_test(who_is_just_beginning_is_looked_at_again),
 		cmocka_unit_test(who_is_renamed_again_meanwhile_is_found),
 		cmocka_unit_test(so_many_are_looked_at_and_no_more),
 	};

@@ -3,6 +3,7 @@
 
 #include "probe/target.h"
 #include "probe/threads.h"
+#include "probe/vm.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -249,6 +250,8 @@ static const char *find_code(u32 pid, const struct table *t, struct vm_jvm *to)
 	u64 heaps = read_u64(pid, t->places[PLACE_HEAPS]), data, heap, queue;
 	u32 count = heaps ? read_u32(pid, heaps + t->extras[ARRAY_LENGTH]) : 0, i;
 
+	if (!heaps)
+		return vm_not_begun;
 	if (!count || count > JVM_HEAPS)
 		return "its heaps of code are not where they should be";
 	data = read_u64(pid, heaps + t->extras[ARRAY_DATA]);
@@ -273,7 +276,7 @@ static const char *find_code(u32 pid, const struct table *t, struct vm_jvm *to)
 	to->call_return = read_u64(pid, t->places[PLACE_CALL_RETURN]);
 	to->threads = t->places[PLACE_THREADS];
 	if (!to->interpreter || !to->call_return)
-		return "it has not started yet";
+		return vm_not_begun;
 	return NULL;
 }
 
@@ -290,11 +293,20 @@ u32 jvm_version(u32 pid, u64 structs)
 const char *jvm_published(u32 pid, u64 structs, u64 types, struct vm_proc *to)
 {
 	struct table t = { .off = to->off };
+	u32 version;
+	u64 at;
 
-	if (!read_structs(pid, read_u64(pid, structs), &t) ||
-	    !read_types(pid, read_u64(pid, types), &t))
+	if (target_read(pid, structs, &at, sizeof(at)))
+		return "its memory cannot be read";
+	/* Its library is not relocated yet. */
+	if (!at)
+		return vm_not_begun;
+	if (!read_structs(pid, at, &t) || !read_types(pid, read_u64(pid, types), &t))
 		return "what it publishes of its structures cannot be read";
-	if (!t.has_place[PLACE_VERSION] || read_u32(pid, t.places[PLACE_VERSION]) != JVM_MAJOR)
+	version = t.has_place[PLACE_VERSION] ? read_u32(pid, t.places[PLACE_VERSION]) : 0;
+	if (t.has_place[PLACE_VERSION] && !version)
+		return vm_not_begun;
+	if (version != JVM_MAJOR)
 		return "how frames of this version lie is not known";
 	if (missing(&t))
 		return "it does not publish all that is needed";
@@ -317,6 +329,8 @@ const char *jvm_check(u32 pid, const struct vm_proc *p)
 		found = os && map_get(&own, read_u32(pid, os + p->off[OFF_os_tid]));
 	}
 	map_free(&own);
+	if (!count)
+		return vm_not_begun;
 	return found    ? NULL
 	       : listed ? "none of its threads is a thread of the process"
 			: "the process's threads cannot be listed";

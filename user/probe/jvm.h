@@ -19,10 +19,10 @@
 u32 jvm_version(u32 pid, u64 structs);
 /*
  * Offsets and places of code, into to->off and to->jvm. structs as above, sizes: of
- * gHotSpotVMTypes. NULL, or why not.
+ * gHotSpotVMTypes. NULL, or why not; vm_not_begun where it is starting.
  */
 const char *jvm_published(u32 pid, u64 structs, u64 sizes, struct vm_proc *to);
-/* NULL when what was published is true here; or why not. */
+/* The same: whether what was published is true here. */
 const char *jvm_check(u32 pid, const struct vm_proc *p);
 
 enum {

@@ -122,6 +122,16 @@ int maps_open(u32 pid, const struct map_entry *e)
 	return fd >= 0 ? fd : first;
 }
 
+bool maps_gone(u32 pid)
+{
+	struct maps m;
+	bool gone = maps_read(pid, &m) || !m.count;
+
+	if (!gone)
+		maps_free(&m);
+	return gone;
+}
+
 const char *maps_denied(const char *path)
 {
 	static const char deleted[] = " (deleted)";

@@ -28,6 +28,9 @@ void maps_free(struct maps *m);
  * descriptor or negative errno (-EINVAL: not a regular file).
  */
 int maps_open(u32 pid, const struct map_entry *e);
+/* Has the process lost its memory since its map was read? Its files cannot be opened any more then, which looks like a
+ * permission that is missing. */
+bool maps_gone(u32 pid);
 /* What to do about a file that maps_open() had no permission for: a sentence. */
 const char *maps_denied(const char *path);
 

@@ -3,8 +3,10 @@
 
 #include "base/wire.h"
 #include "probe/elf_notes.h"
+#include "probe/target.h"
 #include "base/task_stat.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -316,12 +318,12 @@ static int no_access(u32 pid, int code, struct err *err)
 #define DENIED_PATH (PATH_MAX + 16)
 
 /* CAP_PERFMON shows the memory map of any process, and opens no file of it. */
-static int files_denied(u32 pid, u32 files, const char *path, struct err *err)
+static int files_denied(u32 pid, const char *path, struct err *err)
 {
 	err_set_status(err, -EACCES, EXIT_PERMISSION,
-		       "process %u: no permission to open any of its %u executable file%s: it "
+		       "process %u: no permission to open any of its executable files: it "
 		       "belongs to another user or has more rights",
-		       pid, files, files == 1 ? "" : "s");
+		       pid);
 	err_hint(err, "%s", maps_denied(path));
 	return -EACCES;
 }
@@ -340,10 +342,28 @@ static void some_denied(u32 pid, const struct plan *p, const char *path, int cod
 	err_hint(err, "%s", maps_denied(path));
 }
 
-/* A file that is in memory alone is what a compiler has made at run time: libraries have none. */
-static bool may_be_library(const char *path)
+/* In the process's memory: 1, 0, or -1, it cannot be read. */
+static int is_elf_at(u32 pid, u64 address)
 {
-	return strncmp(path, "/memfd:", 7) != 0;
+	char begin[SELFMAG];
+
+	return target_read(pid, address, begin, SELFMAG) ? -1 : !memcmp(begin, ELFMAG, SELFMAG);
+}
+
+/*
+ * A file that may not be opened may be a library. What a compiler has made at run time lies in files without a name
+ * (memory that is shared, a temporary file that is deleted), executable from their begin, and does not begin as
+ * libraries do; those that are in memory alone have parts that lie anywhere.
+ */
+static bool may_be_library(u32 pid, const struct maps *m, const struct map_entry *e)
+{
+	u32 i;
+
+	for (i = 0; i < m->count; i++)
+		if (m->entries[i].dev == e->dev && m->entries[i].inode == e->inode &&
+		    !m->entries[i].pgoff)
+			return is_elf_at(pid, m->entries[i].start) != 0;
+	return strncmp(e->path, "/memfd:", 7) || is_elf_at(pid, e->start - e->pgoff) == 1;
 }
 
 /* Programs that run a translation of the target's code: a breakpoint that the kernel puts into the
@@ -399,7 +419,7 @@ static int add_mapped(struct plan *p, u32 pid, const struct maps *m, const struc
 	else if (fd >= 0)
 		close(fd);
 	p->unreadable += fd < 0;
-	if ((fd == -EACCES || fd == -EPERM) && may_be_library(e->path)) {
+	if ((fd == -EACCES || fd == -EPERM) && may_be_library(pid, m, e)) {
 		p->denied++;
 		if (!denied[0])
 			snprintf(denied, DENIED_PATH, "%s", e->path);
@@ -430,16 +450,12 @@ static int add_all_mapped(struct plan *p, u32 pid, const struct maps *m, struct 
 /* Why nothing was found. */
 static int none_of_process(struct plan *p, u32 pid, const char *denied, struct err *err)
 {
-	struct maps m;
 	char where[32];
 
-	/* Files that cannot be opened any more: perhaps it has just ended. */
-	if (p->unreadable && (maps_read(pid, &m) || !m.count))
+	if (p->unreadable && maps_gone(pid))
 		return no_maps(pid, err);
-	if (p->unreadable)
-		maps_free(&m);
 	if (p->denied && p->denied == p->files)
-		return files_denied(pid, p->files, denied, err);
+		return files_denied(pid, denied, err);
 	if (p->denied) {
 		some_denied(pid, p, denied, -ENOENT,
 			    ", and there is nothing to trace in the others", err);
@@ -473,6 +489,8 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 	}
 	if (p->count && by)
 		return refuse_translated(p, pid, by, err);
+	if (p->denied && maps_gone(pid))
+		p->denied = 0;
 	if (p->denied)
 		some_denied(pid, p, denied, 0, ": what is in those is not traced", &p->left_out);
 	return p->count ? 0 : none_of_process(p, pid, denied, err);

@@ -195,6 +195,8 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 	maps_free(&m);
 	if (r > 0)
 		return 0;
+	if (r < 0 && maps_gone(pid))
+		return err_set(err, -ESRCH, "process %u is ending", pid);
 	if (r < 0 && (!err || !err->code)) {
 		err_set(err, r, "process %u: %s%sits VM cannot be looked into: %s", pid,
 			end_of(g.path), g.path[0] ? ": " : "", strerror(-r));
@@ -258,6 +260,9 @@ void vm_target_free(struct vm_target *t)
 
 /* ---- Are the offsets true here? ---- */
 
+const char vm_not_begun[] = "it has not begun yet";
+static const char unreadable[] = "its memory cannot be read";
+
 static u64 read_u64(u32 pid, u64 at)
 {
 	u64 v = 0;
@@ -284,15 +289,17 @@ static bool is_forked(u32 pid)
  */
 static const char *check_cpython(u32 pid, struct vm_proc *p)
 {
-	u64 at = read_u64(pid, p->root + p->off[OFF_runtime_interpreters]), number = 0;
+	u64 at, number = 0;
 	bool found = false, has_first = false, is_own = false, listed;
 	u32 first = threads_own_number(pid);
 	struct map own = { 0 };
 	int i;
 
+	if (target_read(pid, p->root + p->off[OFF_runtime_interpreters], &at, sizeof(at)))
+		return unreadable;
+	at = at ? read_u64(pid, at + p->off[OFF_interp_threads]) : 0;
 	if (!at)
-		return "there is no interpreter where its list should begin";
-	at = read_u64(pid, at + p->off[OFF_interp_threads]);
+		return vm_not_begun;
 	listed = !threads_numbers(pid, &own);
 	for (i = 0; i < 4096 && at; i++) {
 		number = read_u64(pid, at + p->off[OFF_thread_native_id]);
@@ -319,7 +326,7 @@ static const char *check_php(u32 pid, const struct vm_proc *p)
 	int i;
 
 	if (target_read(pid, p->root + p->off[OFF_globals_execute_data], &at, sizeof(at)))
-		return "its globals cannot be read";
+		return unreadable;
 	for (i = 0; i < 64 && at; i++) {
 		func = read_u64(pid, at + p->off[OFF_execute_func]);
 		if (func &&
@@ -346,13 +353,13 @@ static bool is_list(u32 pid, u64 head)
 
 static const char *check_ruby(u32 pid, const struct vm_proc *p)
 {
-	u64 vm = read_u64(pid, p->root), ractor, thread, ec, base, size, cfp;
+	u64 vm, ractor, thread, ec, base, size, cfp;
 
-	if (!vm)
-		return "there is no VM where its address should be";
-	ractor = read_u64(pid, vm + p->off[OFF_vm_main_ractor]);
+	if (target_read(pid, p->root, &vm, sizeof(vm)))
+		return unreadable;
+	ractor = vm ? read_u64(pid, vm + p->off[OFF_vm_main_ractor]) : 0;
 	if (!ractor)
-		return "it has no main ractor";
+		return vm_not_begun;
 	if (!is_list(pid, ractor + p->off[OFF_ractor_threads]))
 		return "where the list of its threads should be is none";
 	thread = read_u64(pid, ractor + p->off[OFF_ractor_main]);
@@ -367,16 +374,30 @@ static const char *check_ruby(u32 pid, const struct vm_proc *p)
 	return NULL;
 }
 
+static int cannot_walk(u32 pid, const struct vm_target *t, const char *why, struct err *err)
+{
+	int code = why == vm_not_begun ? -EAGAIN : -ENOTSUP;
+
+	err_set_status(err, code, code == -EAGAIN ? EXIT_NOTHING : EXIT_DONE,
+		       "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
+		       t->profile->name, t->version[0] ? t->version : "of an unknown version",
+		       t->build_id[0] ? t->build_id : "unknown", why);
+	if (code == -EAGAIN)
+		err_hint(err,
+			 "Wait until it has (--wait). A program that only links to its library may "
+			 "never begin it: then it runs nothing that could be traced.");
+	return code;
+}
+
 static int refuse(u32 pid, const struct vm_target *t, const char *why, struct err *err)
 {
-	err_set(err, -ENOTSUP, "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
-		t->profile->name, t->version[0] ? t->version : "of an unknown version",
-		t->build_id[0] ? t->build_id : "unknown", why);
+	int code = cannot_walk(pid, t, why, err);
+
 	err_hint(err,
 		 "Make its table with `tools/gen-offsets %s` where the headers of that very build "
 		 "are installed, append it to user/profiles/%s.ini, and give that by --profile.",
 		 t->profile->name, t->profile->name);
-	return -ENOTSUP;
+	return code;
 }
 
 int vm_usable(u32 pid, const struct vm_target *t, struct err *err)
@@ -413,19 +434,19 @@ static int layout_jvm(u32 pid, const struct vm_target *t, struct vm_proc *to, st
 #else
 	const char *why = "how frames lie on this kind of machine is not known";
 #endif
+	int code;
+
 	if (!why) {
 		to->flags |= VM_WALK;
 		return 0;
 	}
+	code = cannot_walk(pid, t, why, err);
 	to->flags = 0;
-	err_set(err, -ENOTSUP, "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
-		t->profile->name, t->version[0] ? t->version : "of an unknown version",
-		t->build_id[0] ? t->build_id : "unknown", why);
 	err_hint(err,
 		 "Known are 64-bit OpenJDK %d on x86-64, as Debian 12 has it, and builds that "
 		 "publish the same. Its safepoints and collections are seen without.",
 		 JVM_MAJOR);
-	return -ENOTSUP;
+	return code;
 }
 
 int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err)

@@ -144,9 +144,12 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err);
 const struct vm_profile *vm_of_command(const char *command);
 /* 0, or -ENOTSUP with words: without its probes nothing can be seen of it. */
 int vm_usable(u32 pid, const struct vm_target *t, struct err *err);
-/* What the walker needs. 0, or -ENOTSUP with words when the frames of this
- * build cannot be walked. A VM without frames is fine. */
+/* What the walker needs. 0, or with words: -ENOTSUP, the frames of this build cannot be walked; -EAGAIN, there are
+ * none yet: it is starting, or is only linked to by a program that may never start it. A VM without frames is
+ * fine. */
 int vm_layout(u32 pid, const struct vm_target *t, struct vm_proc *to, struct err *err);
+/* Why its frames cannot be walked, where that passes: told by its address. */
+extern const char vm_not_begun[];
 void vm_target_free(struct vm_target *t);
 
 /*

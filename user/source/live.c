@@ -230,6 +230,17 @@ int live_tails(struct live *l)
 	return 0;
 }
 
+static int last_words(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (process_last_words(l, (struct process *)(uintptr_t)value))
+			return l->failed;
+	return 0;
+}
+
 static int unfinished(struct live *l)
 {
 	u64 key, value;
@@ -287,6 +298,8 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 		r = live_drain(l, err);
 	if (!r)
 		r = live_tails(l);
+	if (!r && !l->finished)
+		r = last_words(l);
 	if (!r && !l->finished)
 		r = unfinished(l);
 	if (!r && !l->finished)
@@ -441,11 +454,9 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 			return r;
 		watch_sched(l);
 		begin(l);
-		r = process_attach(l, p, err);
-		if (r == -ENOENT && c->wait) {
-			/* What it waits for may be there, in a file that it may not open. */
-			if (err_status(err) == EXIT_PERMISSION)
-				live_refused(p, err);
+		r = process_look_present(l, p, err);
+		/* What it waits for may be there, in a file that it may not open: then that is said. */
+		if ((r == -ENOENT || r == -EAGAIN) && c->wait) {
 			*err = (struct err){ 0 };
 			r = 0;
 		}

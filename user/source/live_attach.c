@@ -187,13 +187,13 @@ static void tell_registries(struct live *l, const struct process *p)
 	tracer_registries(l->t, p->pid, addresses, n);
 }
 
-static bool is_the_program(u32 pid, const struct plan_dso *d)
+bool process_is_program(u32 pid, u64 dev, u64 inode)
 {
 	struct stat st;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	return !stat(path, &st) && st.st_dev == d->dev && st.st_ino == d->inode;
+	return !stat(path, &st) && st.st_dev == dev && st.st_ino == inode;
 }
 
 /* Where its registry would be there may be none: its probes are of its own making. */
@@ -251,7 +251,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	}
 	if (registry_of(p, d))
 		tell_registries(l, p);
-	if (is_the_program(p->pid, d))
+	if (process_is_program(p->pid, d->dev, d->inode))
 		p->own_copy = d->registry;
 	p->vm = d->probes.profile->name;
 	l->attached_once = true;
@@ -376,13 +376,12 @@ static void looked_at(struct process *p, int r)
 /* What is traced of it may not be all that there is. */
 static void tell_denied(struct process *p, const struct plan *plan)
 {
-	if (plan->denied <= p->denied)
-		return;
 	p->denied = plan->denied;
-	live_refused(p, &plan->left_out);
+	if (p->denied > p->denied_said)
+		live_refused(p, &plan->left_out);
 }
 
-int process_attach(struct live *l, struct process *p, struct err *err)
+static int look_and_attach(struct live *l, struct process *p, struct err *err)
 {
 	bool disarmed = others_disarmed(l, p);
 	const struct attachment *before;
@@ -391,6 +390,7 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 
 	p->looked_ns = clock_mono_ns();
 	r = plan_process(p->pid, &l->cache, &plan, err);
+	p->found = !r;
 	if (r == -ENOENT && l->vm_hz) {
 		struct err vm_err = { 0 };
 		int v = live_vm_attach(l, p, &vm_err);
@@ -428,6 +428,33 @@ int process_attach(struct live *l, struct process *p, struct err *err)
 	/* One that could not be attached to, the kernel side tells of as it ends, if it can look then. */
 	if (disarmed && (!r || !l->tails) && tell_disarmed(l))
 		return l->failed;
+	return r;
+}
+
+/*
+ * Is that why something is missing that was asked for? Not where there is nothing to trace; and who traces all has
+ * asked for what may be looked into.
+ */
+static bool is_refusal(const struct live *l, const struct process *p, int r, const struct err *err)
+{
+	if (!r || r == -ESRCH || r == -EAGAIN || process_has_ended(p))
+		return false;
+	if (!p->found && err_status(err) == EXIT_PERMISSION)
+		return !l->sweep.all;
+	/* Its interpreter has no threads any more when it finishes. */
+	return r != -ENOENT && !(r == -ENOTSUP && p->vm_profile);
+}
+
+int process_attach(struct live *l, struct process *p, struct err *err)
+{
+	int r;
+
+	free(p->refused);
+	p->refused = NULL;
+	p->begins = false;
+	r = look_and_attach(l, p, err);
+	if (is_refusal(l, p, r, err))
+		live_refused(p, err);
 	return r;
 }
 

@@ -83,7 +83,7 @@ static int adopt(struct live *l, const struct kin *k, struct err *err)
 		return err_set(err, -ENOMEM, "no memory");
 	p->adopted = true;
 	if (!tracer_trace(l->t, k->pid, &ignored))
-		process_attach(l, p, &ignored);
+		process_look_present(l, p, &ignored);
 	return 0;
 }
 

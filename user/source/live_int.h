@@ -169,9 +169,13 @@ struct process {
 	struct vm_state *vm_state; /* owned, or NULL */
 	struct vm_watch watch;
 	struct silence silence;
-	struct err *refused; /* owned: why its VM is not traced; NULL once it was said */
+	/* Owned: why the last look could not attach to it, or not to all of it; NULL: it could, or that was said. */
+	struct err *refused;
+	bool found; /* there was something to trace in it, at the last look */
+	bool begins; /* its VM had not begun then: its stacks cannot be looked at yet */
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
-	u32 denied; /* of its files, as far as it was said */
+	u32 denied,
+		denied_said; /* of its program's files: at the last look; as far as it was said */
 	u32 rescans; /* left to do */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
@@ -333,8 +337,12 @@ int process_young(struct live *l, struct process *p);
 int process_armed(struct live *l, struct process *p, u64 mono_ns);
 /* The SDK says that it has been loaded: a look is due. */
 int process_loaded(struct live *l, const struct wire_life *w);
-/* Attaches to what is there, and looks again later. */
-void process_look(struct live *l, struct process *p);
+/* Attaches to what is there, and looks again later. As process_attach(). */
+int process_look(struct live *l, struct process *p, struct err *err);
+/* The same of one that was there before, and is as it will be, unless it is just beginning. */
+int process_look_present(struct live *l, struct process *p, struct err *err);
+/* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
+int process_last_words(struct live *l, struct process *p);
 void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
@@ -371,10 +379,12 @@ int parts_tell(struct live *l);
 
 /* ---- live_attach.c ---- */
 
-/* Attaches to whatever the process has now mapped and is not attached yet.
- * 0, -ENOENT (it has no probes), other negative errno with *err. */
+/* Attaches to whatever the process has now mapped and is not attached yet. 0, -ENOENT (it has no probes), -EAGAIN
+ * (there may be something to trace soon), other negative errno with *err, which is kept for say_refused(). */
 int process_attach(struct live *l, struct process *p, struct err *err);
-/* The same for a file that `p` is about to exec. */
+/* Is that the file of the program that it runs? By stat(2). */
+bool process_is_program(u32 pid, u64 dev, u64 inode);
+/* process_attach() for a file that `p` is about to exec. */
 int process_attach_file(struct live *l, struct process *p, const struct plan *plan,
 			struct err *err);
 /* Its links outlive it. */
@@ -423,7 +433,7 @@ int sweep_new(struct live *l, const struct wire_life *w);
 
 /* The registry of streams that are made here; no target's lies there. */
 #define VM_REGISTRY ITEM_TRACER_REGISTRY
-/* 0, -ENOENT (it runs no VM we know; no words), other negative errno. */
+/* 0, -ENOENT (it runs no VM we know; no words), -EAGAIN (the VM has not begun), other negative errno. */
 int live_vm_attach(struct live *l, struct process *p, struct err *err);
 /* Does it run a VM we know? Nothing is attached to. As vm_find(). */
 int live_vm_look(struct live *l, u32 pid, struct err *err);
@@ -443,12 +453,14 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_SILENT (VM_ROLES + 1)
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
-/* Its VM cannot be traced: said as soon as there is somebody to say it to. */
+/* It cannot be traced, or not all of it: said once it will not be looked at again, with what there was already. */
 void live_refused(struct process *p, const struct err *why);
+/* Says what there is of that, and who below it is left out. 0 or l->failed. */
+int live_say_refused(struct live *l, struct process *p);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
-/* If it is time: says why it was refused, who below it is left out, which probes have never been hit. */
+/* If it is time: says which probes have never been hit. */
 int live_watch_check(struct live *l, struct process *p, u64 now);
 /* A program's marks have been armed. */
 void live_silence_begin(struct process *p);

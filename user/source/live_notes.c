@@ -41,26 +41,47 @@ int live_note(struct live *l, struct process *p, u32 key, const char *text, cons
 	return define(l, p, 2 * key + 1, flags, text);
 }
 
+/* Who it is, is said for many at once. */
+static const char *without_pid(const struct process *p, const char *text)
+{
+	char prefix[32];
+	size_t n = (size_t)snprintf(prefix, sizeof(prefix), "process %u: ", p->pid);
+
+	return strncmp(text, prefix, n) ? text : text + n;
+}
+
+/* As far as there is room. */
+static void append(char *to, size_t cap, const char *between, const char *more)
+{
+	size_t n = strlen(to);
+
+	snprintf(to + n, cap - n, "%s%s", n && *more ? between : "", more);
+}
+
 void live_refused(struct process *p, const struct err *why)
 {
-	p->refused = p->refused ? p->refused : malloc(sizeof(*why));
-	if (p->refused)
-		*p->refused = *why;
+	struct err *e = p->refused;
+
+	if (!e) {
+		e = p->refused = malloc(sizeof(*e));
+		if (e)
+			*e = *why;
+		return;
+	}
+	append(e->what, sizeof(e->what), "; ", without_pid(p, why->what));
+	if (!strstr(e->hint, why->hint))
+		append(e->hint, sizeof(e->hint), " ", why->hint);
 }
 
 static int say_refused(struct live *l, struct process *p)
 {
-	char prefix[32];
-	const char *text = p->refused->what;
-	size_t n = (size_t)snprintf(prefix, sizeof(prefix), "process %u: ", p->pid);
 	int r;
 
-	/* Who it is, is said for many at once. */
-	if (!strncmp(text, prefix, n))
-		text += n;
-	r = live_note(l, p, NOTE_REFUSED, text, p->refused->hint);
+	process_not_candidate(l, p);
+	r = live_note(l, p, NOTE_REFUSED, without_pid(p, p->refused->what), p->refused->hint);
 	free(p->refused);
 	p->refused = NULL;
+	p->denied_said = p->denied;
 	return r;
 }
 
@@ -77,6 +98,12 @@ static int say_left_out(struct live *l, struct process *p)
 		l, p, NOTE_LEFT_OUT, text,
 		"Without --no-children they are, and those that it starts from then on; or name "
 		"them by -p.");
+}
+
+int live_say_refused(struct live *l, struct process *p)
+{
+	return (p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)) ? l->failed
+											: 0;
 }
 
 static bool cpu_of(u32 pid, u64 *ns)
@@ -225,8 +252,6 @@ int live_watch_check(struct live *l, struct process *p, u64 now)
 	struct vm_watch *w = &p->watch;
 	int i;
 
-	if ((p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)))
-		return l->failed;
 	if (!w->next_ns || now < w->next_ns || !p->vm_profile)
 		return 0;
 	used = live_cpu_ns(p->pid);

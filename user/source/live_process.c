@@ -265,6 +265,7 @@ static void forget_memory(struct live *l, struct process *p)
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
 	p->refused = NULL;
+	p->denied = p->denied_said = 0;
 }
 
 /* The loader maps libraries after the exec; ours may be among them. The first
@@ -277,14 +278,37 @@ static void look_later(struct process *p)
 	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
 }
 
-void process_look(struct live *l, struct process *p)
+int process_look(struct live *l, struct process *p, struct err *err)
 {
-	struct err ignored = { 0 };
+	int r;
 
-	/* It need not have probes: then its children may. */
-	process_attach(l, p, &ignored);
 	p->rescans = RESCANS;
+	r = process_attach(l, p, err);
 	look_later(p);
+	return r;
+}
+
+int process_look_present(struct live *l, struct process *p, struct err *err)
+{
+	int r = process_look(l, p, err);
+
+	p->rescans = r || p->begins ? RESCANS - 1 : 0;
+	return r;
+}
+
+/* What the first look finds of a program that has just begun is no last word: its libraries come later. */
+static bool too_early(const struct process *p)
+{
+	return p->rescans == RESCANS && err_status(p->refused) != EXIT_PERMISSION;
+}
+
+int process_last_words(struct live *l, struct process *p)
+{
+	if (p->refused && too_early(p)) {
+		free(p->refused);
+		p->refused = NULL;
+	}
+	return live_say_refused(l, p);
 }
 
 /*
@@ -344,6 +368,7 @@ int process_loaded(struct live *l, const struct wire_life *w)
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
+	struct err ignored = { 0 };
 	bool first;
 
 	if (!p)
@@ -352,7 +377,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->command = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || never_armed(l, p) ||
-	    live_silence_end(l, p))
+	    live_silence_end(l, p) || process_last_words(l, p))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
@@ -364,7 +389,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
-	process_look(l, p);
+	/* It need not have probes: then its children may. */
+	process_look(l, p, &ignored);
 	/* The exec that makes the command what it is, is no change of it. */
 	if (!first && p->told && emit_change(l, p, PROCESS_EXEC, w->mono_ns))
 		return l->failed;
@@ -386,7 +412,8 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
-	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !never_armed(l, p))
+	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !never_armed(l, p) &&
+	    !process_last_words(l, p))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
@@ -462,7 +489,7 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->rescan_ns);
 		if (p->unlinked)
 			next = min_u64(next, p->link_ns);
-		if (p->refused || p->left_out)
+		if ((p->refused && !p->rescans) || p->left_out)
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
@@ -486,15 +513,13 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 	if (p->rescans && now >= p->rescan_ns) {
 		p->rescans--;
 		look_later(p);
-		if (process_attach(l, p, &ignored) == -ENOTSUP && !p->rescans && l->vm_hz) {
-			process_not_candidate(l, p);
-			live_refused(p, &ignored);
-		}
+		process_attach(l, p, &ignored);
 		for (i = 0; i < p->registry_count; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
-	if (live_watch_check(l, p, now) || live_silence_check(l, p, now))
+	if ((!p->rescans && live_say_refused(l, p)) || live_watch_check(l, p, now) ||
+	    live_silence_check(l, p, now))
 		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */
 	p->ended |= p->candidate && !p->rescans && !p->unlinked;

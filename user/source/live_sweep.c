@@ -62,6 +62,13 @@ static int take_denied(struct live *l, u32 pid, const struct err *why, struct er
 	return 0;
 }
 
+/* It is looked at again, and let go of if nothing is found then. */
+static void candidate(struct live *l, struct process *p)
+{
+	p->candidate = true;
+	l->candidates++;
+}
+
 /* One that is there. Errors of one process are not those of the sweep. */
 static int take_present(struct live *l, u32 pid, struct err *first)
 {
@@ -71,8 +78,15 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 	int r = plan_process(pid, &l->cache, &plan, &e);
 
 	plan_free(&plan);
-	if (r == -ENOENT)
-		r = live_vm_look(l, pid, &e);
+	if (r == -ENOENT) {
+		struct err vm_err = { 0 };
+		int v = live_vm_look(l, pid, &vm_err);
+
+		/* Of its VM there are no words where it has none. */
+		r = v;
+		if (v != -ENOENT)
+			e = vm_err;
+	}
 	if (r && r != -ENOTSUP && err_status(&e) == EXIT_PERMISSION && !l->sweep.all)
 		return take_denied(l, pid, &e, first);
 	if (r && r != -ENOTSUP)
@@ -82,16 +96,21 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		return -ENOMEM;
 	e = (struct err){ 0 };
 	r = tracer_trace(l->t, pid, &e);
-	if (!r)
-		r = process_attach(l, p, &e);
+	if (r)
+		live_refused(p, &e);
+	else
+		r = process_look_present(l, p, &e);
 	if (!r)
 		return 0;
+	if (r == -EAGAIN) {
+		candidate(l, p);
+		return 0;
+	}
 	if (r == -ESRCH || r == -ENOENT || r == -ENOMEM) {
 		p->candidate = p->ended = true;
 		return r == -ENOMEM ? r : 0;
 	}
-	/* It is spoken of. A VM that cannot be looked into does not end the sweep, wherever it is alone. */
-	live_refused(p, &e);
+	/* A VM that cannot be looked into does not end the sweep, wherever it is alone. */
 	if (!first->code && !(r == -ENOTSUP && l->vm_hz))
 		*first = e;
 	return 0;
@@ -159,10 +178,9 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));
-	p->candidate = true;
-	l->candidates++;
+	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
 	tracer_trace(l->t, p->pid, &ignored);
-	process_look(l, p);
+	process_look(l, p, &ignored);
 	return 0;
 }

@@ -176,11 +176,12 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	struct vm_proc proc = { 0 };
 	struct vm_calls calls = { 0 };
 	struct err unseen = { 0 };
-	bool walks, service;
+	bool walks, service, no_stacks;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
 	if (r)
 		return r;
+	p->found = true;
 	walks = vm_walks(v.profile) && !l->calls;
 	if (l->calls)
 		r = vm_calls_check(p->pid, &v, &calls, err);
@@ -188,18 +189,24 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_usable(p->pid, &v, err);
 	if (!r)
 		r = vm_layout(p->pid, &v, &proc, err);
+	p->begins = r == -EAGAIN;
+	no_stacks = r == -ENOTSUP || r == -EAGAIN;
 	/* Its probes tell something by themselves. */
-	if (r == -ENOTSUP && walks && v.probes[VM_STALL_BEGIN]) {
+	if (no_stacks && walks && v.probes[VM_STALL_BEGIN]) {
 		unseen = *err;
 		*err = (struct err){ 0 };
 		walks = false;
 		r = 0;
 	}
 	/* No stack is looked at: whether it could be does not matter. */
-	if (l->calls && r == -ENOTSUP && proc.kind != VM_NONE) {
+	if (l->calls && no_stacks && proc.kind != VM_NONE) {
 		*err = (struct err){ 0 };
+		p->begins = false;
 		r = 0;
 	}
+	/* It is the VM's own program, and has had its time: it has begun, and not where it should. */
+	if (r == -EAGAIN && !p->rescans && process_is_program(p->pid, v.dev, v.inode))
+		r = err->code = -ENOTSUP;
 	if (l->calls)
 		proc.flags = call_flags(proc.flags);
 	service = serves(p->pid, &v);
