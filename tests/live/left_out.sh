@@ -61,6 +61,9 @@ check "another program: it is recorded" "${as[@]}" "$D/vmspan" record -q -o "$D/
 	sh -c "$D/closed_sh -c 'exec $D/steady \"spans 1021\"'; :"
 report exec
 json_eq "what it was before it executed another program is left out" "$T/exec.json" '[.spans, .left_out]' '[1021,1]'
+check_status "the command itself may not be looked into" 3 "${as[@]}" "$D/vmspan" record -q -o "$D/out/closed" -- "$D/closed"
+check "the command itself may not be looked into: that is why nothing was traced" \
+	grep -q 'process [0-9]*: no permission to open any of its executable files' "$T/err"
 check "nobody is left out: it is recorded" "${as[@]}" "$D/vmspan" record -q -o "$D/out/none" -- \
 	sh -c "/bin/true; $D/other 'spans 1031'"
 report none

@@ -124,9 +124,9 @@ int registry_init(struct registry_set *s, bool own_groups);
 int registry_own(struct registry_set *s, const char *glob, bool on);
 void registry_free(struct registry_set *s, void (*free_stream)(void *));
 
-/* Applies a change of a process. 0 or -ENOMEM. */
 /* Is it, or a part of it, not traced though it was asked for? */
 bool proc_left_out(const struct proc *p);
+/* Applies a change of a process. 0 or -ENOMEM. */
 int registry_process(struct registry_set *s, const struct item_process *p);
 /* Adds the oldest ended processes to "(ended)" when there are more than
  * ENDED_MAX, so that memory does not grow with processes that came and went.

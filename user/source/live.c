@@ -124,6 +124,10 @@ static int after_drain(struct live *l, int taken)
 /* Of what was never attached to no figure can be complete. */
 static int nothing_traced(const struct live *l, struct err *err)
 {
+	if (l->not_traced.code) {
+		*err = l->not_traced;
+		return err->code;
+	}
 	err_set_status(err, -ENOENT, EXIT_NOTHING,
 		       l->command.pid
 			       ? "the command ended, and neither it nor its children had "

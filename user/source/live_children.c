@@ -76,14 +76,16 @@ static int read_all(struct kin **list, size_t *count)
 /* One without probes is followed too: its children may have some. */
 static int adopt(struct live *l, const struct kin *k, struct err *err)
 {
-	struct err ignored = { 0 };
 	struct process *p = process_new(l, k->pid, k->ppid);
+	struct err e = { 0 };
 
 	if (!p)
 		return err_set(err, -ENOMEM, "no memory");
 	p->adopted = true;
-	if (!tracer_trace(l->t, k->pid, &ignored))
-		process_look_present(l, p, &ignored);
+	if (tracer_trace(l->t, k->pid, &e))
+		live_refused(p, &e);
+	else
+		process_look_present(l, p, &e);
 	return 0;
 }
 

@@ -153,6 +153,7 @@ struct process {
 	/* CLOCK_MONOTONIC: when it said so last, 0: all that was there then has been attached to; and
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
+	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is; 0: before it was known */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
@@ -171,6 +172,7 @@ struct process {
 	struct silence silence;
 	/* Owned: why the last look could not attach to it, or not to all of it; NULL: it could, or that was said. */
 	struct err *refused;
+	struct err *said; /* owned: what was said last of that; NULL: nothing */
 	bool found; /* there was something to trace in it, at the last look */
 	bool begins; /* its VM had not begun then: its stacks cannot be looked at yet */
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
@@ -260,6 +262,7 @@ struct live {
 	u32 open_seen; /* threads of which has been told, where one time was too short for all */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
+	struct err not_traced; /* the first that was said of a process */
 	/* For the duration of a poll or stop. */
 	item_fn fn;
 	void *ctx;

@@ -73,16 +73,20 @@ void live_refused(struct process *p, const struct err *why)
 		append(e->hint, sizeof(e->hint), " ", why->hint);
 }
 
+/* A target can have itself looked at as often as it likes. */
 static int say_refused(struct live *l, struct process *p)
 {
-	int r;
+	const struct err *e = p->refused, *before = p->said;
+	bool known = before && !strcmp(before->what, e->what) && !strcmp(before->hint, e->hint);
 
 	process_not_candidate(l, p);
-	r = live_note(l, p, NOTE_REFUSED, without_pid(p, p->refused->what), p->refused->hint);
-	free(p->refused);
-	p->refused = NULL;
 	p->denied_said = p->denied;
-	return r;
+	if (!l->not_traced.code)
+		l->not_traced = *e;
+	free(p->said);
+	p->said = p->refused;
+	p->refused = NULL;
+	return known ? 0 : live_note(l, p, NOTE_REFUSED, without_pid(p, e->what), e->hint);
 }
 
 static int say_left_out(struct live *l, struct process *p)

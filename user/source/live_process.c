@@ -264,7 +264,8 @@ static void forget_memory(struct live *l, struct process *p)
 	p->vm_profile = NULL;
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
-	p->refused = NULL;
+	free(p->said);
+	p->refused = p->said = NULL;
 	p->denied = p->denied_said = 0;
 }
 
@@ -292,14 +293,19 @@ int process_look_present(struct live *l, struct process *p, struct err *err)
 {
 	int r = process_look(l, p, err);
 
-	p->rescans = r || p->begins ? RESCANS - 1 : 0;
+	if ((!r || r == -ENOENT) && !p->begins)
+		p->rescans = 0;
 	return r;
 }
 
-/* What the first look finds of a program that has just begun is no last word: its libraries come later. */
+/* Until then a program that has just begun may be without the libraries that make it what it is: what a look finds is
+ * no last word, unless it was not permitted. */
+#define LOADED_NS (20 * NSEC_PER_MSEC)
+
 static bool too_early(const struct process *p)
 {
-	return p->rescans == RESCANS && err_status(p->refused) != EXIT_PERMISSION;
+	return p->exec_ns && p->looked_ns < p->exec_ns + LOADED_NS &&
+	       err_status(p->refused) != EXIT_PERMISSION;
 }
 
 int process_last_words(struct live *l, struct process *p)
@@ -385,6 +391,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->rings_begun = attachments_armed(p);
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
 	p->waits_ns = 0;
+	p->exec_ns = w->mono_ns;
 	p->loaded = p->heard_late = p->marked = false;
 	set_name(p, w);
 	if (!first)

@@ -178,6 +178,7 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));
+	p->exec_ns = w->mono_ns;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
 	tracer_trace(l->t, p->pid, &ignored);
