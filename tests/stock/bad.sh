@@ -101,33 +101,11 @@ fi
 
 # ---- A library that nobody uses ----
 
-# Editors and debuggers link to an interpreter that they may never begin.
 library=$(ldconfig -p | sed -n 's/.*libpython3\.11\.so\.1\.0 .*=> //p' | head -n 1)
 if [ -n "$library" ]; then
-	cat >"$T/editor.c" <<'END'
-#include <dlfcn.h>
-#include <stdio.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	if (argc < 2 || !dlopen(argv[1], RTLD_NOW))
-		return 1;
-	printf("ready %d\n", (int)getpid());
-	fflush(stdout);
-	return (int)read(0, argv[1], 1);
-}
-END
-	mkdir "$T/editors"
-	cc -o "$T/editors/editor$$" "$T/editor.c"
-	app "$T/editors/editor$$" "$library"
+	unbegun "an interpreter that has not begun" "$library"
 	check_status "an interpreter that has not begun: by its number" 4 "$VMSPAN" record -p "$app_pid" -o "$T/r"
 	check "an interpreter that has not begun: that is why" grep -q 'cannot be walked: it has not begun yet' "$T/err"
-	start rec "$VMSPAN" record --comm "editor$$" -o "$T/i"
-	wait_line rec '^recording' err >"$T/line"
-	"$T/editors/editor$$" "$library" </dev/null >"$T/editor.out"
-	finish rec INT
-	report "$T/i"
-	json_eq "an interpreter that has not begun: nothing is left out by a sweep" "$T/i.json" '[.left_out, ([.processes[].notes] | add)]' '[null,null]'
 else
 	skip "a library that nobody uses" "no libpython3.11: tools/install-deps --vms"
 fi

@@ -51,3 +51,38 @@ json_eq "a JVM whose frames cannot be walked: its safepoints are seen" "$T/h.jso
 json_eq "a JVM whose frames cannot be walked: its figures are not complete" "$T/h.json" .left_out 1
 json_eq "and why no more is seen is said" "$T/h.json" \
 	'[.processes[0].notes[].text | test("its frames cannot be walked: what it publishes")] | any' true
+
+# ---- Short-lived, late, and never ----
+
+cat >"$T/Hello.java" <<-'END'
+	public class Hello {
+	    public static void main(String[] args) {
+	        System.out.println("hello");
+	    }
+	}
+END
+$JDK/bin/javac -d "$T" "$T/Hello.java"
+cat >"$T/many" <<-'END'
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+	    "$1" -cp "$2" Hello
+	    "$1" -version
+	    "$1" -Xbogus
+	done
+END
+"$VMSPAN" record -q -o "$T/short" -- sh "$T/many" $JDK/bin/java "$T" >"$T/many.out" 2>"$T/many.err" || :
+eq "JVMs that end at once: they have run" "$(grep -c '^hello' "$T/many.out")" 10
+report "$T/short"
+json_eq "JVMs that end at once: none is left out" "$T/short.json" '[.left_out, ([.processes[].notes] | add)]' '[null,null]'
+
+# Its heap is touched before it begins: that takes longer than the first looks.
+ln -s $JDK/bin/java "$T/jv$$"
+start rec "$VMSPAN" record --comm "jv$$" -o "$T/late"
+wait_line rec '^recording' err >"$T/line"
+app "$T/jv$$" -XX:+UseSerialGC -Xms1g -Xmx1g -XX:+AlwaysPreTouch -cp "$T" App
+works "$app_pid" 8
+finish rec INT
+report "$T/late"
+json_eq "a JVM that takes long to begin: its stacks are looked at" "$T/late.json" \
+	'[.left_out, (.groups[] | select(.name == "package:(main)") | .samples > 3)]' '[null,true]'
+
+unbegun "a JVM that is never begun" $JDK/lib/server/libjvm.so

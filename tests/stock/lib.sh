@@ -38,6 +38,15 @@ app() { # COMMAND...
 	start_app "$@"
 }
 
+# A program that has a VM's library and never begins it: nothing is left out without it, however long it is looked at.
+unbegun() { # NAME LIBRARY
+	[ -x "$T/ed$$" ] || cc -o "$T/ed$$" "$APPS/editor.c"
+	app "$T/ed$$" "$2"
+	check "$1: by its name it is recorded" "$VMSPAN" record -q --comm "ed$$" --duration 2s -o "$T/unbegun"
+	report "$T/unbegun"
+	json_eq "$1: nothing is left out" "$T/unbegun.json" '[.left_out, ([.processes[].notes] | add)]' '[null,null]'
+}
+
 # What is refused says why, on one line, and what to do, on the next.
 refused() { # NAME PID REGEX
 	check_status "$1: refused" 1 "$VMSPAN" record -p "$2" -o "$T/r"

@@ -173,6 +173,7 @@ static void put_note(struct stream *s, const char *text)
 	struct item it;
 
 	put_def(&defs, VMSPAN_DEF_NOTE, 1, 0, NULL, 0, text);
+	put_def(&defs, VMSPAN_DEF_PART, 1, 0, NULL, 0, "of all");
 	it = defs_item(s->pid, &defs);
 	it.defs.registry = ITEM_TRACER_REGISTRY;
 	stream_item(s, &it);
@@ -217,6 +218,7 @@ static void a_ring_follows_processes(void **state)
 	assert_true(defs > 0);
 	assert_int_equal(seen, 1);
 	assert_int_equal(count_text(&f->read, "said of one"), 1);
+	assert_int_equal(count_text(&f->read, "of all"), 2);
 	assert_non_null(memmem(f->read.bytes.data, f->read.bytes.len, "worker", 7));
 	count_defs_of(&f->read, 78, &defs, &seen, &ended);
 	assert_int_equal(defs, 0);

@@ -7,44 +7,39 @@
 
 #include <cmocka.h>
 
-#include "source/live_vm_int.h"
+#include "source/live_int.h"
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- What is said ---- */
 
-static char said[2048]; /* each definition of a note in a line */
+static char said[2048];
 
-static int hear(struct live *l, const struct process *p, u8 type, u32 id, u8 kind, u8 flags,
-		u32 frame, const char *name)
+static int hear(struct live *l, struct process *p, u32 key, const char *text, const char *advice)
 {
 	size_t n = strlen(said);
 
 	(void)l;
-	(void)kind;
-	(void)frame;
 	assert_int_equal(p->pid, 4711);
-	assert_int_equal(type, VMSPAN_DEF_NOTE);
-	assert_true(id == 2 * NOTE_REFUSED + 1 || id == 2 * NOTE_REFUSED + 2);
-	snprintf(said + n, sizeof(said) - n, "%s%s %s\n", id % 2 ? "text" : "advice",
-		 flags == VMSPAN_NOTE_LEFT_OUT ? ", left out:" : ":", name);
+	assert_int_equal(key, NOTE_REFUSED);
+	snprintf(said + n, sizeof(said) - n, "%s -> %s\n", text, advice);
 	return 0;
 }
 
-static int tell(struct live *l, struct process *p)
+static bool ended;
+
+static bool has_ended(const struct process *p)
 {
-	(void)l;
-	p->told = true;
-	return 0;
+	(void)p;
+	return ended;
 }
 
-#define vm_define hear
-#define process_tell tell
-#include "source/live_notes.c"
-#undef vm_define
-#undef process_tell
+#define live_note hear
+#define process_has_ended has_ended
+#include "source/live_refused.c"
+#undef live_note
+#undef process_has_ended
 
 static const char *words(struct live *l, struct process *p)
 {
@@ -73,24 +68,22 @@ static void all_causes_are_said_in_one(void **state)
 	refuse(&p, -ENOTSUP, EXIT_DONE, "process 4711: its frames are odd", "Take another.");
 	refuse(&p, -EACCES, EXIT_PERMISSION, "process 4711: no permission", "Be root.");
 	refuse(&p, -EACCES, EXIT_PERMISSION, "process 47: of another", "Be root.");
-	assert_string_equal(
-		words(&l, &p),
-		"advice, left out: Take another. Be root.\n"
-		"text, left out: its frames are odd; no permission; process 47: of another\n");
-	assert_true(p.told);
+	assert_string_equal(words(&l, &p), "its frames are odd; no permission; process 47: of "
+					   "another -> Take another. Be root.\n");
 	assert_int_equal(p.denied_said, 3);
 	/* Once, however often it is found. */
 	assert_string_equal(words(&l, &p), "");
 	refuse(&p, -EPERM, EXIT_DONE, "it is so", "");
-	assert_string_equal(words(&l, &p), "advice, left out: \ntext, left out: it is so\n");
+	assert_string_equal(words(&l, &p), "it is so -> \n");
 	refuse(&p, -EPERM, EXIT_DONE, "it is so", "");
 	assert_string_equal(words(&l, &p), "");
 	refuse(&p, -EPERM, EXIT_DONE, "it is so", "Wait.");
-	assert_string_equal(words(&l, &p), "advice, left out: Wait.\ntext, left out: it is so\n");
+	assert_string_equal(words(&l, &p), "it is so -> Wait.\n");
 	free(p.said);
 }
 
-static void what_has_no_room_is_cut(void **state)
+/* A note has room for so much: what it has no room for is not cut. */
+static void what_has_no_room_is_not_said(void **state)
 {
 	struct process p = { .pid = 4711 };
 	char long_one[200];
@@ -101,27 +94,34 @@ static void what_has_no_room_is_cut(void **state)
 	refuse(&p, -EPERM, EXIT_DONE, long_one, long_one);
 	refuse(&p, -EPERM, EXIT_DONE, long_one, "another");
 	refuse(&p, -EPERM, EXIT_DONE, "more", long_one);
-	assert_int_equal(strlen(p.refused->what), sizeof(p.refused->what) - 1);
+	assert_string_equal(p.refused->what + 199, "; more");
 	assert_string_equal(p.refused->hint + 199, " another");
+	/* To the byte. */
+	refuse(&p, -EPERM, EXIT_DONE, "01234567890123456789012345678901234567890123456789", "");
+	assert_string_equal(p.refused->what + 199, "; more");
+	refuse(&p, -EPERM, EXIT_DONE, "012345678901234567890123456789012345678901234567", "");
+	assert_int_equal(strlen(p.refused->what), VMSPAN_NAME_MAX);
 	free(p.refused);
 }
 
-/* The first look at a program that has just begun may come before its libraries do. What may not be looked into will not
- * be opened by waiting. */
-static void what_the_first_look_finds_is_no_last_word(void **state)
+/* A look at a program that has just begun may come before its libraries do, the last one when it has lost what made it a
+ * VM. What may not be looked into will not be opened by waiting. */
+static void what_one_look_finds_is_no_last_word(void **state)
 {
 	static const struct {
 		u64 exec_ms, looked_ms;
+		bool twice;
 		int code;
 		enum exit_status status;
 		bool said;
 	} cases[] = {
-		{ 1000, 1019, -ENOTSUP, EXIT_DONE, false },
-		{ 1000, 1020, -ENOTSUP, EXIT_DONE, true },
+		{ 1000, 1019, true, -ENOTSUP, EXIT_DONE, false },
+		{ 1000, 1020, true, -ENOTSUP, EXIT_DONE, true },
+		{ 1000, 1020, false, -ENOTSUP, EXIT_DONE, false },
 		/* It was there before. */
-		{ 0, 19, -ENOTSUP, EXIT_DONE, true },
-		{ 1000, 1000, -ENOENT, EXIT_PERMISSION, true },
-		{ 1000, 1000, -EACCES, EXIT_DONE, true },
+		{ 0, 19, false, -ENOTSUP, EXIT_DONE, true },
+		{ 1000, 1000, false, -ENOENT, EXIT_PERMISSION, true },
+		{ 1000, 1000, false, -EACCES, EXIT_DONE, true },
 	};
 	struct live l = { 0 };
 	u32 i;
@@ -129,14 +129,120 @@ static void what_the_first_look_finds_is_no_last_word(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct process p = { .pid = 4711,
+				     .refused_twice = cases[i].twice,
 				     .exec_ns = cases[i].exec_ms * NSEC_PER_MSEC,
 				     .looked_ns = cases[i].looked_ms * NSEC_PER_MSEC };
 
 		refuse(&p, cases[i].code, cases[i].status, "it is so", "");
-		assert_string_equal(words(&l, &p),
-				    cases[i].said ? "advice, left out: \ntext, left out: it is so\n"
-						  : "");
+		assert_string_equal(words(&l, &p), cases[i].said ? "it is so -> \n" : "");
+		assert_int_equal(l.not_traced.code, cases[i].said ? cases[i].code : 0);
+		l.not_traced.code = 0;
+		free(p.said);
 	}
+}
+
+/* ---- What looks have found ---- */
+
+/* Looks one after the other, and what is said in the end. */
+static void one_look_after_the_other(void **state)
+{
+	static const struct look {
+		int r; /* 1: no more looks */
+		enum exit_status status;
+		bool found, begins, ended, all;
+	} none = { 1, EXIT_DONE, false, false, false, false };
+	static const struct {
+		struct look looks[3];
+		int said; /* 0: nothing */
+	} cases[] = {
+		{ { { -EPERM, EXIT_DONE, true, false, false, true } }, -EPERM },
+		{ { { -EACCES, EXIT_PERMISSION, false, false, false, false } }, -EACCES },
+		{ { { -ENOENT, EXIT_PERMISSION, false, false, false, false } }, -ENOENT },
+		/* Who traces all has asked for what may be looked into. */
+		{ { { -EACCES, EXIT_PERMISSION, false, false, false, true } }, 0 },
+		{ { { -ENOENT, EXIT_NOTHING, false, false, false, false } }, 0 },
+		{ { { -EAGAIN, EXIT_NOTHING, true, true, false, false } }, 0 },
+		{ { { -ESRCH, EXIT_DONE, false, false, false, false } }, 0 },
+		{ { { -ENOTSUP, EXIT_DONE, true, false, false, false } }, -ENOTSUP },
+		/* Of who is ending nothing is found out any more. */
+		{ { { -EACCES, EXIT_PERMISSION, false, false, true, false } }, 0 },
+		{ { { -ENOTSUP, EXIT_DONE, true, false, false, false },
+		    { -ESRCH, EXIT_DONE, false, false, true, false } },
+		  -ENOTSUP },
+		{ { { -ENOTSUP, EXIT_DONE, true, false, false, false },
+		    { -EAGAIN, EXIT_DONE, false, false, false, false } },
+		  -ENOTSUP },
+		/* It was too early. */
+		{ { { -ENOTSUP, EXIT_DONE, true, false, false, false },
+		    { -EAGAIN, EXIT_NOTHING, true, true, false, false } },
+		  0 },
+		{ { { -ENOTSUP, EXIT_DONE, true, false, false, false },
+		    { 0, EXIT_DONE, true, false, false, false } },
+		  0 },
+		/* It has executed something else, which may be looked into. */
+		{ { { -EACCES, EXIT_PERMISSION, false, false, false, false },
+		    { 0, EXIT_DONE, true, false, false, false } },
+		  -EACCES },
+		{ { { -EACCES, EXIT_PERMISSION, false, false, false, false },
+		    { -ENOENT, EXIT_NOTHING, false, false, false, false },
+		    { -ESRCH, EXIT_DONE, false, false, false, false } },
+		  -EACCES },
+	};
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct process p = { .pid = 4711 };
+		struct live l = { 0 };
+
+		for (k = 0; k < 3; k++) {
+			const struct look *x = &cases[i].looks[k];
+			struct err *before = p.refused, e = { 0 };
+
+			/* Those that are not given are none. */
+			if (!x->r && !x->found)
+				x = &none;
+			if (x->r > 0)
+				break;
+			if (x->r)
+				err_set_status(&e, x->r, x->status, "look %u", k);
+			p.refused = NULL;
+			p.found = x->found;
+			p.begins = x->begins;
+			ended = x->ended;
+			l.sweep.all = x->all;
+			live_looked(&l, &p, before, x->r, &e);
+		}
+		ended = false;
+		words(&l, &p);
+		assert_int_equal(l.not_traced.code, cases[i].said);
+		free(p.said);
+	}
+}
+
+/* Once is not enough for who has executed something: it may be ending. */
+static void two_looks_agree(void **state)
+{
+	struct process p = { .pid = 4711 };
+	struct live l = { 0 };
+	struct err e = { 0 };
+	int r[] = { -ENOTSUP, -ENOTSUP, 0, -ENOTSUP, -ESRCH, -ENOTSUP };
+	bool twice[] = { false, true, false, false, false, true };
+	u32 i;
+
+	(void)state;
+	p.found = true;
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		struct err *before = p.refused;
+
+		e = (struct err){ 0 };
+		if (r[i])
+			err_set(&e, r[i], "it is so");
+		p.refused = NULL;
+		live_looked(&l, &p, before, r[i], &e);
+		assert_int_equal(p.refused_twice, twice[i]);
+	}
+	free(p.refused);
 }
 
 /* A candidate of a sweep that is let go of is nobody that anything could be said of. */
@@ -157,8 +263,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_causes_are_said_in_one),
-		cmocka_unit_test(what_has_no_room_is_cut),
-		cmocka_unit_test(what_the_first_look_finds_is_no_last_word),
+		cmocka_unit_test(what_has_no_room_is_not_said),
+		cmocka_unit_test(what_one_look_finds_is_no_last_word),
+		cmocka_unit_test(one_look_after_the_other),
+		cmocka_unit_test(two_looks_agree),
 		cmocka_unit_test(who_is_spoken_of_is_kept),
 	};
 

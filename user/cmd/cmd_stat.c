@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/session.h"
-#include "sink/notes.h"
+#include "cmd/watch_notes.h"
 #include "sink/stat.h"
 
 #include <errno.h>
@@ -13,26 +13,22 @@ struct stat_run {
 	struct json json;
 	bool headed;
 	u32 left_out; /* processes, as far as it was said */
+	struct watch_notes notes;
 };
 
 /* Why figures are not complete. */
-static void say_left_out(struct stat_run *r, const struct snapshot *s)
+static int say_left_out(struct stat_run *r, const struct snapshot *s)
 {
-	struct out o;
-
 	if (s->left_out <= r->left_out)
-		return;
+		return 0;
 	r->left_out = s->left_out;
-	out_open_fd(&o, STDERR_FILENO);
-	notes_left_out(&o, s);
-	out_close(&o);
+	return watch_notes_say(&r->notes, s);
 }
 
 static int show(void *ctx, const struct live_frame *f, struct err *e)
 {
 	struct stat_run *r = ctx;
 
-	(void)e;
 	if (r->options->output.json) {
 		r->session.head.interval_ns = f->interval_ns;
 		r->session.head.histograms = true;
@@ -43,7 +39,8 @@ static int show(void *ctx, const struct live_frame *f, struct err *e)
 			stat_head(&r->out);
 		r->headed = true;
 		stat_line(&r->out, f->delta, f->total, f->elapsed_ns, f->interval_ns);
-		say_left_out(r, f->total);
+		if (say_left_out(r, f->total))
+			return err_set(e, -ENOMEM, "no memory");
 	}
 	/* The error is told when the output is finished. */
 	return out_flush(&r->out) ? 1 : 0;
@@ -66,6 +63,7 @@ int cmd_stat(int argc, char **argv)
 	if (!session_live(&r.session, &o, false, &e))
 		session_run(&r.session, &o, &ops, &r, &e);
 	session_close(&r.session);
+	watch_notes_free(&r.notes);
 	if (e.code)
 		status = say_error(&e);
 	return finish_output(&r.out, "standard output", status);

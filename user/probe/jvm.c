@@ -23,6 +23,8 @@ struct type_entry {
 	u64 size;
 };
 
+/* Bytes of libjvm in memory; that of JDK 17 takes 20 million. */
+#define LIBRARY_MAX (1ull << 30)
 /* Entries of a table; JDK 17 has 800. */
 #define ENTRIES_MAX 8192
 #define TEXT_MAX 48
@@ -250,9 +252,9 @@ static const char *find_code(u32 pid, const struct table *t, struct vm_jvm *to)
 	u64 heaps = read_u64(pid, t->places[PLACE_HEAPS]), data, heap, queue;
 	u32 count = heaps ? read_u32(pid, heaps + t->extras[ARRAY_LENGTH]) : 0, i;
 
-	if (!heaps)
+	if (!heaps || !count)
 		return vm_not_begun;
-	if (!count || count > JVM_HEAPS)
+	if (count > JVM_HEAPS)
 		return "its heaps of code are not where they should be";
 	data = read_u64(pid, heaps + t->extras[ARRAY_DATA]);
 	for (i = 0; i < count; i++) {
@@ -298,8 +300,8 @@ const char *jvm_published(u32 pid, u64 structs, u64 types, struct vm_proc *to)
 
 	if (target_read(pid, structs, &at, sizeof(at)))
 		return "its memory cannot be read";
-	/* Its library is not relocated yet. */
-	if (!at)
+	/* It points into its library, once that is relocated. */
+	if (at - structs + LIBRARY_MAX > 2 * LIBRARY_MAX)
 		return vm_not_begun;
 	if (!read_structs(pid, at, &t) || !read_types(pid, read_u64(pid, types), &t))
 		return "what it publishes of its structures cannot be read";

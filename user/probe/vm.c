@@ -177,7 +177,8 @@ static int search(u32 pid, const struct maps *m, struct vm_cache *c, struct vm_t
 	for (i = 0; i < count && !r && !g->profile && m->count; i++)
 		if (list[i]->symbol[0])
 			r = try_file(pid, &m->entries[0], list[i], "", c, t);
-	return r;
+	/* That nobody may read it says nothing of a VM. */
+	return !g->profile && (r == -EACCES || r == -EPERM) ? 0 : r;
 }
 
 int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
@@ -190,7 +191,8 @@ int vm_find(u32 pid, struct vm_cache *c, struct vm_target *t, struct err *err)
 		return -ENOENT;
 	r = maps_read(pid, &m);
 	if (r)
-		return r;
+		return err_set(err, r, "process %u: its memory map cannot be read: %s", pid,
+			       strerror(-r));
 	r = search(pid, &m, c, t, &g, err);
 	maps_free(&m);
 	if (r > 0)
@@ -297,9 +299,9 @@ static const char *check_cpython(u32 pid, struct vm_proc *p)
 
 	if (target_read(pid, p->root + p->off[OFF_runtime_interpreters], &at, sizeof(at)))
 		return unreadable;
-	at = at ? read_u64(pid, at + p->off[OFF_interp_threads]) : 0;
 	if (!at)
 		return vm_not_begun;
+	at = read_u64(pid, at + p->off[OFF_interp_threads]);
 	listed = !threads_numbers(pid, &own);
 	for (i = 0; i < 4096 && at; i++) {
 		number = read_u64(pid, at + p->off[OFF_thread_native_id]);
@@ -357,9 +359,11 @@ static const char *check_ruby(u32 pid, const struct vm_proc *p)
 
 	if (target_read(pid, p->root, &vm, sizeof(vm)))
 		return unreadable;
-	ractor = vm ? read_u64(pid, vm + p->off[OFF_vm_main_ractor]) : 0;
-	if (!ractor)
+	if (!vm)
 		return vm_not_begun;
+	ractor = read_u64(pid, vm + p->off[OFF_vm_main_ractor]);
+	if (!ractor)
+		return "it has no main ractor";
 	if (!is_list(pid, ractor + p->off[OFF_ractor_threads]))
 		return "where the list of its threads should be is none";
 	thread = read_u64(pid, ractor + p->off[OFF_ractor_main]);
@@ -378,14 +382,17 @@ static int cannot_walk(u32 pid, const struct vm_target *t, const char *why, stru
 {
 	int code = why == vm_not_begun ? -EAGAIN : -ENOTSUP;
 
+	/* What was read may be what was left of it. */
+	if (maps_gone(pid))
+		return err_set(err, -ESRCH, "process %u is ending", pid);
 	err_set_status(err, code, code == -EAGAIN ? EXIT_NOTHING : EXIT_DONE,
 		       "process %u: %s %s (build %s): its frames cannot be walked: %s", pid,
 		       t->profile->name, t->version[0] ? t->version : "of an unknown version",
 		       t->build_id[0] ? t->build_id : "unknown", why);
 	if (code == -EAGAIN)
-		err_hint(err,
-			 "Wait until it has (--wait). A program that only links to its library may "
-			 "never begin it: then it runs nothing that could be traced.");
+		err_hint(err, "Wait until it has (-p with --wait). A program that only links to "
+			      "its library may "
+			      "never begin it: then it runs nothing that could be traced.");
 	return code;
 }
 

@@ -86,8 +86,8 @@ static int defs_append(struct state *s, struct defs *d, const struct vmspan_def 
 	return 0;
 }
 
-/* A copy without the dead; NULL without memory. */
-static struct defs *defs_copy(struct state *s, const struct defs *from)
+/* A copy without the dead; NULL without memory. `notes`: with what is said of one process alone. */
+static struct defs *defs_copy(struct state *s, const struct defs *from, bool notes)
 {
 	struct defs *d = calloc(1, sizeof(*d));
 	size_t at = 0;
@@ -98,7 +98,8 @@ static struct defs *defs_copy(struct state *s, const struct defs *from)
 	while (from && at < from->data.len) {
 		const struct vmspan_def *def = (const void *)(from->data.data + at);
 
-		if (def->h.type && defs_append(s, d, def)) {
+		if (def->h.type && (notes || def->h.type != VMSPAN_DEF_NOTE) &&
+		    defs_append(s, d, def)) {
 			defs_put(s, d);
 			return NULL;
 		}
@@ -114,7 +115,7 @@ static int defs_own(struct state *s, struct defs **d)
 
 	if ((*d)->refs == 1 && (*d)->dead <= (*d)->data.len / 2 + STATE_PIECE)
 		return 0;
-	copy = defs_copy(s, *d);
+	copy = defs_copy(s, *d, true);
 	if (!copy)
 		return -ENOMEM;
 	defs_put(s, *d);
@@ -213,8 +214,8 @@ static struct process *process_at(struct state *s, u32 pid, int *rc)
 	return p;
 }
 
-/* A forked child begins with its parent's definitions. What the tracer says of a process it says of that alone. */
-static int process_inherit(struct process *p, const struct process *parent)
+/* A forked child begins with its parent's definitions. Notes are the tracer's, each of its process alone. */
+static int process_inherit(struct state *s, struct process *p, const struct process *parent)
 {
 	u32 i;
 
@@ -224,10 +225,15 @@ static int process_inherit(struct process *p, const struct process *parent)
 	if (!p->registries)
 		return -ENOMEM;
 	for (i = 0; i < parent->registry_len; i++) {
-		if (parent->registries[i].address == ITEM_TRACER_REGISTRY)
-			continue;
-		parent->registries[i].defs->refs++;
-		p->registries[p->registry_len++] = parent->registries[i];
+		struct registry r = parent->registries[i];
+
+		if (r.address == ITEM_TRACER_REGISTRY)
+			r.defs = defs_copy(s, r.defs, false);
+		else
+			r.defs->refs++;
+		if (!r.defs)
+			return -ENOMEM;
+		p->registries[p->registry_len++] = r;
 	}
 	return 0;
 }
@@ -284,7 +290,7 @@ static int note_process(struct state *s, const struct item_process *it)
 		return 0;
 	if (!p->vm)
 		p->vm = copy_name(parent->vm);
-	return process_inherit(p, parent);
+	return process_inherit(s, p, parent);
 }
 
 static int note_def(struct state *s, u32 pid, u64 registry, const struct vmspan_def *def)
@@ -311,7 +317,7 @@ static int note_def(struct state *s, u32 pid, u64 registry, const struct vmspan_
 		return -ENOMEM;
 	p->registries = r;
 	r += p->registry_len;
-	*r = (struct registry){ registry, defs_copy(s, NULL) };
+	*r = (struct registry){ registry, defs_copy(s, NULL, true) };
 	if (!r->defs)
 		return -ENOMEM;
 	p->registry_len++;

@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES])
+static u32 lines_of(const struct snapshot *s, bool left_out, struct note_line to[NOTE_LINES])
 {
 	u32 i, k, n = 0;
 
 	for (i = 0; i < s->note_count; i++) {
+		if (left_out && !s->notes[i].left_out)
+			continue;
 		/* Equal texts of one snapshot are one string. */
 		for (k = 0; k < n && to[k].note->text != s->notes[i].text; k++)
 			;
@@ -18,6 +20,11 @@ u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES])
 			to[n++] = (struct note_line){ &s->notes[i], 0 };
 	}
 	return n;
+}
+
+u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES])
+{
+	return lines_of(s, false, to);
 }
 
 void note_text(struct out *o, const struct snapshot *s, const struct note_line *l)
@@ -44,11 +51,9 @@ bool note_advice(struct out *o, const struct note_line *l)
 void notes_left_out(struct out *o, const struct snapshot *s)
 {
 	struct note_line lines[NOTE_LINES];
-	u32 n = note_lines(s, lines), i;
+	u32 n = lines_of(s, true, lines), i;
 
 	for (i = 0; i < n; i++) {
-		if (!lines[i].note->left_out)
-			continue;
 		note_text(o, s, &lines[i]);
 		out_puts(o, "\n");
 		if (note_advice(o, &lines[i]))

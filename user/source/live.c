@@ -85,8 +85,8 @@ static int start_processes(struct live *l)
 		list[n++] = (struct process *)(uintptr_t)value;
 	qsort(list, n, sizeof(struct process *), by_number);
 	for (i = 0; i < n; i++)
-		/* Descendants are spoken of when they have something to say. */
-		if (!list[i]->adopted && process_tell(l, list[i]))
+		/* Others are spoken of when they have something to say. */
+		if (!list[i]->adopted && !list[i]->candidate && process_tell(l, list[i]))
 			break;
 	free(list);
 	return l->failed;

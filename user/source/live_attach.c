@@ -431,30 +431,15 @@ static int look_and_attach(struct live *l, struct process *p, struct err *err)
 	return r;
 }
 
-/*
- * Is that why something is missing that was asked for? Not where there is nothing to trace; and who traces all has
- * asked for what may be looked into.
- */
-static bool is_refusal(const struct live *l, const struct process *p, int r, const struct err *err)
-{
-	if (!r || r == -ESRCH || r == -EAGAIN || process_has_ended(p))
-		return false;
-	if (!p->found && err_status(err) == EXIT_PERMISSION)
-		return !l->sweep.all;
-	/* Its interpreter has no threads any more when it finishes. */
-	return r != -ENOENT && !(r == -ENOTSUP && p->vm_profile);
-}
-
 int process_attach(struct live *l, struct process *p, struct err *err)
 {
+	struct err *before = p->refused;
 	int r;
 
-	free(p->refused);
 	p->refused = NULL;
 	p->begins = false;
 	r = look_and_attach(l, p, err);
-	if (is_refusal(l, p, r, err))
-		live_refused(p, err);
+	live_looked(l, p, before, r, err);
 	return r;
 }
 

@@ -19,6 +19,7 @@
  *   live_vm_items.c  what their programs tell -> items
  *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
+ *   live_refused.c   processes that cannot be traced
  *   live_often.c     probes that are hit too often
  *   live_parts.c     what is measured by need
  */
@@ -172,13 +173,16 @@ struct process {
 	struct silence silence;
 	/* Owned: why the last look could not attach to it, or not to all of it; NULL: it could, or that was said. */
 	struct err *refused;
+	bool refused_twice; /* and the look before could not either */
 	struct err *said; /* owned: what was said last of that; NULL: nothing */
 	bool found; /* there was something to trace in it, at the last look */
 	bool begins; /* its VM had not begun then: its stacks cannot be looked at yet */
+	bool walks; /* they can, or could */
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
 	u32 denied,
 		denied_said; /* of its program's files: at the last look; as far as it was said */
 	u32 rescans; /* left to do */
+	u64 pace_ns; /* between those of a VM that takes long to begin; 0: none was so far */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
 };
@@ -344,8 +348,6 @@ int process_loaded(struct live *l, const struct wire_life *w);
 int process_look(struct live *l, struct process *p, struct err *err);
 /* The same of one that was there before, and is as it will be, unless it is just beginning. */
 int process_look_present(struct live *l, struct process *p, struct err *err);
-/* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
-int process_last_words(struct live *l, struct process *p);
 void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */
 int process_end(struct live *l, struct process *p, u64 mono_ns);
@@ -456,10 +458,6 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_SILENT (VM_ROLES + 1)
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
-/* It cannot be traced, or not all of it: said once it will not be looked at again, with what there was already. */
-void live_refused(struct process *p, const struct err *why);
-/* Says what there is of that, and who below it is left out. 0 or l->failed. */
-int live_say_refused(struct live *l, struct process *p);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
 int live_watch_hit(struct live *l, struct process *p, enum vm_role role);
@@ -477,6 +475,21 @@ int live_silence_end(struct live *l, struct process *p);
 int live_marked(struct live *l, struct process *p);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
+
+/* ---- live_refused.c ---- */
+
+/* It cannot be traced, or not all of it: said once it will not be looked at again, with what there was already. */
+void live_refused(struct process *p, const struct err *why);
+/* Is that for lack of rights? */
+bool live_is_denied(const struct err *why);
+/* Says what there is of that, and who below it is left out. 0 or l->failed. */
+int live_say_refused(struct live *l, struct process *p);
+/* A look has come to an end: with r and err, as process_attach() has them. `before` is what the one before had found,
+ * and is taken over. */
+void live_looked(struct live *l, struct process *p, struct err *before, int r,
+		 const struct err *err);
+/* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
+int process_last_words(struct live *l, struct process *p);
 
 /* ---- live_often.c ---- */
 

@@ -225,6 +225,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		p->own_copy = parent->own_copy;
 		p->rings_begun = parent->rings_begun;
 		p->vm_profile = parent->vm_profile;
+		p->walks = parent->walks;
 		while (map_next(&parent->copies, &at, &copy, &address))
 			map_put(&p->copies, copy, address);
 		for (i = 0; i < parent->registry_count; i++) {
@@ -267,6 +268,8 @@ static void forget_memory(struct live *l, struct process *p)
 	free(p->said);
 	p->refused = p->said = NULL;
 	p->denied = p->denied_said = 0;
+	p->begins = p->walks = false;
+	p->pace_ns = 0;
 }
 
 /* The loader maps libraries after the exec; ours may be among them. The first
@@ -277,6 +280,20 @@ static void forget_memory(struct live *l, struct process *p)
 static void look_later(struct process *p)
 {
 	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
+}
+
+/* A VM may begin as late as it likes: a JVM when it has touched all of its heap, the interpreter of an editor when
+ * somebody wants it. After the other looks one a second, then twice as long each time. */
+#define PACE_LEAST_NS NSEC_PER_SEC
+#define PACE_MOST_NS (64 * NSEC_PER_SEC)
+
+static void wait_for_begin(struct process *p)
+{
+	if (!p->begins || p->rescans)
+		return;
+	p->pace_ns = p->pace_ns ? min_u64(2 * p->pace_ns, PACE_MOST_NS) : PACE_LEAST_NS;
+	p->rescans = 1;
+	p->rescan_ns = clock_mono_ns() + p->pace_ns;
 }
 
 int process_look(struct live *l, struct process *p, struct err *err)
@@ -296,25 +313,6 @@ int process_look_present(struct live *l, struct process *p, struct err *err)
 	if ((!r || r == -ENOENT) && !p->begins)
 		p->rescans = 0;
 	return r;
-}
-
-/* Until then a program that has just begun may be without the libraries that make it what it is: what a look finds is
- * no last word, unless it was not permitted. */
-#define LOADED_NS (20 * NSEC_PER_MSEC)
-
-static bool too_early(const struct process *p)
-{
-	return p->exec_ns && p->looked_ns < p->exec_ns + LOADED_NS &&
-	       err_status(p->refused) != EXIT_PERMISSION;
-}
-
-int process_last_words(struct live *l, struct process *p)
-{
-	if (p->refused && too_early(p)) {
-		free(p->refused);
-		p->refused = NULL;
-	}
-	return live_say_refused(l, p);
 }
 
 /*
@@ -521,6 +519,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 		p->rescans--;
 		look_later(p);
 		process_attach(l, p, &ignored);
+		wait_for_begin(p);
 		for (i = 0; i < p->registry_count; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;

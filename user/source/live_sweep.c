@@ -160,7 +160,7 @@ static bool is_wanted(const struct live *l, u32 pid, const char *comm)
 
 int sweep_new(struct live *l, const struct wire_life *w)
 {
-	struct err ignored = { 0 };
+	struct err e = { 0 };
 	struct process *p;
 	char comm[16];
 
@@ -181,7 +181,9 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	p->exec_ns = w->mono_ns;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
-	tracer_trace(l->t, p->pid, &ignored);
-	process_look(l, p, &ignored);
+	if (tracer_trace(l->t, p->pid, &e))
+		live_refused(p, &e);
+	else
+		process_look(l, p, &e);
 	return 0;
 }

@@ -191,9 +191,17 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_layout(p->pid, &v, &proc, err);
 	p->begins = r == -EAGAIN;
 	no_stacks = r == -ENOTSUP || r == -EAGAIN;
+	/* They could be looked at before: it finishes. */
+	if (no_stacks && p->walks) {
+		p->begins = false;
+		*err = (struct err){ 0 };
+		vm_target_free(&v);
+		return 0;
+	}
 	/* Its probes tell something by themselves. */
 	if (no_stacks && walks && v.probes[VM_STALL_BEGIN]) {
-		unseen = *err;
+		if (!p->begins)
+			unseen = *err;
 		*err = (struct err){ 0 };
 		walks = false;
 		r = 0;
@@ -227,6 +235,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (!r) {
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
+		p->walks = walks;
 		l->s.info.sampled |= walks;
 		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;

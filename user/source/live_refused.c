@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes that were asked for and cannot be traced, or not all of them: what a look finds is kept until
+ * there is no other look, and then said, once.
+ */
+#include "source/live_int.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who it is, is said for many at once. */
+static const char *without_pid(const struct process *p, const char *text)
+{
+	char prefix[32];
+	size_t n = (size_t)snprintf(prefix, sizeof(prefix), "process %u: ", p->pid);
+
+	return strncmp(text, prefix, n) ? text : text + n;
+}
+
+/* Where it is whole in what a note holds. */
+static void append(char *to, const char *between, const char *more)
+{
+	size_t n = strlen(to);
+
+	if (*more && n + strlen(between) + strlen(more) <= VMSPAN_NAME_MAX)
+		sprintf(to + n, "%s%s", n ? between : "", more);
+}
+
+/* What is left out beside what is traced is no error. */
+bool live_is_denied(const struct err *why)
+{
+	return why->status == EXIT_PERMISSION || err_status(why) == EXIT_PERMISSION;
+}
+
+void live_refused(struct process *p, const struct err *why)
+{
+	struct err *e = p->refused;
+
+	if (!e) {
+		e = p->refused = malloc(sizeof(*e));
+		if (e)
+			*e = *why;
+		return;
+	}
+	append(e->what, "; ", without_pid(p, why->what));
+	if (!strstr(e->hint, why->hint))
+		append(e->hint, " ", why->hint);
+}
+
+/* A target can have itself looked at as often as it likes. */
+static int say_refused(struct live *l, struct process *p)
+{
+	const struct err *e = p->refused, *before = p->said;
+	bool known = before && !strcmp(before->what, e->what) && !strcmp(before->hint, e->hint);
+
+	process_not_candidate(l, p);
+	p->denied_said = p->denied;
+	if (!l->not_traced.code)
+		l->not_traced = *e;
+	free(p->said);
+	p->said = p->refused;
+	p->refused = NULL;
+	return known ? 0 : live_note(l, p, NOTE_REFUSED, without_pid(p, e->what), e->hint);
+}
+
+static int say_left_out(struct live *l, struct process *p)
+{
+	char text[VMSPAN_NAME_MAX + 1];
+	u32 n = p->left_out;
+
+	p->left_out = 0;
+	snprintf(text, sizeof(text),
+		 "%u process%s that it has started before the trace %s not traced", n,
+		 n == 1 ? "" : "es", n == 1 ? "is" : "are");
+	return live_note(
+		l, p, NOTE_LEFT_OUT, text,
+		"Without --no-children they are, and those that it starts from then on; or name "
+		"them by -p.");
+}
+
+int live_say_refused(struct live *l, struct process *p)
+{
+	return (p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)) ? l->failed
+											: 0;
+}
+
+/* ---- What a look has found ---- */
+
+/* Nothing was found out: it is ending, or about to execute another program. */
+static bool is_inconclusive(const struct process *p, int r)
+{
+	return r == -ESRCH || (r == -EAGAIN && !p->begins) || (r && process_has_ended(p));
+}
+
+/*
+ * Is that why something is missing that was asked for? Not where there is nothing to trace, or nothing yet; and who
+ * traces all has asked for what may be looked into.
+ */
+static bool is_refusal(const struct live *l, const struct process *p, int r, const struct err *err)
+{
+	if (!p->found && err_status(err) == EXIT_PERMISSION)
+		return !l->sweep.all;
+	return r && r != -ENOENT && r != -EAGAIN;
+}
+
+/* Takes over what the look before had found. */
+void live_looked(struct live *l, struct process *p, struct err *before, int r,
+		 const struct err *err)
+{
+	if (is_inconclusive(p, r)) {
+		free(p->refused);
+		p->refused = before;
+		return;
+	}
+	if (is_refusal(l, p, r, err))
+		live_refused(p, err);
+	/* What has been permitted since may be another program already, of whose exec no news has come yet. */
+	if (before && !p->refused && live_is_denied(before)) {
+		p->refused = before;
+		return;
+	}
+	p->refused_twice = before && p->refused;
+	free(before);
+}
+
+/* ---- The last word ---- */
+
+/*
+ * A program that has just begun may be without the libraries that make it what it is, and one that is ending without
+ * what made it so. That something is not permitted is true of either.
+ */
+#define LOADED_NS (20 * NSEC_PER_MSEC)
+
+static bool is_doubtful(const struct process *p)
+{
+	return p->exec_ns && !live_is_denied(p->refused) &&
+	       (!p->refused_twice || p->looked_ns < p->exec_ns + LOADED_NS);
+}
+
+int process_last_words(struct live *l, struct process *p)
+{
+	if (p->refused && is_doubtful(p)) {
+		free(p->refused);
+		p->refused = NULL;
+	}
+	return live_say_refused(l, p);
+}
