@@ -106,6 +106,27 @@ if [ -n "$library" ]; then
 	unbegun "an interpreter that has not begun" "$library"
 	check_status "an interpreter that has not begun: by its number" 4 "$VMSPAN" record -p "$app_pid" -o "$T/r"
 	check "an interpreter that has not begun: that is why" grep -q 'cannot be walked: it has not begun yet' "$T/err"
+
+	# A child begins it: of one that is waited for, and of a command.
+	late() { # NAME RECORDING
+		local kid
+		wait_line app '^working' >"$T/line" && kid=$(sed -n 's/^working //p' "$T/app.out")
+		works "$kid" 5
+		finish rec INT
+		report "$2"
+		json_eq "$1: its stacks are looked at" "$2.json" \
+			'[.left_out, ([.groups[] | select(.kind == "package") | .samples] | add > 20)]' '[null,true]'
+	}
+	start rec "$VMSPAN" record --comm "ed$$" -o "$T/k"
+	wait_line rec '^recording' err >"$T/line"
+	app "$T/ed$$" "$library"
+	send app f
+	late "a child that begins later, by its name" "$T/k"
+	app "$T/ed$$" "$library"
+	start rec "$VMSPAN" record -p "$app_pid" --wait -o "$T/w"
+	wait_line rec '^recording' err >"$T/line"
+	send app f
+	late "a child that begins later, of one that is waited for" "$T/w"
 else
 	skip "a library that nobody uses" "no libpython3.11: tools/install-deps --vms"
 fi

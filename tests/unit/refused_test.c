@@ -245,6 +245,37 @@ static void two_looks_agree(void **state)
 	free(p.refused);
 }
 
+/* It is said when the first looks are over, also of who is still looked at; not while it may become otherwise. */
+static void the_first_looks_are_waited_for(void **state)
+{
+	static const struct {
+		u32 rescans, pace_ms, exec_ms;
+		bool twice, words;
+	} cases[] = {
+		{ 1, 0, 0, false, false },   { 0, 0, 0, false, true },
+		{ 1, 1000, 0, false, true }, { 0, 0, 1000, false, false },
+		{ 0, 0, 1000, true, true },  { 1, 1000, 1000, true, true },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct process p = { .pid = 4711,
+				     .rescans = cases[i].rescans,
+				     .pace_ns = cases[i].pace_ms * NSEC_PER_MSEC,
+				     .exec_ns = cases[i].exec_ms * NSEC_PER_MSEC,
+				     .refused_twice = cases[i].twice,
+				     .looked_ns = 9000 * NSEC_PER_MSEC };
+
+		assert_false(live_has_words(&p));
+		refuse(&p, -ENOTSUP, EXIT_DONE, "it is so", "");
+		assert_int_equal(live_has_words(&p), cases[i].words);
+		free(p.refused);
+		p = (struct process){ .left_out = 1, .rescans = 1 };
+		assert_true(live_has_words(&p));
+	}
+}
+
 /* A candidate of a sweep that is let go of is nobody that anything could be said of. */
 static void who_is_spoken_of_is_kept(void **state)
 {
@@ -267,6 +298,7 @@ int main(void)
 		cmocka_unit_test(what_one_look_finds_is_no_last_word),
 		cmocka_unit_test(one_look_after_the_other),
 		cmocka_unit_test(two_looks_agree),
+		cmocka_unit_test(the_first_looks_are_waited_for),
 		cmocka_unit_test(who_is_spoken_of_is_kept),
 	};
 

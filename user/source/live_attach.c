@@ -505,12 +505,20 @@ bool process_has_ended(const struct process *p)
 int process_link(struct live *l, struct process *p)
 {
 	struct err ignored = { 0 };
+	u64 rescan_ns = p->rescan_ns;
+	u32 rescans = p->rescans;
 
 	if (process_young(l, p))
 		return l->failed;
 	/* Of one that has ended the kernel side tells, if it can look then: its memory is gone. */
-	if (!process_has_ended(p))
-		process_attach(l, p, &ignored);
+	if (process_has_ended(p))
+		return 0;
+	process_look_present(l, p, &ignored);
+	/* A sweep's candidate is looked at for as long as its parent. */
+	if (!p->rescans) {
+		p->rescans = rescans;
+		p->rescan_ns = rescan_ns;
+	}
 	return l->failed;
 }
 
@@ -648,7 +656,8 @@ int process_attach_missing(struct live *l, struct err *err)
 			continue;
 		r = process_attach(l, p, &e);
 		/* One that is just ending has nothing left to attach to. */
-		if (!r || r == -ENOENT || r == -ESRCH || process_has_ended(p) || first)
+		if (!r || r == -ENOENT || r == -ESRCH || r == -EAGAIN || process_has_ended(p) ||
+		    first)
 			continue;
 		first = r;
 		*err = e;

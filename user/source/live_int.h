@@ -154,7 +154,7 @@ struct process {
 	/* CLOCK_MONOTONIC: when it said so last, 0: all that was there then has been attached to; and
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
-	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is; 0: before it was known */
+	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
@@ -482,6 +482,10 @@ u64 live_cpu_ns(u32 pid);
 void live_refused(struct process *p, const struct err *why);
 /* Is that for lack of rights? */
 bool live_is_denied(const struct err *why);
+/* It is refused, and another look may find otherwise. */
+bool live_is_doubtful(const struct process *p);
+/* Is there something to say that will not become otherwise? */
+bool live_has_words(const struct process *p);
 /* Says what there is of that, and who below it is left out. 0 or l->failed. */
 int live_say_refused(struct live *l, struct process *p);
 /* A look has come to an end: with r and err, as process_attach() has them. `before` is what the one before had found,

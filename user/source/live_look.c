@@ -51,7 +51,7 @@ int live_look(struct live *l, const struct live_config *c, struct live_needs *n,
 			struct err vm_err = { 0 };
 			int v = live_vm_look(l, c->pids[i], &vm_err);
 
-			if (v == -ENOTSUP)
+			if (v && v != -ENOENT)
 				*err = vm_err;
 			r = v == -ENOENT ? r : v;
 			if (!r) {

@@ -163,6 +163,16 @@ int process_defs(struct live *l, struct process *p)
 
 /* ---- Fork, exec, exit ---- */
 
+/* The loader maps libraries after the exec; ours may be among them. The first
+ * look is taken at once, then after 4 ms, 16 ms ... 1 s. */
+#define RESCANS 5
+#define RESCAN_FIRST_NS (4 * NSEC_PER_MSEC)
+
+static void look_later(struct process *p)
+{
+	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
+}
+
 static void set_name(struct process *p, const struct wire_life *w)
 {
 	memcpy(p->name, w->comm, sizeof(p->name));
@@ -207,7 +217,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 	p->unlinked = true;
 	p->by_batches = attachments_by_batches(parent);
 	p->by_traps = child_by_traps(parent);
-	p->forked_ns = w->mono_ns;
+	p->forked_ns = p->exec_ns = w->mono_ns;
 	p->silence.child = true;
 	p->link_ns = born_off(l, parent, w->mono_ns) ? 0 : clock_mono_ns() + LINK_NS;
 	if (parent && parent->candidate) {
@@ -215,6 +225,11 @@ int process_fork(struct live *l, const struct wire_life *w)
 		l->candidates++;
 		p->rescans = parent->rescans;
 		p->rescan_ns = parent->rescan_ns;
+		/* Its VM may begin before its parent's, which is waited for at its own pace. */
+		if (parent->pace_ns) {
+			p->rescans = RESCANS;
+			look_later(p);
+		}
 	}
 	if (parent) {
 		u64 copy, address;
@@ -272,24 +287,14 @@ static void forget_memory(struct live *l, struct process *p)
 	p->pace_ns = 0;
 }
 
-/* The loader maps libraries after the exec; ours may be among them. The first
- * look is taken at once, then after 4 ms, 16 ms ... 1 s. */
-#define RESCANS 5
-#define RESCAN_FIRST_NS (4 * NSEC_PER_MSEC)
-
-static void look_later(struct process *p)
-{
-	p->rescan_ns = clock_mono_ns() + (RESCAN_FIRST_NS << 2 * (RESCANS - p->rescans));
-}
-
 /* A VM may begin as late as it likes: a JVM when it has touched all of its heap, the interpreter of an editor when
  * somebody wants it. After the other looks one a second, then twice as long each time. */
 #define PACE_LEAST_NS NSEC_PER_SEC
 #define PACE_MOST_NS (64 * NSEC_PER_SEC)
 
-static void wait_for_begin(struct process *p)
+static void look_on(struct process *p)
 {
-	if (!p->begins || p->rescans)
+	if (p->rescans || !(p->begins || live_is_doubtful(p)))
 		return;
 	p->pace_ns = p->pace_ns ? min_u64(2 * p->pace_ns, PACE_MOST_NS) : PACE_LEAST_NS;
 	p->rescans = 1;
@@ -494,7 +499,7 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->rescan_ns);
 		if (p->unlinked)
 			next = min_u64(next, p->link_ns);
-		if ((p->refused && !p->rescans) || p->left_out)
+		if (live_has_words(p))
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
@@ -515,16 +520,16 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 		/* What could not be attached to now cannot be later. */
 		p->unlinked = false;
 	}
-	if (p->rescans && now >= p->rescan_ns) {
+	if (p->rescans && !l->detached && now >= p->rescan_ns) {
 		p->rescans--;
 		look_later(p);
 		process_attach(l, p, &ignored);
-		wait_for_begin(p);
+		look_on(p);
 		for (i = 0; i < p->registry_count; i++)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
-	if ((!p->rescans && live_say_refused(l, p)) || live_watch_check(l, p, now) ||
+	if ((live_has_words(p) && live_say_refused(l, p)) || live_watch_check(l, p, now) ||
 	    live_silence_check(l, p, now))
 		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */

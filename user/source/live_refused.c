@@ -133,15 +133,23 @@ void live_looked(struct live *l, struct process *p, struct err *before, int r,
  */
 #define LOADED_NS (20 * NSEC_PER_MSEC)
 
-static bool is_doubtful(const struct process *p)
+bool live_is_doubtful(const struct process *p)
 {
-	return p->exec_ns && !live_is_denied(p->refused) &&
+	return p->refused && p->exec_ns && !live_is_denied(p->refused) &&
 	       (!p->refused_twice || p->looked_ns < p->exec_ns + LOADED_NS);
+}
+
+/* The first looks are over, after which some are still looked at, for what comes late. */
+bool live_has_words(const struct process *p)
+{
+	bool over = !p->rescans || p->pace_ns;
+
+	return p->left_out || (p->refused && over && !live_is_doubtful(p));
 }
 
 int process_last_words(struct live *l, struct process *p)
 {
-	if (p->refused && is_doubtful(p)) {
+	if (live_is_doubtful(p)) {
 		free(p->refused);
 		p->refused = NULL;
 	}

@@ -106,8 +106,9 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		candidate(l, p);
 		return 0;
 	}
-	if (r == -ESRCH || r == -ENOENT || r == -ENOMEM) {
-		p->candidate = p->ended = true;
+	if (!p->refused && (r == -ESRCH || r == -ENOENT || r == -ENOMEM)) {
+		candidate(l, p);
+		p->ended = true;
 		return r == -ENOMEM ? r : 0;
 	}
 	/* A VM that cannot be looked into does not end the sweep, wherever it is alone. */
@@ -181,9 +182,12 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	p->exec_ns = w->mono_ns;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
-	if (tracer_trace(l->t, p->pid, &e))
-		live_refused(p, &e);
-	else
+	if (!tracer_trace(l->t, p->pid, &e)) {
 		process_look(l, p, &e);
+		return 0;
+	}
+	/* There is no doubt about it, as about what a look finds. */
+	p->exec_ns = 0;
+	live_refused(p, &e);
 	return 0;
 }

@@ -170,13 +170,24 @@ static u32 call_flags(u32 flags)
 	return (flags & ~(u32)VM_WALK) | VM_CALLS | VM_BURSTS;
 }
 
+static int late(const struct vm_target *v, struct err *err)
+{
+	err->status = EXIT_DONE;
+	snprintf(err->hint, sizeof(err->hint),
+		 "It has had time to: its build may be another than its table of offsets is of. "
+		 "Make "
+		 "that with `tools/gen-offsets %s`, and give it by --profile.",
+		 v->profile->name);
+	return err->code = -ENOTSUP;
+}
+
 int live_vm_attach(struct live *l, struct process *p, struct err *err)
 {
 	struct vm_target v;
 	struct vm_proc proc = { 0 };
 	struct vm_calls calls = { 0 };
 	struct err unseen = { 0 };
-	bool walks, service, no_stacks;
+	bool walks, service, no_stacks, finishes;
 	int r = vm_find(p->pid, &l->vm_cache, &v, err);
 
 	if (r)
@@ -191,12 +202,12 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		r = vm_layout(p->pid, &v, &proc, err);
 	p->begins = r == -EAGAIN;
 	no_stacks = r == -ENOTSUP || r == -EAGAIN;
-	/* They could be looked at before: it finishes. */
-	if (no_stacks && p->walks) {
-		p->begins = false;
+	/* They could be looked at before: it finishes, and is traced as it was. */
+	finishes = no_stacks && p->walks;
+	if (finishes) {
+		p->begins = no_stacks = false;
 		*err = (struct err){ 0 };
-		vm_target_free(&v);
-		return 0;
+		r = 0;
 	}
 	/* Its probes tell something by themselves. */
 	if (no_stacks && walks && v.probes[VM_STALL_BEGIN]) {
@@ -214,15 +225,15 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	}
 	/* It is the VM's own program, and has had its time: it has begun, and not where it should. */
 	if (r == -EAGAIN && !p->rescans && process_is_program(p->pid, v.dev, v.inode))
-		r = err->code = -ENOTSUP;
+		r = late(&v, err);
 	if (l->calls)
 		proc.flags = call_flags(proc.flags);
 	service = serves(p->pid, &v);
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
-	if (!r)
+	if (!r && !finishes)
 		r = vm_begin(l, p, &proc, walks, err);
-	if (!r && !l->calls)
+	if (!r && !finishes && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
 	if (!r)
@@ -236,7 +247,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
 		p->walks = walks;
-		l->s.info.sampled |= walks;
+		l->s.info.sampled |= walks || p->begins;
 		live_watch_start(p, &v, watched(l, service));
 		l->attached_once = true;
 	}
