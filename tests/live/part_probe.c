@@ -11,6 +11,7 @@
  * After each it prints "ok", or the error's number. PART is a mask of LIBVMSPAN_TURNS
  * and so on. Arguments: PID, then exact, direct, hz=N, without=MASK.
  */
+#include "bpf/wire.h"
 #include "lib/trace.h"
 
 #include <stdio.h>
@@ -53,7 +54,9 @@ static int task(struct libvmspan *t, const char *line)
 		return report(t);
 	if (!strcmp(what, "stop"))
 		return libvmspan_stop(t);
-	/* The first may be full of older things. */
+	/* What has gathered, each poll takes a part of: of a full ring so many. Then what comes late. */
+	for (i = 0; i < LIVE_RING_BYTES / sizeof(struct wire_head) / 1024 && rc >= 0; i++)
+		rc = libvmspan_poll(t, 0);
 	for (i = 0; i < 4 && rc >= 0; i++)
 		rc = libvmspan_poll(t, 60);
 	return rc < 0 ? rc : 0;
