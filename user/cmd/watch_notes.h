@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is not as it should be with the processes that `watch` watches: on stderr, once of each
- * process, and again where it was right in between.
+ * What is not as it should be with processes, for `watch` and `stat`, which go on: on stderr, once of each process, and
+ * again where it was right in between.
  */
 #ifndef CMD_WATCH_NOTES_H
 #define CMD_WATCH_NOTES_H

@@ -125,9 +125,10 @@ int maps_open(u32 pid, const struct map_entry *e)
 bool maps_gone(u32 pid)
 {
 	struct maps m;
-	bool gone = maps_read(pid, &m) || !m.count;
+	int r = maps_read(pid, &m);
+	bool gone = r == -ESRCH || (!r && !m.count);
 
-	if (!gone)
+	if (!r)
 		maps_free(&m);
 	return gone;
 }

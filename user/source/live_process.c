@@ -287,8 +287,8 @@ static void forget_memory(struct live *l, struct process *p)
 	p->pace_ns = 0;
 }
 
-/* A VM may begin as late as it likes: a JVM when it has touched all of its heap, the interpreter of an editor when
- * somebody wants it. After the other looks one a second, then twice as long each time. */
+/* A VM may begin as late as it likes: a JVM when it has touched all of its heap, the interpreter that an editor
+ * links to when somebody wants it. After the other looks one a second, then twice as long each time. */
 #define PACE_LEAST_NS NSEC_PER_SEC
 #define PACE_MOST_NS (64 * NSEC_PER_SEC)
 
