@@ -60,6 +60,31 @@ check "a name: the recording ends with how many" grep -q 'INCOMPLETE: 3 processe
 check "a name: with who and why" grep -q "^note: $comm ([0-9]*) and 1 more process: no permission to open any" "$T/rec.err"
 check "a name: with what to do" grep -q '^  -> Run vmspan as root' "$T/rec.err"
 
+# ---- Who is over before anybody looks ----
+
+mkdir "$D/pool" "$D/next"
+cp /bin/sh "$D/next/$comm"
+build "$D/pool/$comm" tests/vm/same_name.c || not_ok "build" "a program of this test does not build"
+start rec "$VMSPAN" record --comm $comm -o "$D/out/over"
+need_line rec '^recording ' err
+kill -STOP "$rec_pid"
+"$D/$comm" "spans 7"
+"$D/steady" "spans 7" # not asked for
+"$D/pool/$comm" # without marks
+"$D/next/$comm" -c "exec $D/pool/$comm"
+kill -CONT "$rec_pid"
+# The tracer takes what it hears in order.
+target own "$D/$comm"
+check "a name: behind one that was over the next is traced" wait_armed "$own_pid"
+tell own "spans 1049"
+finish rec INT
+dismiss own
+report over
+json_eq "a name: who was over before it could be attached to is left out" "$T/over.json" \
+	'[.spans, .left_out, ([.groups[].complete] | any), ([.processes[].notes[]? | select(.left_out) | .text])]' \
+	'[1049,1,false,["it was over before it could be attached to"]]'
+check "a name: and told, with what to do" grep -q '^  -> Start such programs by vmspan record -- COMMAND' "$T/rec.err"
+
 # ---- Children ----
 
 # One that is there when the trace ends.

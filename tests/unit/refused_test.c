@@ -290,12 +290,47 @@ static void who_is_spoken_of_is_kept(void **state)
 	assert_int_equal(l.candidates, 0);
 }
 
+/* Whoever said that it has marks, and was looked at no more. */
+static void who_was_not_looked_at_in_time_is_told(void **state)
+{
+	static const struct {
+		bool unseen;
+		u64 armed_ns;
+		int command;
+		bool off, without, said;
+	} cases[] = {
+		{ true, 0, 0, false, false, true },     { false, 0, 0, false, false, false },
+		{ true, 2000, 0, false, false, false }, { true, 0, 42, false, false, false },
+		{ true, 0, 0, true, false, false },     { true, 0, 0, false, true, false },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { .command.pid = cases[i].command, .marks_off = cases[i].off };
+		struct process p = { .pid = 4711,
+				     .exec_ns = 1000,
+				     .unseen = cases[i].unseen,
+				     .armed_ns = cases[i].armed_ns };
+		const char *text;
+
+		l.parts[TRACE_TURNS].on = !cases[i].without;
+		text = words(&l, &p);
+		assert_int_equal(*text != 0, cases[i].said);
+		assert_true(!*text || strstr(text, "it was over before it could be attached to -> "
+						   "Start such programs by"));
+		assert_int_equal(l.not_traced.code, cases[i].said ? -ESRCH : 0);
+		free(p.said);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_causes_are_said_in_one),
 		cmocka_unit_test(what_has_no_room_is_not_said),
 		cmocka_unit_test(what_one_look_finds_is_no_last_word),
+		cmocka_unit_test(who_was_not_looked_at_in_time_is_told),
 		cmocka_unit_test(one_look_after_the_other),
 		cmocka_unit_test(two_looks_agree),
 		cmocka_unit_test(the_first_looks_are_waited_for),

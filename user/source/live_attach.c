@@ -370,7 +370,7 @@ static void looked_at(struct process *p, int r)
 	if (r && r != -ENOENT)
 		return;
 	p->waits_ns = 0;
-	p->heard_late = false;
+	p->heard_late = p->unseen = false;
 }
 
 /* What is traced of it may not be all that there is. */
@@ -400,7 +400,8 @@ static int look_and_attach(struct live *l, struct process *p, struct err *err)
 				process_not_candidate(l, p);
 				tell_denied(p, &plan);
 			}
-			looked_at(p, v);
+			/* Whatever is with its VM, it has no marks. */
+			looked_at(p, v && !live_is_inconclusive(p, v) ? -ENOENT : v);
 			plan_free(&plan);
 			*err = vm_err;
 			return v;

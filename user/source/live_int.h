@@ -155,6 +155,7 @@ struct process {
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
 	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
+	bool unseen; /* its first thread has said so, and no look since has found anything out */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
@@ -488,6 +489,8 @@ bool live_is_doubtful(const struct process *p);
 bool live_has_words(const struct process *p);
 /* Says what there is of that, and who below it is left out. 0 or l->failed. */
 int live_say_refused(struct live *l, struct process *p);
+/* What a look came to, with r as process_attach() has it, tells nothing. */
+bool live_is_inconclusive(const struct process *p, int r);
 /* A look has come to an end: with r and err, as process_attach() has them. `before` is what the one before had found,
  * and is taken over. */
 void live_looked(struct live *l, struct process *p, struct err *before, int r,

@@ -362,6 +362,7 @@ int process_loaded(struct live *l, const struct wire_life *w)
 	if (p->armed_ns < w->mono_ns) {
 		/* The first that nobody has come to see. */
 		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
+		p->unseen |= w->h.tid == w->h.pid;
 		p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
 	} else if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS &&
 		   process_missed(l)) {
@@ -384,6 +385,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
+	/* The kernel gives a process the name of what it executes: the one that it has, where that is called alike. */
+	p->unseen = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || never_armed(l, p) ||
 	    live_silence_end(l, p) || process_last_words(l, p))

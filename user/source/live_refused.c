@@ -89,7 +89,7 @@ int live_say_refused(struct live *l, struct process *p)
 /* ---- What a look has found ---- */
 
 /* Nothing was found out: it is ending, or about to execute another program. */
-static bool is_inconclusive(const struct process *p, int r)
+bool live_is_inconclusive(const struct process *p, int r)
 {
 	return r == -ESRCH || (r == -EAGAIN && !p->begins) || (r && process_has_ended(p));
 }
@@ -109,7 +109,7 @@ static bool is_refusal(const struct live *l, const struct process *p, int r, con
 void live_looked(struct live *l, struct process *p, struct err *before, int r,
 		 const struct err *err)
 {
-	if (is_inconclusive(p, r)) {
+	if (live_is_inconclusive(p, r)) {
 		free(p->refused);
 		p->refused = before;
 		return;
@@ -147,11 +147,35 @@ bool live_has_words(const struct process *p)
 	return p->left_out || (p->refused && over && !live_is_doubtful(p));
 }
 
+/*
+ * Of all that it did nothing is known. (Where a command is traced it has waited for that, and what it may have done
+ * without is counted. Another than the first thread loads a library, of a program that has begun long before; or has
+ * given itself the name that it has, as those of pools do.)
+ */
+static bool is_unseen(const struct live *l, const struct process *p)
+{
+	return p->unseen && !p->armed_ns && !l->command.pid && l->parts[TRACE_TURNS].on &&
+	       !l->marks_off;
+}
+
+static void refuse_unseen(struct process *p)
+{
+	struct err e = { 0 };
+
+	err_set_status(&e, -ESRCH, EXIT_NOTHING,
+		       "process %u: it was over before it could be attached to", p->pid);
+	err_hint(&e, "Start such programs by vmspan record -- COMMAND; or with vmspan's process id "
+		     "in their environment's VMSPAN_WAIT: they wait for vmspan then.");
+	live_refused(p, &e);
+}
+
 int process_last_words(struct live *l, struct process *p)
 {
 	if (live_is_doubtful(p)) {
 		free(p->refused);
 		p->refused = NULL;
 	}
+	if (!p->refused && is_unseen(l, p))
+		refuse_unseen(p);
 	return live_say_refused(l, p);
 }
