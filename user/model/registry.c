@@ -268,6 +268,8 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 		s->rest = proc_add(s, 0, 0, "(ended)", "");
 		if (!s->rest)
 			return -ENOMEM;
+		/* Whoever says that process 0 has ended, means another. */
+		map_del(&s->by_pid, 0);
 	}
 	for (i = 0; i < s->proc_len; i++) {
 		struct proc *p = s->procs[i];
