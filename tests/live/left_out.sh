@@ -87,6 +87,19 @@ check "a name: and told, with what to do" grep -q '^  -> Start such programs by 
 
 # ---- Children ----
 
+# One of this script's own that is over before anybody looks.
+start rec "$VMSPAN" record -p $$ --wait -o "$D/out/kid"
+need_line rec '^recording ' err
+kill -STOP "$rec_pid"
+"$D/steady" "spans 7"
+kill -CONT "$rec_pid"
+finish rec INT
+eq "a child that was over before it could be attached to: status" $? 4
+report kid
+json_eq "a child that was over before it could be attached to is left out" "$T/kid.json" \
+	'[.spans, .left_out, ([.processes[].notes[]? | select(.left_out) | .text])]' \
+	'[0,1,["it was over before it could be attached to"]]'
+
 # One that is there when the trace ends.
 mkfifo "$T/rec.in"
 exec {in}<>"$T/rec.in"

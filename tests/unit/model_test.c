@@ -552,60 +552,6 @@ static void clock_goes_back_and_forth(void **state)
 	clock_free(&c);
 }
 
-/* It is not traced though it was asked for. */
-static void leave_out(struct model *m, u32 pid)
-{
-	u64 room[VMSPAN_SLOT / sizeof(u64)] = { 0 };
-	struct vmspan_def *d = (void *)room;
-	struct item it = { .type = ITEM_DEFS,
-			   .defs = { pid, ITEM_TRACER_REGISTRY, room, sizeof(room) } };
-
-	d->h = (struct vmspan_head){ VMSPAN_DEF_NOTE, 1, 0, 1 };
-	d->flags = VMSPAN_NOTE_LEFT_OUT;
-	d->name_len = 1;
-	memcpy(d->groups, "x", 1);
-	assert_int_equal(model_item(m, &it), 0);
-}
-
-/* Processes that come and go do not grow the model; nothing of them is lost. */
-static void ended_processes_fold(void **state)
-{
-	struct model *m = model_make(&(struct model_config){ 0 });
-	struct item it = { .type = ITEM_PROCESS };
-	struct sim *s = sim_new(1);
-	struct snapshot *snap;
-	u32 i;
-
-	(void)state;
-	sim_event(s, 1000);
-	sim_enter(s, 1100, 1, VMSPAN_SPAN);
-	sim_leave(s, 1200);
-	sim_enter(s, 1300, 0, VMSPAN_GC);
-	sim_leave(s, 1350);
-	sim_event_end(s, 2000);
-	for (i = 1; i <= 20000; i++) {
-		it.process =
-			(struct item_process){ PROCESS_FORK, SIM_PID + i, SIM_PID, 1, "kid", "" };
-		assert_int_equal(model_item(m, &it), 0);
-		assert_int_equal(sim_batch(s, m, SIM_PID + i, 0, 3), 0);
-		if (i == 1 || i == 20000)
-			leave_out(m, SIM_PID + i);
-		it.process.change = PROCESS_EXIT;
-		assert_int_equal(model_item(m, &it), 0);
-	}
-	snap = snapshot_take(m);
-	assert_true(snap->process_count <= 4098);
-	assert_int_equal(snap->events.count, 20000);
-	assert_int_equal(snap->left_out, 2);
-	assert_int_equal(snapshot_group(snap, "addon:a")->stats.wall_ns, 20000 * 100);
-	assert_int_equal(ledger_sum(&snap->ledger), 20000 * 1000);
-	assert_int_equal(snap->gc.count, 20000);
-	assert_int_equal(snap->gc.total_ns, 20000 * 50);
-	snapshot_free(snap);
-	model_free(m);
-	free(s);
-}
-
 /* A long event's memory does not grow with its spans. */
 static void long_event_is_bounded(void **state)
 {
@@ -682,7 +628,6 @@ int main(void)
 		cmocka_unit_test(time_range),
 		cmocka_unit_test(clock_is_monotone),
 		cmocka_unit_test(clock_goes_back_and_forth),
-		cmocka_unit_test(ended_processes_fold),
 		cmocka_unit_test(long_event_is_bounded),
 	};
 
