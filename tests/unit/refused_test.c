@@ -324,6 +324,20 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 	}
 }
 
+/* Its cause is another, whether that has been said or not. */
+static void who_is_refused_was_looked_at_in_time(void **state)
+{
+	struct process p = { .pid = 4711, .unseen = true };
+	struct live l = { 0 };
+
+	(void)state;
+	l.parts[TRACE_TURNS].on = true;
+	refuse(&p, -EACCES, EXIT_PERMISSION, "no permission", "");
+	assert_string_equal(words(&l, &p), "no permission -> \n");
+	assert_string_equal(words(&l, &p), "");
+	free(p.said);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +345,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_room_is_not_said),
 		cmocka_unit_test(what_one_look_finds_is_no_last_word),
 		cmocka_unit_test(who_was_not_looked_at_in_time_is_told),
+		cmocka_unit_test(who_is_refused_was_looked_at_in_time),
 		cmocka_unit_test(one_look_after_the_other),
 		cmocka_unit_test(two_looks_agree),
 		cmocka_unit_test(the_first_looks_are_waited_for),

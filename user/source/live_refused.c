@@ -148,14 +148,14 @@ bool live_has_words(const struct process *p)
 }
 
 /*
- * Of all that it did nothing is known. (Where a command is traced it has waited for that, and what it may have done
+ * Of all that it did nothing is known, and nobody has said why. (Where a command is traced it has waited for that, and what it may have done
  * without is counted. Another than the first thread loads a library, of a program that has begun long before; or has
  * given itself the name that it has, as those of pools do.)
  */
 static bool is_unseen(const struct live *l, const struct process *p)
 {
-	return p->unseen && !p->armed_ns && !l->command.pid && l->parts[TRACE_TURNS].on &&
-	       !l->marks_off;
+	return p->unseen && !p->refused && !p->said && !p->armed_ns && !l->command.pid &&
+	       l->parts[TRACE_TURNS].on && !l->marks_off;
 }
 
 static void refuse_unseen(struct process *p)
@@ -175,7 +175,7 @@ int process_last_words(struct live *l, struct process *p)
 		free(p->refused);
 		p->refused = NULL;
 	}
-	if (!p->refused && is_unseen(l, p))
+	if (is_unseen(l, p))
 		refuse_unseen(p);
 	return live_say_refused(l, p);
 }
