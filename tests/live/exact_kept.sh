@@ -158,8 +158,9 @@ if [ -n "$group" ]; then
 	echo "$t_pid" >"$group/cgroup.procs"
 	throttled_before=$(throttled_ns)
 	way "throttled" throttled work true
+	# Behind it others may have the CPU first; and while it waits for its next task the kernel counts on.
 	json_eq "throttled: as the kernel counts it" "$T/report.json" \
-		".ledger.throttled_ns / ($(throttled_ns) - $throttled_before) | . > 0.9 and . < 1.1" true
+		".ledger.throttled_ns / ($(throttled_ns) - $throttled_before) | if . > 0.5 and . < 2 then true else . end" true
 else
 	skip "throttled" "no control group with a quota may be made here"
 fi
