@@ -279,8 +279,13 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 			s->procs[kept++] = p;
 			continue;
 		}
-		if (proc_add_to(s, s->rest, p))
+		if (proc_add_to(s, s->rest, p)) {
+			/* All that are left stay where one can find them. */
+			memmove(&s->procs[kept], &s->procs[i],
+				(s->proc_len - i) * sizeof(*s->procs));
+			s->proc_len -= i - kept;
 			return -ENOMEM;
+		}
 		s->left_out += proc_left_out(p);
 		for (k = 0; k < s->proc_len; k++)
 			if (k < kept || k > i)
@@ -314,9 +319,8 @@ int registry_process(struct registry_set *s, const struct item_process *it)
 		proc_end(s, p);
 		return 0;
 	case PROCESS_EXEC:
+	case PROCESS_FORK: /* the end of one with this number is in a part that is missing */
 		proc_end(s, p);
-		break;
-	case PROCESS_FORK:
 		break;
 	}
 	parent = it->change == PROCESS_FORK ? proc_find(s, it->ppid) : NULL;
