@@ -93,6 +93,12 @@ int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_bi
 	return 0;
 }
 
+/* The kernel names a thread anew in each exec, which is told besides. */
+static __always_inline bool executes(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
 /*
  * A thread that gives itself the name it has: the SDK's way to say that a file
  * with it has been mapped. dlopen(3) gives no other sign.
@@ -105,7 +111,7 @@ int BPF_PROG(life_loaded, struct task_struct *task, const char *comm)
 
 	bpf_probe_read_kernel_str(was, sizeof(was), &task->comm);
 	bpf_probe_read_kernel_str(is, sizeof(is), comm);
-	if (was[0] == is[0] && was[1] == is[1] && is_told_of(ids))
+	if (was[0] == is[0] && was[1] == is[1] && !executes(task) && is_told_of(ids))
 		emit_life(WIRE_LOADED, ids, 0, task, true);
 	return 0;
 }
@@ -134,9 +140,7 @@ int BPF_PROG(life_renamed, struct task_struct *task, const char *comm)
 {
 	if (task->pid != task->tgid || !task->mm)
 		return 0;
-	if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve))
-		return 0;
-	return tell_change(task_ids(task), task, comm);
+	return executes(task) ? 0 : tell_change(task_ids(task), task, comm);
 }
 
 /* Of a process its first thread is told, after it has been moved. */

@@ -72,6 +72,13 @@ kill -STOP "$rec_pid"
 "$D/steady" "spans 7" # not asked for
 "$D/pool/$comm" # without marks
 "$D/next/$comm" -c "exec $D/pool/$comm"
+# It executes a program that nobody has asked for.
+leap_pid=''
+target leap "$D/$comm"
+tell leap "spans 7" leap
+until_true grep -qx sh "/proc/$leap_pid/comm"
+kill -KILL "$leap_pid"
+finish leap
 kill -CONT "$rec_pid"
 # The tracer takes what it hears in order.
 target own "$D/$comm"
@@ -81,8 +88,8 @@ finish rec INT
 dismiss own
 report over
 json_eq "a name: who was over before it could be attached to is left out" "$T/over.json" \
-	'[.spans, .left_out, ([.groups[].complete] | any), ([.processes[].notes[]? | select(.left_out) | .text])]' \
-	'[1049,1,false,["it was over before it could be attached to"]]'
+	'[.spans, .left_out, ([.groups[].complete] | any), ([.processes[].notes[]? | select(.left_out) | .text] | sort)]' \
+	'[1049,2,false,["it seems to have marks, and executed another program before it could be attached to","it seems to have marks, and was over before it could be attached to"]]'
 check "a name: and told, with what to do" grep -q '^  -> Start such programs by vmspan record -- COMMAND' "$T/rec.err"
 
 # ---- Children ----
@@ -98,7 +105,18 @@ eq "a child that was over before it could be attached to: status" $? 4
 report kid
 json_eq "a child that was over before it could be attached to is left out" "$T/kid.json" \
 	'[.spans, .left_out, ([.processes[].notes[]? | select(.left_out) | .text])]' \
-	'[0,1,["it was over before it could be attached to"]]'
+	'[0,1,["it seems to have marks, and was over before it could be attached to"]]'
+
+# Of a command, one that waits for nobody, since it is without the variable for it.
+# shellcheck disable=SC2016 # expanded there
+start rec "$VMSPAN" record -o "$D/out/bare" -- sh -c 'kill -STOP $PPID; env -i "$1" "spans 7"; echo over' sh "$D/steady"
+need_line rec '^over'
+kill -CONT "$rec_pid"
+finish rec
+report bare
+json_eq "of a command, one that did not wait, and was over, is left out" "$T/bare.json" \
+	'[.spans, .left_out, ([.processes[].notes[]? | select(.left_out) | .text])]' \
+	'[0,1,["it seems to have marks, and was over before it could be attached to"]]'
 
 # One that is there when the trace ends.
 mkfifo "$T/rec.in"

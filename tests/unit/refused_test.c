@@ -41,12 +41,17 @@ static bool has_ended(const struct process *p)
 #undef live_note
 #undef process_has_ended
 
-static const char *words(struct live *l, struct process *p)
+static const char *last_words(struct live *l, struct process *p, enum unfinished_why why)
 {
 	said[0] = 0;
-	assert_int_equal(process_last_words(l, p), 0);
+	assert_int_equal(process_last_words(l, p, why), 0);
 	assert_null(p->refused);
 	return said;
+}
+
+static const char *words(struct live *l, struct process *p)
+{
+	return last_words(l, p, UNFINISHED_PROCESS);
 }
 
 static void refuse(struct process *p, int code, enum exit_status status, const char *what,
@@ -297,31 +302,59 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 		bool unseen;
 		u64 armed_ns;
 		int command;
-		bool off, without, said;
+		bool late; /* nobody waited for the tracer any more */
+		u64 off_ns; /* 0: marks are on */
+		bool without, said;
 	} cases[] = {
-		{ true, 0, 0, false, false, true },     { false, 0, 0, false, false, false },
-		{ true, 2000, 0, false, false, false }, { true, 0, 42, false, false, false },
-		{ true, 0, 0, true, false, false },     { true, 0, 0, false, true, false },
+		{ .unseen = true, .said = true },
+		{ .unseen = false },
+		{ .unseen = true, .armed_ns = 2000 },
+		{ .unseen = true, .without = true },
+		/* What a command executes waits, unless it is without the variable for it; who was late is counted. */
+		{ .unseen = true, .command = 42, .said = true },
+		{ .unseen = true, .command = 42, .late = true },
+		/* Its news may be taken in behind the trace's end. */
+		{ .unseen = true, .off_ns = 1501, .said = true },
+		{ .unseen = true, .off_ns = 1500 },
 	};
-	u32 i;
+	static const struct {
+		enum unfinished_why why;
+		const char *words, *advice, *commands;
+	} ends[] = {
+		{ UNFINISHED_PROCESS, "was over before", "-> Start such programs by",
+		  "-> It did not wait" },
+		{ UNFINISHED_EXEC, "executed another program before", "-> Start such programs by",
+		  "-> It did not wait" },
+		{ UNFINISHED_TRACE, "the trace ended before", "-> It began as", "-> It began as" },
+	};
+	u32 i, k;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct live l = { .command.pid = cases[i].command, .marks_off = cases[i].off };
-		struct process p = { .pid = 4711,
-				     .exec_ns = 1000,
-				     .unseen = cases[i].unseen,
-				     .armed_ns = cases[i].armed_ns };
-		const char *text;
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		for (k = 0; k < ARRAY_SIZE(ends); k++) {
+			struct live l = { .command.pid = cases[i].command,
+					  .marks_off = cases[i].off_ns,
+					  .marks_off_ns = cases[i].off_ns };
+			struct process p = { .pid = 4711,
+					     .exec_ns = 1000,
+					     .waits_ns = 1500,
+					     .heard_late = cases[i].late,
+					     .unseen = cases[i].unseen,
+					     .armed_ns = cases[i].armed_ns };
+			const char *text;
 
-		l.parts[TRACE_TURNS].on = !cases[i].without;
-		text = words(&l, &p);
-		assert_int_equal(*text != 0, cases[i].said);
-		assert_true(!*text || strstr(text, "it was over before it could be attached to -> "
-						   "Start such programs by"));
-		assert_int_equal(l.not_traced.code, cases[i].said ? -ESRCH : 0);
-		free(p.said);
-	}
+			l.parts[TRACE_TURNS].on = !cases[i].without;
+			text = last_words(&l, &p, ends[k].why);
+			assert_int_equal(*text != 0, cases[i].said);
+			if (*text) {
+				assert_non_null(strstr(text, "it seems to have marks, and "));
+				assert_non_null(strstr(text, ends[k].words));
+				assert_non_null(strstr(text, cases[i].command ? ends[k].commands
+									      : ends[k].advice));
+			}
+			assert_int_equal(l.not_traced.code, cases[i].said ? -ESRCH : 0);
+			free(p.said);
+		}
 }
 
 /* Its cause is another, whether that has been said or not. */

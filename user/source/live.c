@@ -240,7 +240,7 @@ static int last_words(struct live *l)
 	size_t at = 0;
 
 	while (map_next(&l->processes, &at, &key, &value))
-		if (process_last_words(l, (struct process *)(uintptr_t)value))
+		if (process_last_words(l, (struct process *)(uintptr_t)value, UNFINISHED_TRACE))
 			return l->failed;
 	return 0;
 }

@@ -367,10 +367,12 @@ static int tell_disarmed(struct live *l)
 static void looked_at(struct process *p, int r)
 {
 	p->unlinked &= r != 0;
+	if (!live_is_inconclusive(p, r))
+		p->unseen = false;
 	if (r && r != -ENOENT)
 		return;
 	p->waits_ns = 0;
-	p->heard_late = p->unseen = false;
+	p->heard_late = false;
 }
 
 /* What is traced of it may not be all that there is. */

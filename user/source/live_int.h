@@ -496,7 +496,7 @@ bool live_is_inconclusive(const struct process *p, int r);
 void live_looked(struct live *l, struct process *p, struct err *before, int r,
 		 const struct err *err);
 /* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
-int process_last_words(struct live *l, struct process *p);
+int process_last_words(struct live *l, struct process *p, enum unfinished_why why);
 
 /* ---- live_often.c ---- */
 

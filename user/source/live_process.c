@@ -385,11 +385,12 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
-	/* The kernel gives a process the name of what it executes: the one that it has, where that is called alike. */
-	p->unseen = false;
+	/* Kernels that do not tell an exec from a name that a process gives itself: what it executes is called alike. */
+	if (!strncmp(p->name, w->comm, sizeof(p->name)))
+		p->unseen = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || never_armed(l, p) ||
-	    live_silence_end(l, p) || process_last_words(l, p))
+	    live_silence_end(l, p) || process_last_words(l, p, UNFINISHED_EXEC))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
@@ -398,7 +399,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
-	p->loaded = p->heard_late = p->marked = false;
+	p->loaded = p->unseen = p->heard_late = p->marked = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
@@ -426,7 +427,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
 	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !never_armed(l, p) &&
-	    !process_last_words(l, p))
+	    !process_last_words(l, p, UNFINISHED_PROCESS))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);

@@ -148,34 +148,52 @@ bool live_has_words(const struct process *p)
 }
 
 /*
- * Of all that it did nothing is known, and nobody has said why. (Where a command is traced it has waited for that, and what it may have done
- * without is counted. Another than the first thread loads a library, of a program that has begun long before; or has
- * given itself the name that it has, as those of pools do.)
+ * Of all that it did nothing is known, and nobody has said why. (Where a command is traced and the tracer was so late
+ * that nobody waited for it any more, that is counted. Another than the first thread loads a library, of a program
+ * that has begun long before; or has given itself the name that it has, as those of pools do.)
  */
 static bool is_unseen(const struct live *l, const struct process *p)
 {
-	return p->unseen && !p->refused && !p->said && !p->armed_ns && !l->command.pid &&
-	       l->parts[TRACE_TURNS].on && !l->marks_off;
+	bool was_on = !l->marks_off || p->waits_ns < l->marks_off_ns;
+
+	return p->unseen && !p->refused && !p->said && !p->armed_ns &&
+	       !(l->command.pid && p->heard_late) && l->parts[TRACE_TURNS].on && was_on;
 }
 
-static void refuse_unseen(struct process *p)
+static void refuse_unseen(const struct live *l, struct process *p, enum unfinished_why why)
 {
+	static const char *const what[] = {
+		[UNFINISHED_TRACE] = "the trace ended",
+		[UNFINISHED_PROCESS] = "was over",
+		[UNFINISHED_EXEC] = "executed another program",
+	};
 	struct err e = { 0 };
 
+	/* Whoever gives itself the name that it has already seems to be one. */
 	err_set_status(&e, -ESRCH, EXIT_NOTHING,
-		       "process %u: it was over before it could be attached to", p->pid);
-	err_hint(&e, "Start such programs by vmspan record -- COMMAND; or with vmspan's process id "
-		     "in their environment's VMSPAN_WAIT: they wait for vmspan then.");
+		       "process %u: it seems to have marks, and %s before it could be attached to",
+		       p->pid, what[why]);
+	if (why == UNFINISHED_TRACE)
+		err_hint(&e, "It began as the trace ended: its part would have been short.");
+	else if (l->command.pid)
+		err_hint(&e, "It did not wait for vmspan, since it was started without VMSPAN_WAIT "
+			     "in its "
+			     "environment, as by env -i, sudo or su: have that kept.");
+	else
+		err_hint(
+			&e,
+			"Start such programs by vmspan record -- COMMAND; or with vmspan's process "
+			"id in their environment's VMSPAN_WAIT: they wait for vmspan then.");
 	live_refused(p, &e);
 }
 
-int process_last_words(struct live *l, struct process *p)
+int process_last_words(struct live *l, struct process *p, enum unfinished_why why)
 {
 	if (live_is_doubtful(p)) {
 		free(p->refused);
 		p->refused = NULL;
 	}
 	if (is_unseen(l, p))
-		refuse_unseen(p);
+		refuse_unseen(l, p, why);
 	return live_say_refused(l, p);
 }

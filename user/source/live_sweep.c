@@ -180,6 +180,7 @@ int sweep_new(struct live *l, const struct wire_life *w)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));
 	p->exec_ns = w->mono_ns;
+	p->unseen = w->h.kind == WIRE_LOADED && w->h.tid == w->h.pid;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
 	if (!tracer_trace(l->t, p->pid, &e)) {
