@@ -8,7 +8,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/runs_lib.sh"
 [ -x "$bpftool" ] || skip_rest "parts of a running trace" "no bpftool here: tools/install-deps"
 count_runs || skip_rest "parts of a running trace" "this kernel does not count runs of BPF programs"
-build "$T/part_probe" tests/live/part_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz -linih ||
+build "$T/part_probe" tests/live/part_probe.c ${SAN+"${SAN[@]}"} "$B/libvmspan.a" -lbpf -lelf -lz -linih -ljansson ||
 	{ not_ok "build" "part_probe does not build"; exit 1; }
 TURNS=1 BLOCKING=2 GC=4 SAMPLES=8
 

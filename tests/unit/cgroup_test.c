@@ -123,7 +123,7 @@ static void what_nobody_is_called_is_refused(void **state)
 	(void)state;
 	assert_int_equal(cgroup_check("no-unit-of-this-name", &e), -ENOENT);
 	assert_non_null(strstr(e.what, "no-unit-of-this-name"));
-	assert_non_null(strstr(e.hint, "inspect"));
+	assert_non_null(strstr(e.hint, "vmspan list"));
 	e = (struct err){ 0 };
 	assert_int_equal(cgroup_check("no/path/of/this/name", &e), -ENOENT);
 	assert_int_equal(cgroup_check("/no/path/of/this/name", &e), -ENOENT);

@@ -174,6 +174,7 @@ static void put_note(struct stream *s, const char *text)
 
 	put_def(&defs, VMSPAN_DEF_NOTE, 1, 0, NULL, 0, text);
 	put_def(&defs, VMSPAN_DEF_PART, 1, 0, NULL, 0, "of all");
+	put_def(&defs, VMSPAN_DEF_CONTAINER, VMSPAN_CONTAINER_NAME, 0, NULL, 0, "in a box");
 	it = defs_item(s->pid, &defs);
 	it.defs.registry = ITEM_TRACER_REGISTRY;
 	stream_item(s, &it);
@@ -219,6 +220,7 @@ static void a_ring_follows_processes(void **state)
 	assert_int_equal(seen, 1);
 	assert_int_equal(count_text(&f->read, "said of one"), 1);
 	assert_int_equal(count_text(&f->read, "of all"), 2);
+	assert_int_equal(count_text(&f->read, "in a box"), 2);
 	assert_non_null(memmem(f->read.bytes.data, f->read.bytes.len, "worker", 7));
 	count_defs_of(&f->read, 78, &defs, &seen, &ended);
 	assert_int_equal(defs, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lines and sentences that every view has: of an interval, of notes, of who is to blame. */
 #include "sink_fixture.h"
+#include "sink/containers.h"
 #include "sink/notes.h"
 #include "sink/stat.h"
 #include "sink/summary.h"
@@ -149,6 +150,59 @@ static void as_many_notes_are_said_as_there_is_room_for(void **state)
 		assert_string_equal(lines[i].note->text, texts[i]);
 		assert_int_equal(lines[i].more, i == NOTE_LINES - 1);
 	}
+}
+
+static char *target_of(const struct snapshot *s)
+{
+	struct out o;
+
+	out_open_memory(&o);
+	summary_target(&o, s);
+	return fixture_text(&o);
+}
+
+static void the_target_is_told_with_its_container(void **state)
+{
+	struct snapshot_process p[] = {
+		{ .pid = 42, .name = "host" },
+		{ .pid = 43, .name = "kid", .container = { "podman", "1", "web" } }
+	};
+	struct snapshot s = { .processes = p, .process_count = 2 };
+	char *text;
+
+	(void)state;
+	text = target_of(&s);
+	assert_string_equal(text, "host (42)");
+	free(text);
+	p[1].events.count = 1;
+	text = target_of(&s);
+	assert_string_equal(text, "kid (43) in podman:web");
+	free(text);
+}
+
+/* In words that a terminal does not obey. */
+static void a_container_has_a_label(void **state)
+{
+	char label[CONTAINER_LABEL_MAX], name[VMSPAN_NAME_MAX + 1];
+	struct snapshot_container c = { "podman", "0123456789abcdef", "web" };
+
+	(void)state;
+	assert_string_equal(container_label(&c, label), "podman:web");
+	c.name = "";
+	assert_string_equal(container_label(&c, label), "podman:0123456789ab");
+	c.id = "";
+	assert_string_equal(container_label(&c, label), "podman:");
+	c.name = "a\033b";
+	assert_string_equal(container_label(&c, label), "podman:a\xef\xbf\xbd"
+							"b");
+	/* Each byte becomes three, and it is cut behind a whole one. */
+	memset(name, 1, sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	c.name = name;
+	container_label(&c, label);
+	assert_int_equal(strlen(label), 7 + 3 * ((CONTAINER_LABEL_MAX - 8) / 3));
+	c = (struct snapshot_container){ 0 };
+	assert_string_equal(container_label(&c, label), "");
 }
 
 static char *nobody_of(const struct ledger *l)
@@ -324,6 +378,8 @@ int main(void)
 		cmocka_unit_test(stat_never_says_complete_again),
 		cmocka_unit_test(a_note_counts_the_other_processes),
 		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
+		cmocka_unit_test(the_target_is_told_with_its_container),
+		cmocka_unit_test(a_container_has_a_label),
 		cmocka_unit_test(what_nobody_is_charged_with_is_told),
 		cmocka_unit_test(each_cause_has_its_own_words),
 		cmocka_unit_test(the_longest_waits_are_told),

@@ -2,6 +2,11 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int file_write(int fd, const void *p, size_t n, u64 offset)
@@ -39,4 +44,44 @@ ssize_t file_read(int fd, void *p, size_t n, u64 offset)
 		got += (size_t)done;
 	}
 	return (ssize_t)got;
+}
+
+/* Of a file that has been found (O_PATH); takes that descriptor, or negative errno. */
+static int open_found(int found)
+{
+	char path[32];
+	struct stat st;
+	int fd;
+
+	if (found < 0)
+		return found;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	if (fstat(found, &st))
+		fd = -errno;
+	else if (!S_ISREG(st.st_mode))
+		fd = -EINVAL;
+	else if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		fd = -errno;
+	close(found);
+	return fd;
+}
+
+int file_open_regular(const char *path)
+{
+	int found = open(path, O_PATH | O_CLOEXEC);
+
+	return open_found(found < 0 ? -errno : found);
+}
+
+int file_open_regular_in(const char *folder, const char *path, u64 resolve)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
+	int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), found;
+
+	if (dir < 0)
+		return -errno;
+	found = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	found = found < 0 ? -errno : found;
+	close(dir);
+	return open_found(found);
 }

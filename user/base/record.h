@@ -37,7 +37,17 @@ enum vmspan_type { /* enum vmspan_definition besides */
 	VMSPAN_DEF_FRAME = 19, /* struct vmspan_def; made by the tracer */
 	VMSPAN_DEF_NOTE = 20, /* struct vmspan_def; made by the tracer */
 	VMSPAN_DEF_PART = 21, /* struct vmspan_def; made by the tracer */
-	VMSPAN_DEF_LAST = VMSPAN_DEF_PART,
+	VMSPAN_DEF_CONTAINER =
+		22, /* struct vmspan_def; made by the tracer; id: enum vmspan_container */
+	VMSPAN_DEF_LAST = VMSPAN_DEF_CONTAINER,
+};
+
+/* What is told of the container that a process runs in. */
+enum vmspan_container {
+	VMSPAN_CONTAINER_RUNTIME = 1,
+	VMSPAN_CONTAINER_ID = 2,
+	VMSPAN_CONTAINER_NAME = 3,
+	VMSPAN_CONTAINER_TEXTS = 3,
 };
 
 /* Flag of a note: what it tells of was asked for, and is not traced, in whole or in part. */

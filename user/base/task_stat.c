@@ -26,3 +26,12 @@ const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX])
 	to = strrchr(to, ')');
 	return to && to[1] == ' ' ? to + 2 : NULL;
 }
+
+u32 task_parent(u32 pid)
+{
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, 0, line);
+	unsigned int parent;
+
+	return stat && sscanf(stat, "%*c %u", &parent) == 1 ? parent : 0;
+}

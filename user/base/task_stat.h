@@ -12,5 +12,7 @@
  * `to`; NULL: there is no such thread.
  */
 const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX]);
+/* Of a process; 0: none, or it is gone. */
+u32 task_parent(u32 pid);
 
 #endif

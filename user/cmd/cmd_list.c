@@ -13,6 +13,7 @@
 #include "probe/plan.h"
 #include "probe/target.h"
 #include "probe/vm.h"
+#include "sink/containers.h"
 #include "source/replay.h"
 
 #include <errno.h>
@@ -193,28 +194,49 @@ static void read_names(u32 pid, const struct plan *plan, struct known_names *nam
 
 /* ---- What may be listed ---- */
 
-static void process_name(u32 pid, char to[32])
+static void put_container(struct print *p, const struct snapshot_container *c)
 {
-	char path[40];
+	char label[CONTAINER_LABEL_MAX];
+
+	if (p->as_json)
+		container_json(&p->json, c);
+	else if (*container_label(c, label))
+		out_printf(&p->out, "  in %s", label);
+}
+
+/* How each process begins. */
+static void put_process_head(struct print *p, u32 pid)
+{
+	char path[40], comm[32], name[100];
+	struct snapshot_container shown;
+	struct container c;
 
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	kernel_read_line(path, to, 32);
+	kernel_read_line(path, comm, sizeof(comm));
+	if (p->as_json) {
+		json_object(&p->json);
+		json_key_u64(&p->json, "pid", pid);
+		json_key_string(&p->json, "name", comm);
+	} else {
+		out_printf(&p->out, "%u %s", pid, clean(name, sizeof(name), comm));
+	}
+	shown = scan_container(pid, &c);
+	put_container(p, &shown);
+	if (!p->as_json)
+		out_puts(&p->out, "\n");
 }
 
 /* A stock VM: 0, or -ENOENT when it runs none. */
 static int list_vm(struct print *p, u32 pid)
 {
-	char comm[32], name[100], path[1024], provider[VM_NAME_MAX];
+	char name[100], path[1024], provider[VM_NAME_MAX];
 	struct vm_target t;
 	int i;
 
 	if (vm_find(pid, NULL, &t, NULL))
 		return -ENOENT;
-	process_name(pid, comm);
+	put_process_head(p, pid);
 	if (p->as_json) {
-		json_object(&p->json);
-		json_key_u64(&p->json, "pid", pid);
-		json_key_string(&p->json, "name", comm);
 		json_key_string(&p->json, "vm", t.profile->name);
 		json_key_string(&p->json, "version", t.version);
 		json_key_string(&p->json, "path", t.path);
@@ -222,8 +244,8 @@ static int list_vm(struct print *p, u32 pid)
 		json_key_bool(&p->json, "layout", t.layout != NULL);
 		json_key_array(&p->json, "probes");
 	} else {
-		out_printf(&p->out, "%u %s\n  %s: %s %s\n", pid, clean(name, sizeof(name), comm),
-			   clean(path, sizeof(path), t.path), t.profile->name, t.version);
+		out_printf(&p->out, "  %s: %s %s\n", clean(path, sizeof(path), t.path),
+			   t.profile->name, t.version);
 	}
 	for (i = 0; i < VM_ROLES; i++) {
 		const char *probe = vm_probe(t.profile, (enum vm_role)i, provider);
@@ -247,7 +269,6 @@ static int list_vm(struct print *p, u32 pid)
 static int list_process(struct print *p, u32 pid, struct err *e)
 {
 	struct known_names names = { 0 };
-	char comm[32], name[100];
 	struct plan plan;
 	u32 i;
 	int r;
@@ -259,16 +280,10 @@ static int list_process(struct print *p, u32 pid, struct err *e)
 	}
 	if (r)
 		return r;
-	process_name(pid, comm);
 	read_names(pid, &plan, &names);
-	if (p->as_json) {
-		json_object(&p->json);
-		json_key_u64(&p->json, "pid", pid);
-		json_key_string(&p->json, "name", comm);
+	put_process_head(p, pid);
+	if (p->as_json)
 		json_key_array(&p->json, "files");
-	} else {
-		out_printf(&p->out, "%u %s\n", pid, clean(name, sizeof(name), comm));
-	}
 	for (i = 0; i < plan.count; i++)
 		put_dso(p, pid, &plan.dsos[i]);
 	if (p->as_json)
@@ -306,11 +321,14 @@ static void put_process(void *ctx, const struct scan_process *s)
 		json_key_string(&p->json, "name", s->name);
 		json_key_string(&p->json, "profile", s->profile);
 		json_key_string(&p->json, "path", s->path);
+		put_container(p, &s->container);
 		json_end_object(&p->json);
 	} else {
-		out_printf(&p->out, "%7u  %-16s %-8s %s\n", s->pid,
+		out_printf(&p->out, "%7u  %-16s %-8s %s", s->pid,
 			   clean(name, sizeof(name), s->name), s->profile,
 			   clean(path, sizeof(path), s->path));
+		put_container(p, &s->container);
+		out_puts(&p->out, "\n");
 	}
 }
 

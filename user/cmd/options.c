@@ -25,9 +25,10 @@ static const struct option_row table[] = {
 	  AT(target.sweep.all) },
 	{ "comm", 'c', "NAME", "trace the processes of this name, now and later; may be repeated",
 	  LIVE, set_name, AT(target.sweep) },
-	{ "cgroup", 0, "PATH",
-	  "trace the processes of a control group, by its path or name, of a systemd unit or of a "
-	  "container by its id; may be repeated",
+	{ "cgroup", 0, "NAME",
+	  "trace the processes of a container, by its name or id, of a systemd unit, or of a "
+	  "control "
+	  "group by its path or name; may be repeated",
 	  LIVE, set_name, AT(target.sweep) },
 	{ "thread", 't', "THREAD", "only threads of this id, or whose name matches, as 'pool-*'",
 	  IN_EXPORT, set_text, AT(select.thread) },

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/scan.h"
+#include "sink/containers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,13 +13,15 @@
 static void offer(void *ctx, const struct scan_process *p)
 {
 	struct buf *pids = ctx;
-	char name[100], path[512];
+	char name[100], path[512], container[CONTAINER_LABEL_MAX];
 
 	if (buf_put(pids, &p->pid, sizeof(p->pid)))
 		return;
-	printf("%4zu  %7u  %-16s %-8s %s\n", pids->len / sizeof(p->pid), p->pid,
+	printf("%4zu  %7u  %-16s %-8s %s", pids->len / sizeof(p->pid), p->pid,
 	       text_clean(name, sizeof(name), p->name, strlen(p->name)), p->profile,
 	       text_clean(path, sizeof(path), p->path, strlen(p->path)));
+	container_label(&p->container, container);
+	printf(*container ? "  in %s\n" : "%s\n", container);
 }
 
 /* The process that is meant: a place in the list, a process id, Enter. */

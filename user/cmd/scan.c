@@ -11,11 +11,20 @@
 #include <string.h>
 #include <unistd.h>
 
+struct snapshot_container scan_container(u32 pid, struct container *to)
+{
+	if (container_of_process(pid, to))
+		return (struct snapshot_container){ 0 };
+	container_find_name(pid, to);
+	return (struct snapshot_container){ to->runtime, to->id, to->name };
+}
+
 /* A process on the way is no error: most have no probes, some end. */
 static bool look_at(u32 pid, struct plan_cache *cache, struct vm_cache *vms,
 		    void (*fn)(void *ctx, const struct scan_process *p), void *ctx)
 {
 	struct scan_process found = { .pid = pid };
+	struct container container;
 	struct vm_target vm;
 	struct plan plan;
 	char path[40];
@@ -25,6 +34,7 @@ static bool look_at(u32 pid, struct plan_cache *cache, struct vm_cache *vms,
 	if (!plan_process(pid, cache, &plan, NULL)) {
 		found.profile = plan.dsos[0].probes.profile->name;
 		found.path = plan.dsos[0].path;
+		found.container = scan_container(pid, &container);
 		fn(ctx, &found);
 		plan_free(&plan);
 		return true;
@@ -33,6 +43,7 @@ static bool look_at(u32 pid, struct plan_cache *cache, struct vm_cache *vms,
 		return false;
 	found.profile = vm.profile->name;
 	found.path = vm.path;
+	found.container = scan_container(pid, &container);
 	fn(ctx, &found);
 	vm_target_free(&vm);
 	return true;

@@ -330,6 +330,8 @@ int registry_process(struct registry_set *s, const struct item_process *it)
 	p->parent = parent;
 	if (parent && !*it->vm)
 		p->vm = parent->vm;
+	if (parent)
+		memcpy(p->container, parent->container, sizeof(p->container));
 	return 0;
 }
 
@@ -513,6 +515,20 @@ static int define_note(struct registry_set *s, struct proc *p, const struct vmsp
 	return 0;
 }
 
+static int define_container(struct registry_set *s, struct proc *p, const struct vmspan_def *d)
+{
+	s64 text = 0;
+
+	if (d->h.id < 1 || d->h.id > VMSPAN_CONTAINER_TEXTS)
+		return 0;
+	if (d->name_len)
+		text = intern_put(s->names, (const char *)(d->groups + d->count), d->name_len) + 1;
+	if (text < 0)
+		return (int)text - 1;
+	p->container[d->h.id - 1] = (u32)text;
+	return 0;
+}
+
 int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d)
 {
@@ -525,6 +541,8 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		return define_frame(s, r, d);
 	case VMSPAN_DEF_NOTE:
 		return d->h.id && r->address == ITEM_TRACER_REGISTRY ? define_note(s, p, d) : 0;
+	case VMSPAN_DEF_CONTAINER:
+		return r->address == ITEM_TRACER_REGISTRY ? define_container(s, p, d) : 0;
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:

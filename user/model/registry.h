@@ -91,6 +91,7 @@ struct proc {
 	u32 registry_len;
 	struct map thread_names; /* tid -> owned char * */
 	struct map scheds; /* tid -> struct sched * */
+	u32 container[VMSPAN_CONTAINER_TEXTS]; /* intern ids + 1; 0: not known */
 	struct proc_note *notes; /* owned */
 	u32 note_len;
 	struct event_stats events;

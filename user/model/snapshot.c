@@ -34,6 +34,32 @@ static const char *keep(struct snapshot *s, const char *text)
 	return id < 0 ? NULL : intern_get(s->names, (u32)id, NULL);
 }
 
+static bool keep_container(struct snapshot *s, struct snapshot_container *c)
+{
+	if (!c->runtime)
+		return true;
+	c->runtime = keep(s, c->runtime);
+	c->id = keep(s, c->id);
+	c->name = keep(s, c->name);
+	return c->runtime && c->id && c->name;
+}
+
+static struct snapshot_container container_of_proc(const struct registry_set *set,
+						   const struct proc *p)
+{
+	const char *text[VMSPAN_CONTAINER_TEXTS];
+	u32 i;
+
+	for (i = 0; i < VMSPAN_CONTAINER_TEXTS; i++)
+		text[i] = p->container[i] ? registry_name(set, p->container[i] - 1) : "";
+	return (struct snapshot_container){
+		.runtime = *text[VMSPAN_CONTAINER_RUNTIME - 1] ? text[VMSPAN_CONTAINER_RUNTIME - 1]
+							       : NULL,
+		.id = text[VMSPAN_CONTAINER_ID - 1],
+		.name = text[VMSPAN_CONTAINER_NAME - 1],
+	};
+}
+
 static int take_processes(struct snapshot *s, const struct registry_set *set,
 			  const struct open_all *open)
 {
@@ -52,12 +78,13 @@ static int take_processes(struct snapshot *s, const struct registry_set *set,
 			.id = p->id,
 			.name = keep(s, registry_name(set, p->name)),
 			.vm = keep(s, registry_name(set, p->vm)),
+			.container = container_of_proc(set, p),
 			.ended = p->ended,
 			.events = p->events,
 			.gc = p->gc,
 			.ledger = p->ledger,
 		};
-		if (!sp->name || !sp->vm)
+		if (!sp->name || !sp->vm || !keep_container(s, &sp->container))
 			return -1;
 		for (; at < open->sum_len && open->sums[at].process == i; at++) {
 			event_stats_add(&sp->events, &open->sums[at].sum->events);
@@ -433,7 +460,8 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		d->processes[i] = s->processes[i];
 		d->processes[i].name = keep(d, s->processes[i].name);
 		d->processes[i].vm = keep(d, s->processes[i].vm);
-		if (!d->processes[i].name || !d->processes[i].vm)
+		if (!d->processes[i].name || !d->processes[i].vm ||
+		    !keep_container(d, &d->processes[i].container))
 			goto fail;
 	}
 	d->process_count = s->process_count;

@@ -12,10 +12,17 @@
 #include "model/parts.h"
 #include "model/stats.h"
 
+/* The container that a process runs in. */
+struct snapshot_container {
+	const char *runtime; /* "podman"; NULL: it runs in none */
+	const char *id, *name; /* of any bytes; "": not known */
+};
+
 struct snapshot_process {
 	u32 pid, ppid;
 	u64 id; /* unique: a reused pid has another */
 	const char *name, *vm;
+	struct snapshot_container container;
 	bool ended;
 	struct event_stats events;
 	struct gc_stats gc;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/maps.h"
 
+#include "base/file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* One line; false if it is not an executable mapping of a file. */
@@ -84,20 +84,6 @@ void maps_free(struct maps *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* stat first: opening a device may act on it. */
-static int open_regular(const char *path)
-{
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
 int maps_open(u32 pid, const struct map_entry *e)
 {
 	char path[PATH_MAX + 32], target[PATH_MAX];
@@ -106,7 +92,7 @@ int maps_open(u32 pid, const struct map_entry *e)
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, e->start,
 		 e->end);
-	first = open_regular(path);
+	first = file_open_regular(path);
 	/* It takes CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE, and the folder is its user's alone. */
 	if (first >= 0 || first == -EINVAL)
 		return first;
@@ -115,10 +101,10 @@ int maps_open(u32 pid, const struct map_entry *e)
 	if (n > 0) {
 		target[n] = 0;
 		if (!strcmp(target, e->path))
-			return open_regular(path);
+			return file_open_regular(path);
 	}
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, e->path);
-	fd = open_regular(path);
+	fd = file_open_regular(path);
 	return fd >= 0 ? fd : first;
 }
 

@@ -2,6 +2,7 @@
 /* The report as JSON, schema 1. SCHEMA.md describes every key. */
 #include "model/sample.h"
 #include "sink/complete.h"
+#include "sink/containers.h"
 #include "sink/figures.h"
 #include "sink/sink.h"
 #include "sink/waits.h"
@@ -89,6 +90,7 @@ static void put_processes(struct json *j, const struct snapshot *s)
 		json_key_u64(j, "ppid", p->ppid);
 		json_key_bool(j, "ended", p->ended);
 		put_notes(j, s, i);
+		container_json(j, &p->container);
 		json_end_object(j);
 	}
 	json_end_array(j);

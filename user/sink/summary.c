@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/summary.h"
 #include "sink/complete.h"
+#include "sink/containers.h"
 #include "sink/table.h"
 #include "sink/words.h"
 
@@ -9,7 +10,7 @@
 void summary_target(struct out *o, const struct snapshot *s)
 {
 	const struct snapshot_process *first;
-	char clean[128];
+	char clean[128], container[CONTAINER_LABEL_MAX];
 	u32 more = 0, i;
 
 	if (!s->process_count) {
@@ -21,6 +22,8 @@ void summary_target(struct out *o, const struct snapshot *s)
 	first = &s->processes[i < s->process_count ? i : 0];
 	name_text(clean, sizeof(clean), first->name);
 	out_printf(o, "%s (%u)", clean[0] ? clean : "process", first->pid);
+	if (*container_label(&first->container, container))
+		out_printf(o, " in %s", container);
 	/* Children that never mark are traced too, but concern nobody. */
 	for (i = 0; i < s->process_count; i++)
 		more += s->processes[i].events.count && &s->processes[i] != first;

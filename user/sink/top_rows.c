@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rows of the live table: groups, alone or below what they belong to. */
+#include "sink/containers.h"
 #include "sink/top_int.h"
 #include "sink/words.h"
 
@@ -222,7 +223,11 @@ static struct top_row *add_child(struct top_rows *r, const struct composer *c,
 
 static void process_name(char to[80], const struct snapshot_process *p)
 {
-	snprintf(to, 80, "%u %.40s%s", p->pid, p->name, p->ended ? " (ended)" : "");
+	char container[CONTAINER_LABEL_MAX];
+
+	container_label(&p->container, container);
+	snprintf(to, 80, "%u %.30s%s%s%.30s", p->pid, p->name, p->ended ? " (ended)" : "",
+		 *container ? " in " : "", container);
 }
 
 static int by_process(struct top_rows *r, const struct composer *c)

@@ -533,6 +533,7 @@ struct source *live_open(const struct live_config *config, struct err *err)
 	l->s.ops = &live_ops;
 	l->method = config->method;
 	l->calls = config->calls;
+	l->containers = true;
 	parts_open(l, config->without);
 	l->trial = config->trial;
 	l->sweep = config->sweep;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_cgroup.h"
 
+#include "base/text.h"
+#include "probe/container.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fts.h>
@@ -135,6 +138,17 @@ static bool line_is(const char *wanted, char *line)
 	return !*controllers && is_below(wanted, full);
 }
 
+/* Of a path from the root on no container is called so. */
+static bool is_container(const char *wanted, u32 pid)
+{
+	struct container c;
+
+	if (*wanted == '/' || container_of_process(pid, &c))
+		return false;
+	container_find_name(pid, &c);
+	return container_is_called(&c, wanted);
+}
+
 bool cgroup_is(const char *wanted, u32 pid)
 {
 	char path[40], line[4096];
@@ -149,6 +163,22 @@ bool cgroup_is(const char *wanted, u32 pid)
 	}
 	if (f)
 		fclose(f);
+	return found || is_container(wanted, pid);
+}
+
+/* Only processes tell how theirs are called. */
+static bool find_container(const char *wanted)
+{
+	DIR *d = *wanted == '/' ? NULL : opendir("/proc");
+	bool found = false;
+	struct dirent *e;
+	u64 pid;
+
+	while (d && !found && (e = readdir(d)))
+		found = !text_parse_u64(e->d_name, INT32_MAX, &pid) && pid &&
+			is_container(wanted, (u32)pid);
+	if (d)
+		closedir(d);
 	return found;
 }
 
@@ -181,6 +211,8 @@ static int check_name(const char *wanted, struct err *err)
 	char root[] = CGROUP_ROOT;
 	int r = find_called(root, DIRECTORIES_MAX, wanted);
 
+	if (r && find_container(wanted))
+		return 0;
 	if (r == -E2BIG) {
 		err_set(err, r,
 			"there are more than %d control groups, and among the first of them "
@@ -188,13 +220,11 @@ static int check_name(const char *wanted, struct err *err)
 			DIRECTORIES_MAX, wanted);
 		err_hint(err, "Name it by its path, as /proc/PID/cgroup has it.");
 	} else if (r) {
-		err_set(err, r, "there is no control group, systemd unit or container's id %.150s",
+		err_set(err, r, "there is no control group, systemd unit or container %.150s",
 			wanted);
-		err_hint(
-			err,
-			"A unit has one while it runs. Of a container by its name: podman (docker) "
-			"inspect --format '{{.Id}}' %.60s",
-			wanted);
+		err_hint(err,
+			 "Each has one while it runs: 'vmspan list' shows containers as they are "
+			 "called here. Where a name is not shown, its id will do.");
 	}
 	return r;
 }
@@ -221,10 +251,10 @@ int cgroup_check(const char *wanted, struct err *err)
 		if (d)
 			closedir(d);
 	}
-	if (!r)
+	if (!r || find_container(wanted))
 		return 0;
-	err_set(err, r, "there is no control group %.150s", wanted);
-	err_hint(err,
-		 "Name a directory below " CGROUP_ROOT ", or a path as /proc/PID/cgroup has it.");
+	err_set(err, r, "there is no control group or container %.150s", wanted);
+	err_hint(err, "Name a directory below " CGROUP_ROOT ", a path as /proc/PID/cgroup has it, "
+		      "or a container as 'vmspan list' shows it.");
 	return r;
 }

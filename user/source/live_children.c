@@ -34,13 +34,6 @@ static u32 read_kin(u32 pid, char *state)
 	return stat && sscanf(stat, "%c %u", state, &ppid) == 2 ? ppid : 0;
 }
 
-u32 parent_of(u32 pid)
-{
-	char state;
-
-	return read_kin(pid, &state);
-}
-
 static int read_all(struct kin **list, size_t *count)
 {
 	struct kin *grown;

@@ -247,6 +247,7 @@ struct live {
 	bool passed_by; /* a program was not traced whose marks could have been traps */
 	struct vm_cache vm_cache;
 	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
+	bool containers; /* it is told which ones processes run in */
 	enum live_trial_part trial; /* of those */
 	u64 counters[COUNT_MAX]; /* as reported so far */
 	struct item_clock first;
@@ -424,8 +425,6 @@ int process_attach_missing(struct live *l, struct err *err);
 int children_open(struct live *l, struct err *err);
 /* Counts them for the nearest target above each: its left_out. 0 or -ENOMEM. */
 int children_left_out(struct live *l, struct err *err);
-/* 0: not known. */
-u32 parent_of(u32 pid);
 
 /* ---- live_sweep.c ---- */
 
@@ -476,6 +475,12 @@ int live_silence_end(struct live *l, struct process *p);
 int live_marked(struct live *l, struct process *p);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
+
+/* ---- live_container.c ---- */
+
+/* Tells which container the process runs in, if it runs in one: once it has been told of, and at each exec. Its
+ * children run in it too. 0, or l->failed. */
+int live_container(struct live *l, const struct process *p);
 
 /* ---- live_refused.c ---- */
 

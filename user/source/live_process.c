@@ -91,7 +91,9 @@ static int emit_change(struct live *l, const struct process *p, enum process_cha
 					.name = p->name,
 					.vm = p->vm } };
 
-	return live_emit(l, &it);
+	if (live_emit(l, &it))
+		return l->failed;
+	return change == PROCESS_SEEN || change == PROCESS_EXEC ? live_container(l, p) : 0;
 }
 
 /* Of all processes. Beyond it, definitions are read when there is something to say. */

@@ -8,6 +8,7 @@
  */
 #include "source/live_int.h"
 
+#include "base/task_stat.h"
 #include "source/live_cgroup.h"
 
 #include <dirent.h>
@@ -51,7 +52,7 @@ static bool matches(const struct live_sweep *s, u32 pid, const char *comm)
 /* It was named, and may not be looked into: that is said of it. */
 static int take_denied(struct live *l, u32 pid, const struct err *why, struct err *first)
 {
-	struct process *p = process_new(l, pid, parent_of(pid));
+	struct process *p = process_new(l, pid, task_parent(pid));
 
 	if (!p)
 		return -ENOMEM;
@@ -91,7 +92,7 @@ static int take_present(struct live *l, u32 pid, struct err *first)
 		return take_denied(l, pid, &e, first);
 	if (r && r != -ENOTSUP)
 		return 0;
-	p = process_new(l, pid, parent_of(pid));
+	p = process_new(l, pid, task_parent(pid));
 	if (!p)
 		return -ENOMEM;
 	e = (struct err){ 0 };
@@ -175,7 +176,7 @@ int sweep_new(struct live *l, const struct wire_life *w)
 		if (!is_wanted(l, w->h.pid, comm))
 			return 0;
 	}
-	p = process_new(l, w->h.pid, parent_of(w->h.pid));
+	p = process_new(l, w->h.pid, task_parent(w->h.pid));
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Containers by their names, of the real runtimes: Podman, Docker and containerd. Their daemons, files and groups
+# are this test's own.
+# shellcheck source=tests/attach_lib.sh
+. "$(dirname "$0")/../attach_lib.sh"
+
+# Their sockets have short paths.
+RUN=/run/vmspan-${T##*.}
+rootfs=$T/rootfs
+mkdir -p "$RUN" "$rootfs"/{bin,lib64,proc,dev,sys,tmp,etc}
+for file in "$T/steady" "$(readlink -f /bin/sh)"; do
+	ldd "$file"
+done | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r file; do
+	mkdir -p "$rootfs${file%/*}"
+	cp -L "$file" "$rootfs$file"
+done
+cp "$T/steady" "$rootfs/bin/steady"
+cp -L /bin/sh "$rootfs/bin/sh"
+
+podman=(podman --root "$RUN/g" --runroot "$RUN/r" --tmpdir "$RUN/t" --runtime runc --cgroup-manager cgroupfs
+	--storage-driver vfs)
+docker=(docker -H "unix://$RUN/d.sock")
+ctr=(ctr -a "$RUN/e/containerd/containerd.sock" -n k8s.io)
+# Its own end; what still runs is killed by its number.
+ends() {
+	local id
+	! command -v podman >/dev/null || "${podman[@]}" rm -fa >/dev/null 2>&1
+	[ -z "${dockerd_pid-}" ] || {
+		"${docker[@]}" rm -f shop renamed >/dev/null 2>&1
+		for id in $("${ctr[@]}" task ls -q 2>/dev/null); do
+			"${ctr[@]}" task rm -f "$id" >/dev/null 2>&1
+		done
+		finish dockerd TERM
+	}
+	until_true emptied
+	rm -rf "$RUN"
+}
+emptied() {
+	local d left=0
+	while read -r d; do
+		rmdir "$d" 2>/dev/null || left=1
+	done < <(find /sys/fs/cgroup -depth -type d \( -path '*/libpod_parent*' -o -path '*/docker*' -o -path '*/k8s.io*' \))
+	[ $left = 0 ]
+}
+lib_endings+=(ends)
+
+# The program in a container: which one it is in, and that it can be traced by name and id.
+traced() { # NAME RUNTIME CONTAINER OTHER-NAME...
+	local name=$1 runtime=$2 container=$3 id by
+	shift 3
+	pid=$(pgrep -nx steady)
+	"$VMSPAN" list -p "$pid" --json >"$T/list.json"
+	json_eq "$runtime: its name" "$T/list.json" '[.processes[0].container | .runtime, .name]' "[\"$runtime\",\"$container\"]"
+	id=$(jq -r '.processes[0].container.id' "$T/list.json")
+	for by in "$container" "${id:0:12}" "$@"; do
+		attach a -g "$by"
+		tell "$name" "spans 101"
+		detach a
+		eq "$runtime: traced as $by" "$(counts a '[.spans, .seen]')" '[101,1]'
+	done
+	start rec "$VMSPAN" record --comm steady -o "$T/rec"
+	need_line rec '^recording ' err
+	tell "$name" "spans 103"
+	finish rec INT
+	"$VMSPAN" report "$T/rec" --json >"$T/rec.json"
+	json_eq "$runtime: the recording has it" "$T/rec.json" '[.spans, .processes[0].container.name]' "[103,\"$container\"]"
+}
+
+# The limits that a runtime asks for may be more than are allowed here.
+limits=(--ulimit nofile=1024:1024 --ulimit nproc=1024:1024)
+
+if command -v podman >/dev/null && command -v runc >/dev/null; then
+	target p "${podman[@]}" run --rm -i --network none --name web "${limits[@]}" --rootfs "$rootfs" \
+		/bin/steady
+	traced p podman web
+	dismiss p
+else
+	skip "podman" "no Podman with runc: tools/install-deps --vms"
+fi
+
+if command -v dockerd >/dev/null && command -v ctr >/dev/null; then
+	start dockerd dockerd --data-root "$RUN/data" --exec-root "$RUN/e" --pidfile "$RUN/pid" -H "unix://$RUN/d.sock" \
+		--iptables=false --bridge=none --storage-driver=vfs
+	until_true "${docker[@]}" info >/dev/null 2>&1
+	tar -C "$rootfs" -c . | "${docker[@]}" import - steady >/dev/null
+	target d "${docker[@]}" run --rm -i --network none --name shop steady /bin/steady
+	traced d docker shop
+	"${docker[@]}" rename shop renamed
+	"$VMSPAN" list -p "$(pgrep -nx steady)" --json >"$T/list.json"
+	json_eq "docker: renamed" "$T/list.json" '.processes[0].container.name' '"renamed"'
+	dismiss d
+	# As Kubernetes' plugin has them made.
+	id=$(printf '%064x' "$$")
+	target c "${ctr[@]}" run --rm --annotation io.kubernetes.cri.sandbox-name=web-1 \
+		--annotation io.kubernetes.cri.sandbox-namespace=shop --annotation io.kubernetes.cri.container-name=app \
+		--rootfs "$rootfs" "$id" /bin/steady
+	traced c containerd shop/web-1/app web-1 shop/web-1 web-1/app
+	dismiss c
+else
+	skip "docker" "no Docker with containerd: tools/install-deps --vms"
+fi

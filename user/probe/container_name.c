@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A container's name, from the process that supervises it: the first one above it that is outside of its
+ * control group. So it is found wherever a runtime keeps its files, of whichever user, and from a container
+ * that sees the machine's processes; what runs inside a container has no say in it.
+ *
+ * conmon (Podman, CRI-O) has among its arguments the name with which the container was started (podman:
+ * libpod/oci_conmon_common.go, cri-o: internal/oci/runtime_oci.go). containerd's shim works in the folder of
+ * its first container's bundle, beside which are those of its others (containerd:
+ * cmd/containerd-shim-runc-v2/manager), and of the bundle's config.json the annotations are the CRI plugin's
+ * (internal/cri/annotations) or nerdctl's. Docker's bundle mounts a file of the folder in which Docker keeps
+ * what it knows of the container (moby: daemon/container).
+ */
+#include "probe/container.h"
+
+#include "base/file.h"
+#include "base/task_stat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So far up a supervisor is looked for. */
+#define GENERATIONS 64
+/* Its arguments, of which Podman writes some 3 KB. */
+#define ARGUMENTS_MAX 65536
+/* What a runtime writes of a container: some 10 KB, of a pod with many volumes 100. */
+#define JSON_MAX (4u << 20)
+
+static bool is_inside(u32 pid, const struct container *c)
+{
+	struct container its;
+
+	return !container_of_process(pid, &its) && !strcmp(its.id, c->id);
+}
+
+static u32 find_supervisor(u32 pid, const struct container *c)
+{
+	u32 i;
+
+	for (i = 0; i < GENERATIONS && pid && is_inside(pid, c); i++)
+		pid = task_parent(pid);
+	return i < GENERATIONS ? pid : 0;
+}
+
+/* ---- Arguments ---- */
+
+struct arguments {
+	char *text; /* owned; each ends with a 0, and there is one more behind the last */
+	size_t len;
+};
+
+static int read_arguments(u32 pid, struct arguments *to)
+{
+	char path[40];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	to->text = calloc(1, ARGUMENTS_MAX + 2);
+	if (!to->text)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -errno : file_read(fd, to->text, ARGUMENTS_MAX, 0);
+	if (fd >= 0)
+		close(fd);
+	to->len = n > 0 ? (size_t)n : 0;
+	return n > 0 ? 0 : -ENOENT;
+}
+
+/* The one behind the first that is `option`; "": there is none. */
+static const char *value_of(const struct arguments *a, const char *option)
+{
+	const char *at = a->text, *next;
+
+	for (; at < a->text + a->len; at = next) {
+		next = at + strlen(at) + 1;
+		if (!strcmp(at, option))
+			return next < a->text + a->len ? next : "";
+	}
+	return "";
+}
+
+static const char *program_of(const struct arguments *a)
+{
+	const char *slash = strrchr(a->text, '/');
+
+	return slash ? slash + 1 : a->text;
+}
+
+/* ---- Files ---- */
+
+/* What is in an open file, which is closed; NULL: none that can be read. Owned by the caller. */
+static json_t *read_json(int fd)
+{
+	char *text = fd < 0 ? NULL : malloc(JSON_MAX);
+	ssize_t n = text ? file_read(fd, text, JSON_MAX, 0) : -1;
+	json_t *root = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
+
+	free(text);
+	if (fd >= 0)
+		close(fd);
+	return root;
+}
+
+/* No link is followed: who is root in a container may supervise another in there. */
+static json_t *read_bundle(u32 shim, const char *id)
+{
+	char folder[40], path[sizeof("../") + CONTAINER_ID_LEN + sizeof("/config.json")];
+
+	snprintf(folder, sizeof(folder), "/proc/%u/cwd", shim);
+	snprintf(path, sizeof(path), "../%s/config.json", id);
+	return read_json(file_open_regular_in(folder, path, RESOLVE_NO_SYMLINKS));
+}
+
+/* ---- Names ---- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+/* Of a pod's own container there is no third. */
+static void set_pods(struct container *c, const char *space, const char *pod, const char *container)
+{
+	snprintf(c->name, sizeof(c->name), *container ? "%s/%s/%s" : "%s/%s", space, pod,
+		 container);
+}
+
+/* Kubernetes names a container "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT", of whose names none has a '_'; the
+ * pod's own is called POD (cri-dockerd: core/naming.go; CRI-O's are alike). */
+static void set_plain(struct container *c, const char *name)
+{
+	char container[64], pod[254], space[64];
+	int end = 0;
+
+	sscanf(name, "k8s_%63[^_]_%253[^_]_%63[^_]_%*[^_]_%*u%n", container, pod, space, &end);
+	if (end)
+		set_pods(c, space, pod, strcmp(container, "POD") ? container : "");
+	else
+		snprintf(c->name, sizeof(c->name), "%s", name);
+}
+
+static void set_by_annotations(struct container *c, const json_t *bundle)
+{
+	const json_t *all = json_object_get(bundle, "annotations");
+	const char *pod = text_of(all, "io.kubernetes.cri.sandbox-name");
+
+	if (*pod)
+		set_pods(c, text_of(all, "io.kubernetes.cri.sandbox-namespace"), pod,
+			 text_of(all, "io.kubernetes.cri.container-name"));
+	else
+		set_plain(c, text_of(all, "nerdctl/name"));
+}
+
+/* "/var/lib/docker/containers/ID/hostname", wherever Docker has its data; "": it mounts none. */
+static const char *dockers_file(const json_t *bundle)
+{
+	const json_t *mount;
+	size_t i;
+
+	json_array_foreach(json_object_get(bundle, "mounts"), i,
+			   mount) if (!strcmp(text_of(mount, "destination"),
+					      "/etc/hostname")) return text_of(mount, "source");
+	return "";
+}
+
+static void set_by_docker(u32 shim, struct container *c, const json_t *bundle)
+{
+	const char *file = dockers_file(bundle), *slash = strrchr(file, '/'), *name;
+	char folder[40], path[4096];
+	json_t *root;
+
+	if (!slash || slash - file < CONTAINER_ID_LEN ||
+	    strncmp(slash - CONTAINER_ID_LEN, c->id, CONTAINER_ID_LEN))
+		return;
+	snprintf(folder, sizeof(folder), "/proc/%u/root", shim);
+	snprintf(path, sizeof(path), "%.*s/config.v2.json", (int)(slash - file), file);
+	root = read_json(file_open_regular_in(folder, path, RESOLVE_IN_ROOT));
+	name = text_of(root, "Name");
+	set_plain(c, name + (*name == '/'));
+	json_decref(root);
+}
+
+static void ask_conmon(const struct arguments *a, struct container *c)
+{
+	if (strcmp(value_of(a, "-c"), c->id))
+		return;
+	/* Podman has it tell Podman when the container has ended. */
+	if (!strcmp(c->runtime, "container"))
+		c->runtime = *value_of(a, "--exit-command") ? "podman" : "cri-o";
+	set_plain(c, value_of(a, "-n"));
+}
+
+static void ask_shim(u32 shim, const struct arguments *a, struct container *c)
+{
+	bool docker = !strcmp(value_of(a, "-namespace"), "moby");
+	json_t *bundle = read_bundle(shim, c->id);
+
+	c->runtime = docker ? "docker" : "containerd";
+	if (docker)
+		set_by_docker(shim, c, bundle);
+	else
+		set_by_annotations(c, bundle);
+	json_decref(bundle);
+}
+
+void container_find_name(u32 pid, struct container *c)
+{
+	struct arguments a = { 0 };
+	u32 supervisor;
+
+	if (!*c->id)
+		return;
+	supervisor = find_supervisor(pid, c);
+	if (supervisor && !read_arguments(supervisor, &a)) {
+		if (!strcmp(program_of(&a), "conmon"))
+			ask_conmon(&a, c);
+		else if (!strncmp(program_of(&a), "containerd-shim", sizeof("containerd-shim") - 1))
+			ask_shim(supervisor, &a, c);
+	}
+	free(a.text);
+}
