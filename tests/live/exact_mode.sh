@@ -45,7 +45,8 @@ errors_permille() { # STOLEN-NS
 	jq -rn --slurpfile r "$T/report.json" --slurpfile t "$T/truth.json" --argjson switch $SWITCH_NS --argjson stolen "$1" '
 		($r[0].groups | map({(.name): .cpu_ns}) | add) as $have |
 		[([$t[0].groups | to_entries[] | select(.value > 0) |
-			((($have[.key] // 0) - .value) | fabs) * 1000 / $t[0].cpu_ns] | max | ceil),
+			($have[.key] // 0) as $has | [.value - $has, $has - $t[0].groups_most[.key], 0] | max |
+			. * 1000 / $t[0].cpu_ns] | max | ceil),
 		(10 + ($t[0].switches * $switch + $stolen) * 1000 / $t[0].cpu_ns | floor)] | @tsv'
 }
 
