@@ -56,37 +56,40 @@ container() { # PID
 	"$VMSPAN" list -p "$1" --json | jq -r '.processes[0].container | if . then "\(.runtime) \(.id) \(.name)" else "none" end'
 }
 
-id() { # DIGIT: an id
-	printf "$1%.0s" {1..64}
+id() { # DIGIT: an id that nobody else has
+	printf '%s%07x%056d' "$1" $$ 0
 }
 
 # ---- Names ----
 
-in_container podman "libpod-$(id a).scope/container" "$T/conmon" --api-version 1 -c "$(id a)" -u "$(id a)" -n web \
+# Others may have containers here too: these are called as none of theirs. Pods have no '_' in theirs.
+web=web$$ shop=shop$$ one=one-$$ two=two-$$ app=app$$
+
+in_container podman "libpod-$(id a).scope/container" "$T/conmon" --api-version 1 -c "$(id a)" -u "$(id a)" -n $web \
 	--exit-command /usr/bin/podman --exit-command-arg -n --exit-command-arg other
 podman=$inside
-eq "podman: of conmon's arguments" "$(container "$podman")" "podman $(id a) web"
+eq "podman: of conmon's arguments" "$(container "$podman")" "podman $(id a) $web"
 eq "podman: conmon is in none" "$("$VMSPAN" list --json |
 	jq -c --argjson pid "$podman_pid" '[.processes[] | select(.pid == $pid)]')" '[]'
 "$VMSPAN" list -p "$podman" >"$T/list"
-eq "podman: list -p" "$(head -n 1 "$T/list")" "$podman steady  in podman:web"
+eq "podman: list -p" "$(head -n 1 "$T/list")" "$podman steady  in podman:$web"
 "$VMSPAN" list >"$T/list"
-eq "podman: list" "$(awk -v pid="$podman" '$1 == pid { print $NF }' "$T/list")" podman:web
+eq "podman: list" "$(awk -v pid="$podman" '$1 == pid { print $NF }' "$T/list")" "podman:$web"
 eq "podman: list --json" "$("$VMSPAN" list --json |
-	jq -c --argjson pid "$podman" '.processes[] | select(.pid == $pid) | .container.name')" '"web"'
+	jq -c --argjson pid "$podman" '.processes[] | select(.pid == $pid) | .container.name')" "\"$web\""
 
 in_container crio "kubepods.slice/crio-$(id b).scope" "$T/conmon" -b /somewhere -c "$(id b)" \
-	-n k8s_app_web-1_shop_f81d4fae-7dec-11d0-a765-00a0c91e6bf6_0
-eq "CRI-O: a pod's container" "$(container "$inside")" "cri-o $(id b) shop/web-1/app"
+	-n "k8s_${app}_${one}_${shop}_f81d4fae-7dec-11d0-a765-00a0c91e6bf6_0"
+eq "CRI-O: a pod's container" "$(container "$inside")" "cri-o $(id b) $shop/$one/$app"
 in_container sandbox "kubepods.slice/crio-$(id c)" "$T/conmon" -b /somewhere -c "$(id c)" \
-	-n k8s_POD_web-1_shop_f81d4fae-7dec-11d0-a765-00a0c91e6bf6_0
-eq "CRI-O: a pod's own process" "$(container "$inside")" "cri-o $(id c) shop/web-1"
+	-n "k8s_POD_${one}_${shop}_f81d4fae-7dec-11d0-a765-00a0c91e6bf6_0"
+eq "CRI-O: a pod's own process" "$(container "$inside")" "cri-o $(id c) $shop/$one"
 
 # containerd's shim works in its first container's bundle; the others are beside it.
 mkdir -p "$T/state/k8s.io/$(id d)" "$T/state/k8s.io/$(id e)"
 echo '{}' >"$T/state/k8s.io/$(id d)/config.json"
-jq -n '{annotations: {"io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.container-name": "app",
-	"io.kubernetes.cri.sandbox-name": "web-2", "io.kubernetes.cri.sandbox-namespace": "shop"}}' \
+jq -n --arg pod "$two" --arg space "$shop" --arg app "$app" '{annotations: {"io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.container-name": $app,
+	"io.kubernetes.cri.sandbox-name": $pod, "io.kubernetes.cri.sandbox-namespace": $space}}' \
 	>"$T/state/k8s.io/$(id e)/config.json"
 shim=("$T/containerd-shim-runc-v2" -namespace k8s.io -id "$(id d)" -address /run/containerd/containerd.sock)
 from() { # FOLDER COMMAND...
@@ -95,7 +98,7 @@ from() { # FOLDER COMMAND...
 export -f from
 bundle=(bash -c 'from "$@"' from)
 in_container containerd "kubepods.slice/cri-containerd-$(id e).scope" "${bundle[@]}" "$T/state/k8s.io/$(id d)" "${shim[@]}"
-eq "containerd: a pod's container" "$(container "$inside")" "containerd $(id e) shop/web-2/app"
+eq "containerd: a pod's container" "$(container "$inside")" "containerd $(id e) $shop/$two/$app"
 
 mkdir -p "$T/state/moby/$(id f)" "$T/docker/containers/$(id f)"
 jq -n --arg at "$T/docker/containers/$(id f)/hostname" '{mounts: [{destination: "/proc", source: "proc"},
@@ -118,10 +121,10 @@ while read -r pid; do
 	[ "$(cat "/proc/$pid/comm")" != steady ] || inside=$pid
 done <"$group/libpod-$(id 1).scope/cgroup.procs"
 eq "a container that tells another name" "$(container "$inside")" "podman $(id 1) real"
-in_container other "libpod-$(id 2).scope" "$T/conmon" -c "$(id 1)" -n web
+in_container other "libpod-$(id 2).scope" "$T/conmon" -c "$(id 1)" -n $web
 eq "a supervisor of another container" "$(container "$inside")" "podman $(id 2) "
 "$VMSPAN" list -p "$inside" >"$T/list"
-eq "without a name the id is shown" "$(head -n 1 "$T/list")" "$inside steady  in podman:222222222222"
+eq "without a name the id is shown" "$(head -n 1 "$T/list")" "$inside steady  in podman:$(id 2 | cut -c1-12)"
 in_container none "libpod-$(id 3).scope" "$T/supervise"
 eq "no supervisor" "$(container "$inside")" "podman $(id 3) "
 mkdir -p "$T/state/k8s.io/$(id 4)"
@@ -152,9 +155,9 @@ finish rec INT
 "$VMSPAN" report "$T/rec" --json >"$T/rec.json"
 json_eq "a recording has the container of a process and of its children" "$T/rec.json" \
 	'[.processes[] | .container | if . then "\(.runtime) \(.id) \(.name)" else "none" end] | sort' \
-	"[\"none\",\"podman $(id a) web\",\"podman $(id a) web\"]"
+	"[\"none\",\"podman $(id a) $web\",\"podman $(id a) $web\"]"
 "$VMSPAN" report "$T/rec" >"$T/text"
-check "a report names the container" grep -q "steady ($podman) in podman:web" "$T/text"
+check "a report names the container" grep -q "steady ($podman) in podman:$web" "$T/text"
 
 # ---- Traced by their names ----
 
@@ -167,18 +170,18 @@ spans_of() { # WANTED
 	detach a
 	counts a '[.spans, .seen]'
 }
-eq "by a container's name" "$(spans_of web)" '[101,1]'
+eq "by a container's name" "$(spans_of "$web")" '[101,1]'
 eq "by a part of its id" "$(spans_of "$(id a | cut -c1-12)")" '[101,1]'
 # Its own process is one of it.
-eq "by a pod" "$(spans_of web-1)" "[103,2]"
-eq "by namespace and pod" "$(spans_of shop/web-2)" '[107,1]'
-eq "by namespace, pod and container" "$(spans_of shop/web-2/app)" '[107,1]'
-eq "by pod and container" "$(spans_of web-1/app)" '[103,1]'
-for name in app shop we shop/we web-1/ap "shop/web-1/app/x"; do
+eq "by a pod" "$(spans_of "$one")" "[103,2]"
+eq "by namespace and pod" "$(spans_of "$shop/$two")" '[107,1]'
+eq "by namespace, pod and container" "$(spans_of "$shop/$two/$app")" '[107,1]'
+eq "by pod and container" "$(spans_of "$one/$app")" '[103,1]'
+for name in "$app" "$shop" "${web%?}" "$shop/${one%?}" "$one/${app%?}" "$shop/$one/$app/x"; do
 	check_status "'$name' names none" 1 "$VMSPAN" record --cgroup "$name" -o "$T/none"
 done
-check_status "what nobody is called" 1 "$VMSPAN" record --cgroup web-3 -o "$T/none"
-check "what nobody is called: words" grep -q 'no control group, systemd unit or container web-3' "$T/err"
+check_status "what nobody is called" 1 "$VMSPAN" record --cgroup "three-$$" -o "$T/none"
+check "what nobody is called: words" grep -q "no control group, systemd unit or container three-$$" "$T/err"
 
 for name in podman crio sandbox containerd docker machine plain liar other none files; do
 	dismiss "$name"

@@ -7,7 +7,7 @@
 
 # Their sockets have short paths.
 RUN=/run/vmspan-${T##*.}
-rootfs=$T/rootfs
+rootfs=$T/rootfs comm=vmc$$ group=vmspan-test-${T##*.} # nobody else has these
 mkdir -p "$RUN" "$rootfs"/{bin,lib64,proc,dev,sys,tmp,etc}
 for file in "$T/steady" "$(readlink -f /bin/sh)"; do
 	ldd "$file"
@@ -15,7 +15,7 @@ done | grep -o '/[^ ]*\.so[^ ]*' | sort -u | while read -r file; do
 	mkdir -p "$rootfs${file%/*}"
 	cp -L "$file" "$rootfs$file"
 done
-cp "$T/steady" "$rootfs/bin/steady"
+cp "$T/steady" "$rootfs/bin/$comm"
 cp -L /bin/sh "$rootfs/bin/sh"
 
 podman=(podman --root "$RUN/g" --runroot "$RUN/r" --tmpdir "$RUN/t" --runtime runc --cgroup-manager cgroupfs
@@ -27,7 +27,7 @@ ends() {
 	local id
 	! command -v podman >/dev/null || "${podman[@]}" rm -fa >/dev/null 2>&1
 	[ -z "${dockerd_pid-}" ] || {
-		"${docker[@]}" rm -f shop renamed >/dev/null 2>&1
+		"${docker[@]}" rm -f "shop$$" "renamed$$" >/dev/null 2>&1
 		for id in $("${ctr[@]}" task ls -q 2>/dev/null); do
 			"${ctr[@]}" task rm -f "$id" >/dev/null 2>&1
 		done
@@ -40,7 +40,7 @@ emptied() {
 	local d left=0
 	while read -r d; do
 		rmdir "$d" 2>/dev/null || left=1
-	done < <(find /sys/fs/cgroup -depth -type d \( -path '*/libpod_parent*' -o -path '*/docker*' -o -path '*/k8s.io*' \))
+	done < <(find /sys/fs/cgroup -depth -type d -path "*/$group*")
 	[ $left = 0 ]
 }
 lib_endings+=(ends)
@@ -49,7 +49,7 @@ lib_endings+=(ends)
 traced() { # NAME RUNTIME CONTAINER OTHER-NAME...
 	local name=$1 runtime=$2 container=$3 id by
 	shift 3
-	pid=$(pgrep -nx steady)
+	pid=$(pgrep -nx "$comm")
 	"$VMSPAN" list -p "$pid" --json >"$T/list.json"
 	json_eq "$runtime: its name" "$T/list.json" '[.processes[0].container | .runtime, .name]' "[\"$runtime\",\"$container\"]"
 	id=$(jq -r '.processes[0].container.id' "$T/list.json")
@@ -59,7 +59,7 @@ traced() { # NAME RUNTIME CONTAINER OTHER-NAME...
 		detach a
 		eq "$runtime: traced as $by" "$(counts a '[.spans, .seen]')" '[101,1]'
 	done
-	start rec "$VMSPAN" record --comm steady -o "$T/rec"
+	start rec "$VMSPAN" record --comm "$comm" -o "$T/rec"
 	need_line rec '^recording ' err
 	tell "$name" "spans 103"
 	finish rec INT
@@ -71,9 +71,9 @@ traced() { # NAME RUNTIME CONTAINER OTHER-NAME...
 limits=(--ulimit nofile=1024:1024 --ulimit nproc=1024:1024)
 
 if command -v podman >/dev/null && command -v runc >/dev/null; then
-	target p "${podman[@]}" run --rm -i --network none --name web "${limits[@]}" --rootfs "$rootfs" \
-		/bin/steady
-	traced p podman web
+	target p "${podman[@]}" run --rm -i --network none --name "web$$" --cgroup-parent "/$group" "${limits[@]}" --rootfs "$rootfs" \
+		"/bin/$comm"
+	traced p podman "web$$"
 	dismiss p
 else
 	skip "podman" "no Podman with runc: tools/install-deps --vms"
@@ -84,18 +84,18 @@ if command -v dockerd >/dev/null && command -v ctr >/dev/null; then
 		--iptables=false --bridge=none --storage-driver=vfs
 	until_true "${docker[@]}" info >/dev/null 2>&1
 	tar -C "$rootfs" -c . | "${docker[@]}" import - steady >/dev/null
-	target d "${docker[@]}" run --rm -i --network none --name shop steady /bin/steady
-	traced d docker shop
-	"${docker[@]}" rename shop renamed
-	"$VMSPAN" list -p "$(pgrep -nx steady)" --json >"$T/list.json"
-	json_eq "docker: renamed" "$T/list.json" '.processes[0].container.name' '"renamed"'
+	target d "${docker[@]}" run --rm -i --network none --name "shop$$" --cgroup-parent "/$group" steady "/bin/$comm"
+	traced d docker "shop$$"
+	"${docker[@]}" rename "shop$$" "renamed$$"
+	"$VMSPAN" list -p "$(pgrep -nx "$comm")" --json >"$T/list.json"
+	json_eq "docker: renamed" "$T/list.json" '.processes[0].container.name' "\"renamed$$\""
 	dismiss d
 	# As Kubernetes' plugin has them made.
-	id=$(printf '%064x' "$$")
-	target c "${ctr[@]}" run --rm --annotation io.kubernetes.cri.sandbox-name=web-1 \
+	id=$(printf '%08x%056d' $$ 0)
+	target c "${ctr[@]}" run --rm --cgroup "/$group/$id" --annotation io.kubernetes.cri.sandbox-name="web-$$" \
 		--annotation io.kubernetes.cri.sandbox-namespace=shop --annotation io.kubernetes.cri.container-name=app \
-		--rootfs "$rootfs" "$id" /bin/steady
-	traced c containerd shop/web-1/app web-1 shop/web-1 web-1/app
+		--rootfs "$rootfs" "$id" "/bin/$comm"
+	traced c containerd "shop/web-$$/app" "web-$$" "shop/web-$$" "web-$$/app"
 	dismiss c
 else
 	skip "docker" "no Docker with containerd: tools/install-deps --vms"
