@@ -234,6 +234,85 @@ static void groups_of_one_name_are_added_up(void **state)
 	metrics_free(m);
 }
 
+/* Each has its label, and those of one name have one; what is beyond the limit is one. */
+static void containers_have_their_sums(void **state)
+{
+	struct metrics *m = metrics_new(1);
+	struct fixture *f = fixture_new(1);
+	struct snapshot_process *p = calloc(METRICS_CONTAINERS + 5, sizeof(*p)),
+				*own = f->s.processes;
+	char names[METRICS_CONTAINERS][16], *text;
+	u32 i;
+
+	(void)state;
+	assert_non_null(p);
+	text = page(m, f);
+	assert_null(strstr(text, "vmspan_container_"));
+	free(text);
+	f->s.processes = p;
+	f->s.process_count = METRICS_CONTAINERS + 5;
+	for (i = 0; i < f->s.process_count; i++) {
+		p[i] = (struct snapshot_process){ .pid = i + 1,
+						  .id = i + 1,
+						  .name = "p",
+						  .vm = "",
+						  .events.count = 1,
+						  .gc.count = 2,
+						  .events.wall_ns = 3 * NSEC_PER_SEC,
+						  .events.cpu_ns = 2 * NSEC_PER_SEC,
+						  .gc.total_ns = NSEC_PER_SEC,
+						  .events.incomplete = 1 };
+		if (!i)
+			continue;
+		p[i].container_number = i;
+		if (i >= METRICS_CONTAINERS) {
+			p[i].container = (struct snapshot_container){ "podman", "",
+								      i % 2 ? "other" : "another" };
+			continue;
+		}
+		/* The third is called like the second. */
+		snprintf(names[i], 16, "c%u", i == 3 ? 2 : i);
+		p[i].container = (struct snapshot_container){ "podman", "", names[i] };
+	}
+	p[1].ended = true;
+	p[2].sum = true;
+	text = page(m, f);
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"podman:c1\"} 1\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"podman:c2\"} 2\n"));
+	assert_null(strstr(text, "container=\"podman:c3\""));
+	assert_non_null(strstr(
+		text, "\nvmspan_container_incomplete_events_total{container=\"podman:c2\"} 2\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_event_wall_seconds_total{container="
+				     "\"podman:c2\"} 6.000000000\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_event_cpu_seconds_total{container="
+				     "\"podman:c2\"} 4.000000000\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_collections_total{container=\"podman:c2\"} 4\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_collection_seconds_total{container="
+				     "\"podman:c2\"} 2.000000000\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_processes{container=\"podman:c1\"} 0\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_processes{container=\"podman:c2\"} 1\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"podman:other\"} 2\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"podman:another\"} 3\n"));
+	/* c1, c2, c4 ... and those two: all have one. */
+	assert_int_equal(count(text, "vmspan_container_events_total{"), METRICS_CONTAINERS);
+	free(text);
+	for (i = METRICS_CONTAINERS; i < f->s.process_count; i++)
+		p[i].container.name = "yet another";
+	text = page(m, f);
+	assert_non_null(strstr(text, "\nvmspan_container_events_total{container=\"(other)\"} 5\n"));
+	assert_non_null(strstr(text, "\nvmspan_processes 203\n"));
+	free(text);
+	f->s.processes = own;
+	free(p);
+	fixture_free(f);
+	metrics_free(m);
+}
+
 static void names_of_the_target_stay_within_their_quotes(void **state)
 {
 	struct out o;
@@ -378,6 +457,7 @@ int main(void)
 		cmocka_unit_test(the_text_from_before_has_the_same_values),
 		cmocka_unit_test(groups_beyond_the_limit_are_one),
 		cmocka_unit_test(groups_of_one_name_are_added_up),
+		cmocka_unit_test(containers_have_their_sums),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),
 		cmocka_unit_test(a_native_bucket_holds_its_time),

@@ -597,6 +597,8 @@ static void keys_do_what_help_says(void **state)
 	top_key(&t, 't');
 	assert_int_equal(t.tree, TOP_BY_GROUP);
 	top_key(&t, 't');
+	assert_int_equal(t.tree, TOP_BY_CONTAINER);
+	top_key(&t, 't');
 	assert_int_equal(t.tree, TOP_FLAT);
 	top_key(&t, 'H');
 	assert_int_equal(t.tree, TOP_THREADS);

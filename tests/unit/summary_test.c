@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lines and sentences that every view has: of an interval, of notes, of who is to blame. */
 #include "sink_fixture.h"
-#include "sink/containers.h"
 #include "sink/notes.h"
 #include "sink/stat.h"
 #include "sink/summary.h"
@@ -180,31 +179,6 @@ static void the_target_is_told_with_its_container(void **state)
 	free(text);
 }
 
-/* In words that a terminal does not obey. */
-static void a_container_has_a_label(void **state)
-{
-	char label[CONTAINER_LABEL_MAX], name[VMSPAN_NAME_MAX + 1];
-	struct snapshot_container c = { "podman", "0123456789abcdef", "web" };
-
-	(void)state;
-	assert_string_equal(container_label(&c, label), "podman:web");
-	c.name = "";
-	assert_string_equal(container_label(&c, label), "podman:0123456789ab");
-	c.id = "";
-	assert_string_equal(container_label(&c, label), "podman:");
-	c.name = "a\033b";
-	assert_string_equal(container_label(&c, label), "podman:a\xef\xbf\xbd"
-							"b");
-	/* Each byte becomes three, and it is cut behind a whole one. */
-	memset(name, 1, sizeof(name) - 1);
-	name[sizeof(name) - 1] = 0;
-	c.name = name;
-	container_label(&c, label);
-	assert_int_equal(strlen(label), 7 + 3 * ((CONTAINER_LABEL_MAX - 8) / 3));
-	c = (struct snapshot_container){ 0 };
-	assert_string_equal(container_label(&c, label), "");
-}
-
 static char *nobody_of(const struct ledger *l)
 {
 	struct out o;
@@ -379,7 +353,6 @@ int main(void)
 		cmocka_unit_test(a_note_counts_the_other_processes),
 		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
 		cmocka_unit_test(the_target_is_told_with_its_container),
-		cmocka_unit_test(a_container_has_a_label),
 		cmocka_unit_test(what_nobody_is_charged_with_is_told),
 		cmocka_unit_test(each_cause_has_its_own_words),
 		cmocka_unit_test(the_longest_waits_are_told),

@@ -95,6 +95,15 @@ static void trees_put_groups_below_what_they_belong_to(void **state)
 	top_key(&st, 't');
 	compose(&st, &figures, 100);
 	assert_string_equal(names(), "addon:tracker|  42|  43|page:shop|  42");
+	f->s.processes[1].container = (struct snapshot_container){ "podman", "", "web" };
+	f->s.processes[1].container_number = 7;
+	top_key(&st, 't');
+	compose(&st, &figures, 100);
+	assert_string_equal(names(),
+			    "podman:web|  addon:tracker|(none)|  addon:tracker|  page:shop");
+	f->s.processes[0].container_number = 7;
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "podman:web|  addon:tracker|  page:shop");
 	top_page_release(&page);
 	fixture_free(f);
 }

@@ -139,7 +139,19 @@ int show_span(struct model *m, struct stream *st, const struct vmspan_span *s, c
 /* Counts a mark, and shows it to an observer that wants it. */
 int show_mark(struct model *m, struct stream *st, const struct vmspan_point *mk);
 
-/* All but the groups: d -= then. */
-void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then);
+/* ---- snapshot.c ---- */
+
+/* The process of this id; UINT32_MAX: there is none. */
+u32 snapshot_process_at(const struct snapshot *s, u64 id);
+/*
+ * Where in s the processes of an earlier snapshot are: themselves, or where they have ended since and are not kept
+ * apart any more, the sum that they were added to. UINT32_MAX: nowhere. Owned by the caller; NULL: no memory.
+ */
+u32 *snapshot_places(const struct snapshot *s, const struct snapshot *then);
+/* What the group has in the process at this place; NULL: nothing. */
+struct snapshot_child *snapshot_child_at(struct snapshot *s, const struct snapshot_group *g,
+					 u32 process);
+/* All but the groups: d -= then, whose processes are at `places`. */
+void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then, const u32 *places);
 
 #endif

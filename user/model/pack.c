@@ -66,6 +66,7 @@ int snapshot_pack(const struct snapshot *s, struct buf *to)
 		const struct snapshot_process *p = &s->processes[i];
 
 		buf_put_uleb(to, p->id);
+		buf_put_uleb(to, p->container_number);
 		put_words(to, &p->events, WORDS_OF(p->events));
 		put_words(to, &p->gc, WORDS_OF(p->gc));
 		put_words(to, &p->ledger, WORDS_OF(p->ledger));
@@ -135,24 +136,28 @@ static void get_stats(struct unpack *u, struct group_stats *s, u32 *counts, size
 	}
 }
 
-static struct snapshot_child *child_of(struct snapshot *s, struct snapshot_group *g, u64 process)
+/* What is known of the earlier snapshot. */
+struct earlier {
+	struct unpack *from;
+	const struct snapshot *then; /* its processes */
+	const u32 *places; /* of these in the later one */
+	struct map groups; /* id -> place in the later one */
+};
+
+static struct snapshot_child *child_of(const struct earlier *e, struct snapshot *s,
+				       const struct snapshot_group *g, u64 process)
 {
-	u32 i;
+	u32 at = snapshot_process_at(e->then, process);
 
-	for (i = 0; g && i < g->children; i++) {
-		struct snapshot_child *c = &s->children[g->first_child + i];
-
-		if (s->processes[c->process].id == process)
-			return c;
-	}
-	return NULL;
+	return g && at != UINT32_MAX ? snapshot_child_at(s, g, e->places[at]) : NULL;
 }
 
-static void subtract_group(struct unpack *u, struct snapshot *s, const struct map *index)
+static void subtract_group(const struct earlier *e, struct snapshot *s)
 {
 	u32 counts[1024];
 	struct group_stats before;
-	const u64 *place = map_get(index, get_word(u));
+	struct unpack *u = e->from;
+	const u64 *place = map_get(&e->groups, get_word(u));
 	struct snapshot_group *g = place ? &s->groups[*place] : NULL;
 	u64 children, i;
 
@@ -161,7 +166,7 @@ static void subtract_group(struct unpack *u, struct snapshot *s, const struct ma
 		group_stats_subtract(&g->stats, &before);
 	children = get_word(u);
 	for (i = 0; i < children && !u->error; i++) {
-		struct snapshot_child *c = child_of(s, g, get_word(u));
+		struct snapshot_child *c = child_of(e, s, g, get_word(u));
 
 		if (children > 1)
 			get_stats(u, &before, counts, ARRAY_SIZE(counts));
@@ -170,29 +175,27 @@ static void subtract_group(struct unpack *u, struct snapshot *s, const struct ma
 	}
 }
 
-static int subtract_groups(struct unpack *u, struct snapshot *s)
+static int subtract_groups(struct earlier *e, struct snapshot *s)
 {
-	struct map index = { 0 };
 	u64 n, i;
+	int rc = 0;
 
-	for (i = 0; i < s->group_count; i++) {
-		if (map_put(&index, s->groups[i].id, i)) {
-			map_free(&index);
-			return -ENOMEM;
-		}
-	}
-	n = get_word(u);
-	for (i = 0; i < n && !u->error; i++)
-		subtract_group(u, s, &index);
-	map_free(&index);
-	return u->error;
+	for (i = 0; i < s->group_count && !rc; i++)
+		rc = map_put(&e->groups, s->groups[i].id, i);
+	n = rc ? 0 : get_word(e->from);
+	for (i = 0; i < n && !e->from->error; i++)
+		subtract_group(e, s);
+	map_free(&e->groups);
+	return rc ? rc : e->from->error;
 }
 
 int snapshot_since(struct snapshot *s, const struct buf *packed)
 {
 	struct unpack u = { packed->data, packed->data + packed->len, 0 };
 	struct snapshot then = { 0 };
+	u32 *places;
 	u64 n, i;
+	int rc;
 
 	then.end_ns = get_word(&u);
 	get_words(&u, &then.events, WORDS_OF(then.events));
@@ -220,13 +223,21 @@ int snapshot_since(struct snapshot *s, const struct buf *packed)
 		struct snapshot_process *p = &then.processes[i];
 
 		p->id = get_word(&u);
+		p->container_number = get_word(&u);
 		get_words(&u, &p->events, WORDS_OF(p->events));
 		get_words(&u, &p->gc, WORDS_OF(p->gc));
 		get_words(&u, &p->ledger, WORDS_OF(p->ledger));
 	}
 	s->wait_count = 0; /* they are not packed */
-	if (!u.error)
-		snapshot_subtract_totals(s, &then);
+	places = u.error ? NULL : snapshot_places(s, &then);
+	rc = u.error ? u.error : places ? 0 : -ENOMEM;
+	if (!rc) {
+		struct earlier e = { .from = &u, .then = &then, .places = places };
+
+		snapshot_subtract_totals(s, &then, places);
+		rc = subtract_groups(&e, s);
+	}
+	free(places);
 	free(then.processes);
-	return u.error ? u.error : subtract_groups(&u, s);
+	return rc;
 }

@@ -126,6 +126,7 @@ void registry_free(struct registry_set *s, void (*free_stream)(void *))
 		free(s->own[i].glob);
 	free(s->own);
 	map_free(&s->by_pid);
+	map_free(&s->sums);
 	intern_free(s->names);
 }
 
@@ -247,14 +248,27 @@ static int proc_add_to(struct registry_set *s, struct proc *to, const struct pro
 	return 0;
 }
 
-bool proc_left_out(const struct proc *p)
+/* NULL: no memory. */
+static struct proc *sum_of(struct registry_set *s, const struct proc *p)
 {
-	u32 i;
+	u64 container = proc_container(p), *at = map_get(&s->sums, container);
+	struct proc *sum;
 
-	for (i = 0; i < p->note_len; i++)
-		if (p->notes[i].left_out && p->notes[i].text)
-			return true;
-	return false;
+	if (!at && s->sums.len >= CONTAINERS_MAX) {
+		container = 0;
+		at = map_get(&s->sums, 0);
+	}
+	if (at)
+		return (struct proc *)(uintptr_t)*at;
+	sum = proc_add(s, 0, 0, "(ended)", "");
+	if (!sum || map_put(&s->sums, container, (u64)(uintptr_t)sum))
+		return NULL;
+	/* Whoever says that process 0 has ended, means another. */
+	map_del(&s->by_pid, 0);
+	sum->sum = true;
+	if (container)
+		memcpy(sum->container, p->container, sizeof(sum->container));
+	return sum;
 }
 
 /* Half of them at once, so that it is rare. */
@@ -264,22 +278,17 @@ int registry_fold(struct registry_set *s, void (*free_stream)(void *))
 
 	if (s->ended <= ENDED_MAX)
 		return 0;
-	if (!s->rest) {
-		s->rest = proc_add(s, 0, 0, "(ended)", "");
-		if (!s->rest)
-			return -ENOMEM;
-		/* Whoever says that process 0 has ended, means another. */
-		map_del(&s->by_pid, 0);
-	}
+	/* A sum that is new comes behind them all. */
 	for (i = 0; i < s->proc_len; i++) {
-		struct proc *p = s->procs[i];
+		struct proc *p = s->procs[i], *sum;
 		u32 k;
 
 		if (!fold || !p->ended) {
 			s->procs[kept++] = p;
 			continue;
 		}
-		if (proc_add_to(s, s->rest, p)) {
+		sum = sum_of(s, p);
+		if (!sum || proc_add_to(s, sum, p)) {
 			/* All that are left stay where one can find them. */
 			memmove(&s->procs[kept], &s->procs[i],
 				(s->proc_len - i) * sizeof(*s->procs));
@@ -485,50 +494,6 @@ static int define_frame(struct registry_set *s, struct registry *r, const struct
 	return 0;
 }
 
-static int define_note(struct registry_set *s, struct proc *p, const struct vmspan_def *d)
-{
-	u32 id = (d->h.id - 1) | 1, i;
-	struct proc_note *n;
-	s64 text;
-
-	for (i = 0; i < p->note_len && p->notes[i].id != id; i++)
-		;
-	if (i == NOTES_MAX)
-		return 0;
-	if (!p->notes) {
-		p->notes = calloc(NOTES_MAX, sizeof(*p->notes));
-		if (!p->notes)
-			return -ENOMEM;
-	}
-	p->note_len = max_u32(p->note_len, i + 1);
-	n = &p->notes[i];
-	n->id = id;
-	n->left_out = d->flags & VMSPAN_NOTE_LEFT_OUT;
-	text = d->name_len ? intern_put(s->names, (const char *)(d->groups + d->count), d->name_len)
-			   : -1;
-	if (d->name_len && text < 0)
-		return (int)text;
-	if (d->h.id & 1)
-		n->text = (u32)(text + 1);
-	else
-		n->advice = (u32)(text + 1);
-	return 0;
-}
-
-static int define_container(struct registry_set *s, struct proc *p, const struct vmspan_def *d)
-{
-	s64 text = 0;
-
-	if (d->h.id < 1 || d->h.id > VMSPAN_CONTAINER_TEXTS)
-		return 0;
-	if (d->name_len)
-		text = intern_put(s->names, (const char *)(d->groups + d->count), d->name_len) + 1;
-	if (text < 0)
-		return (int)text - 1;
-	p->container[d->h.id - 1] = (u32)text;
-	return 0;
-}
-
 int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 		    const struct vmspan_def *d)
 {
@@ -540,9 +505,9 @@ int registry_define(struct registry_set *s, struct proc *p, struct registry *r,
 	case VMSPAN_DEF_FRAME:
 		return define_frame(s, r, d);
 	case VMSPAN_DEF_NOTE:
-		return d->h.id && r->address == ITEM_TRACER_REGISTRY ? define_note(s, p, d) : 0;
+		return d->h.id && r->address == ITEM_TRACER_REGISTRY ? registry_note(s, p, d) : 0;
 	case VMSPAN_DEF_CONTAINER:
-		return r->address == ITEM_TRACER_REGISTRY ? define_container(s, p, d) : 0;
+		return r->address == ITEM_TRACER_REGISTRY ? registry_container(s, p, d) : 0;
 	case VMSPAN_DEF_GROUP:
 		return define_group(s, p, r, d->h.id, d->kind, d->flags, name, d->name_len);
 	case VMSPAN_DEF_COMPARTMENT:

@@ -18,6 +18,7 @@
 #define ROW_MAX (1u << 18) /* rows of one process */
 #define THREAD_NAMES_MAX (1u << 16) /* of one process */
 #define ENDED_MAX 4096 /* ended processes kept apart */
+#define CONTAINERS_MAX 4096 /* whose ended processes are summed up apart */
 #define ROW_NONE UINT32_MAX
 
 /* A group in a process: the place where its figures add up. */
@@ -82,6 +83,7 @@ struct proc {
 	u64 id; /* unique in the model, from 1 */
 	u32 name, vm; /* intern ids */
 	bool ended;
+	bool sum; /* "(ended)": of those that ended in its container, or in none, and are not kept apart */
 	struct proc *parent; /* of a fork, for definitions not yet seen */
 	struct row *rows;
 	u32 row_len, row_cap;
@@ -113,7 +115,7 @@ struct registry_set {
 	u32 ended; /* of procs */
 	u32 left_out; /* processes with a note of that, of those not kept apart */
 	u64 id_last;
-	struct proc *rest; /* "(ended)": the sum of those not kept apart */
+	struct map sums; /* proc_container() -> struct proc *, the sum of those not kept apart */
 	struct map by_pid; /* pid -> the latest struct proc * */
 	bool own_groups;
 	struct own_glob *own; /* owned: in groups that match, besides */
@@ -125,12 +127,22 @@ int registry_init(struct registry_set *s, bool own_groups);
 int registry_own(struct registry_set *s, const char *glob, bool on);
 void registry_free(struct registry_set *s, void (*free_stream)(void *));
 
+/* ---- process_notes.c ---- */
+
+/* Take definitions of the tracer's. 0 or -ENOMEM. */
+int registry_note(struct registry_set *s, struct proc *p, const struct vmspan_def *d);
+int registry_container(struct registry_set *s, struct proc *p, const struct vmspan_def *d);
 /* Is it, or a part of it, not traced though it was asked for? */
 bool proc_left_out(const struct proc *p);
+/* A number of the container that it runs in, for good; 0: in none that is known. */
+u64 proc_container(const struct proc *p);
+
+/* ---- registry.c ---- */
+
 /* Applies a change of a process. 0 or -ENOMEM. */
 int registry_process(struct registry_set *s, const struct item_process *p);
-/* Adds the oldest ended processes to "(ended)" when there are more than
- * ENDED_MAX, so that memory does not grow with processes that came and went.
+/* Adds the oldest ended processes to the "(ended)" of their containers when there are
+ * more than ENDED_MAX, so that memory does not grow with processes that came and went.
  * 0 or -ENOMEM. */
 int registry_fold(struct registry_set *s, void (*free_stream)(void *));
 /* The live process of a pid, made up if it was never announced. NULL without

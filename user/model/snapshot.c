@@ -79,6 +79,8 @@ static int take_processes(struct snapshot *s, const struct registry_set *set,
 			.name = keep(s, registry_name(set, p->name)),
 			.vm = keep(s, registry_name(set, p->vm)),
 			.container = container_of_proc(set, p),
+			.container_number = proc_container(p),
+			.sum = p->sum,
 			.ended = p->ended,
 			.events = p->events,
 			.gc = p->gc,
@@ -349,17 +351,60 @@ struct snapshot *snapshot_take(const struct model *m)
 	return s;
 }
 
-static const struct snapshot_process *process_by_id(const struct snapshot *s, u64 id)
+/* Ids ascend: processes are in the order of first sight. UINT32_MAX: there is none. */
+u32 snapshot_process_at(const struct snapshot *s, u64 id)
 {
 	u32 lo = 0, hi = s->process_count;
 
-	/* Ids ascend: processes are in the order of first sight. */
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
 		if (s->processes[mid].id == id)
-			return &s->processes[mid];
+			return mid;
 		if (s->processes[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return UINT32_MAX;
+}
+
+static u32 sum_at(const struct snapshot *s, u64 container)
+{
+	u32 i = s->process_count;
+
+	while (i-- && !(s->processes[i].sum && s->processes[i].container_number == container))
+		;
+	/* Where there are too many containers, in that of those in none. */
+	return i == UINT32_MAX && container ? sum_at(s, 0) : i;
+}
+
+u32 *snapshot_places(const struct snapshot *s, const struct snapshot *then)
+{
+	u32 *places = calloc(then->process_count + 1, sizeof(*places)), i;
+
+	for (i = 0; places && i < then->process_count; i++) {
+		const struct snapshot_process *p = &then->processes[i];
+
+		places[i] = snapshot_process_at(s, p->id);
+		if (places[i] == UINT32_MAX)
+			places[i] = sum_at(s, p->container_number);
+	}
+	return places;
+}
+
+struct snapshot_child *snapshot_child_at(struct snapshot *s, const struct snapshot_group *g,
+					 u32 process)
+{
+	u32 lo = g->first_child, hi = lo + g->children;
+
+	/* They are in the order of the processes. */
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (s->children[mid].process == process)
+			return &s->children[mid];
+		if (s->children[mid].process < process)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -379,7 +424,7 @@ static void subtract_unfinished(struct snapshot *d, u64 before)
 	d->unfinished_count -= min_u64(before, d->unfinished_count);
 }
 
-void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
+void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then, const u32 *places)
 {
 	u32 i;
 
@@ -406,12 +451,13 @@ void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 	d->inputs -= then->inputs;
 	d->frames -= then->frames;
 	d->begin_ns = then->end_ns;
-	for (i = 0; i < d->process_count; i++) {
-		struct snapshot_process *p = &d->processes[i];
-		const struct snapshot_process *old = process_by_id(then, p->id);
+	for (i = 0; i < then->process_count; i++) {
+		const struct snapshot_process *old = &then->processes[i];
+		struct snapshot_process *p;
 
-		if (!old)
+		if (places[i] == UINT32_MAX)
 			continue;
+		p = &d->processes[places[i]];
 		event_stats_subtract(&p->events, &old->events);
 		gc_stats_subtract(&p->gc, &old->gc);
 		ledger_subtract(&p->ledger, &old->ledger);
@@ -419,19 +465,20 @@ void snapshot_subtract_totals(struct snapshot *d, const struct snapshot *then)
 }
 
 static void delta_group(struct snapshot *d, struct snapshot_group *g, const struct snapshot *then,
-			const struct snapshot_group *before)
+			const struct snapshot_group *before, const u32 *places)
 {
-	u32 i, k;
+	u32 i;
 
 	group_stats_subtract(&g->stats, &before->stats);
-	for (i = 0; i < g->children; i++)
-		for (k = 0; k < before->children; k++) {
-			const struct snapshot_child *old = &then->children[before->first_child + k];
-			struct snapshot_child *c = &d->children[g->first_child + i];
+	for (i = 0; i < before->children; i++) {
+		const struct snapshot_child *old = &then->children[before->first_child + i];
+		struct snapshot_child *c = snapshot_child_at(d, g, places[old->process]);
 
-			if (then->processes[old->process].id == d->processes[c->process].id)
-				group_stats_subtract(&c->stats, &old->stats);
-		}
+		/* An only child's histogram is its group's. */
+		if (c)
+			group_stats_subtract(&c->stats,
+					     before->children == 1 ? &before->stats : &old->stats);
+	}
 }
 
 /* A deep copy, so that the parts can be changed and freed alone. */
@@ -519,17 +566,21 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 {
 	struct snapshot *d = snapshot_copy(now);
 	struct map index = { 0 };
-	u32 i;
+	u32 *places, i;
+	int rc = 0;
 
 	if (!d || !then)
 		return d;
-	for (i = 0; i < then->group_count; i++)
-		if (map_put(&index, then->groups[i].id, i)) {
-			snapshot_free(d);
-			map_free(&index);
-			return NULL;
-		}
-	snapshot_subtract_totals(d, then);
+	places = snapshot_places(d, then);
+	for (i = 0; i < then->group_count && !rc; i++)
+		rc = map_put(&index, then->groups[i].id, i);
+	if (!places || rc) {
+		snapshot_free(d);
+		map_free(&index);
+		free(places);
+		return NULL;
+	}
+	snapshot_subtract_totals(d, then, places);
 	/* Places in the list stay. */
 	for (i = 0; i < then->wait_count && i < d->wait_count; i++) {
 		d->waits[i].ns -= then->waits[i].ns;
@@ -539,8 +590,9 @@ struct snapshot *snapshot_delta(const struct snapshot *now, const struct snapsho
 		u64 *at = map_get(&index, d->groups[i].id);
 
 		if (at)
-			delta_group(d, &d->groups[i], then, &then->groups[*at]);
+			delta_group(d, &d->groups[i], then, &then->groups[*at], places);
 	}
 	map_free(&index);
+	free(places);
 	return d;
 }

@@ -23,7 +23,9 @@ struct snapshot_process {
 	u64 id; /* unique: a reused pid has another */
 	const char *name, *vm;
 	struct snapshot_container container;
+	u64 container_number; /* the same in all snapshots of one model; 0: in none */
 	bool ended;
+	bool sum; /* of those that ended in its container, or in none, and are not kept apart; its pid is 0 */
 	struct event_stats events;
 	struct gc_stats gc;
 	struct ledger ledger;

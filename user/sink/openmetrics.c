@@ -2,6 +2,7 @@
 #include "sink/openmetrics.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "sink/containers.h"
 #include "sink/metric_labels.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 struct metrics {
 	struct labels *groups;
-	struct intern *processes; /* names that have a label of their own */
+	struct intern *processes, *containers; /* names that have a label of their own */
 	u64 reasons[3];
 };
 
@@ -20,22 +21,23 @@ void metrics_free(struct metrics *m)
 		return;
 	labels_free(m->groups);
 	intern_free(m->processes);
+	intern_free(m->containers);
 	free(m);
 }
 
-/* The process's number, given if there is room; METRICS_PROCESSES: "(other)". */
-static u32 process_of(struct metrics *m, const char *name)
+/* The name's number, given if there is room; `most`: "(other)". */
+static u32 number_of(struct intern *names, u32 most, const char *name)
 {
-	s64 id = intern_find(m->processes, name, strlen(name));
+	s64 id = intern_find(names, name, strlen(name));
 
-	if (id < 0 && intern_count(m->processes) < METRICS_PROCESSES)
-		id = intern_put(m->processes, name, strlen(name));
-	return id < 0 ? METRICS_PROCESSES : (u32)id;
+	if (id < 0 && intern_count(names) < most)
+		id = intern_put(names, name, strlen(name));
+	return id < 0 ? most : (u32)id;
 }
 
-static const char *process_text(const struct metrics *m, u32 id)
+static const char *text_of(const struct intern *names, u32 most, u32 id)
 {
-	return id == METRICS_PROCESSES ? LABEL_OTHER : intern_get(m->processes, id, NULL);
+	return id == most ? LABEL_OTHER : intern_get(names, id, NULL);
 }
 
 const char *metrics_char(const char *text, size_t len, size_t *from, size_t *to)
@@ -115,7 +117,8 @@ struct metrics *metrics_new(u32 groups)
 		return NULL;
 	m->groups = labels_new(groups ? groups : METRICS_GROUPS, FIGURES);
 	m->processes = intern_new();
-	if (m->groups && m->processes)
+	m->containers = intern_new();
+	if (m->groups && m->processes && m->containers)
 		return m;
 	metrics_free(m);
 	return NULL;
@@ -212,7 +215,8 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 
 		for (c = 0; c < group->children; c++) {
 			const struct snapshot_child *child = &s->children[group->first_child + c];
-			u32 id = process_of(m, s->processes[child->process].name);
+			u32 id = number_of(m->processes, METRICS_PROCESSES,
+					   s->processes[child->process].name);
 
 			rc = add_child(&sum[id * KINDS + kind], group, child) ?: rc;
 		}
@@ -224,13 +228,83 @@ static int put_histograms(struct metrics_out *o, struct metrics *m, const struct
 
 		if (!sum[i].events)
 			continue;
-		labels[0].value = process_text(m, i / KINDS);
+		labels[0].value = text_of(m->processes, METRICS_PROCESSES, i / KINDS);
 		o->form->histogram(o, labels, ARRAY_SIZE(labels), &sum[i]);
 		hist_free(&sum[i].hist);
 	}
 	end(o);
 	free(sum);
 	return rc;
+}
+
+/* ---- Containers ---- */
+
+static const struct container_figure {
+	const char *name, *help;
+	enum metric_type type;
+	bool seconds;
+	size_t at; /* in struct container_sum */
+} container_figures[] = {
+#define FIGURE_OF(name, type, seconds, field, help)                                       \
+	{                                                                                 \
+		name, help, METRIC_##type, seconds, offsetof(struct container_sum, field) \
+	}
+	FIGURE_OF("container_events", COUNTER, false, events.count, "Events of its processes."),
+	FIGURE_OF("container_incomplete_events", COUNTER, false, events.incomplete,
+		  "Of them: those that lack data."),
+	FIGURE_OF("container_event_wall_seconds", COUNTER, true, events.wall_ns,
+		  "Time of these events."),
+	FIGURE_OF("container_event_cpu_seconds", COUNTER, true, events.cpu_ns,
+		  "CPU time of these events."),
+	FIGURE_OF("container_collections", COUNTER, false, gc.count,
+		  "Collections of its processes."),
+	FIGURE_OF("container_collection_seconds", COUNTER, true, gc.total_ns,
+		  "Time of these collections."),
+};
+
+/* Containers of one name are one. */
+static int put_containers(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
+{
+	u64 counts[METRICS_CONTAINERS + 1][ARRAY_SIZE(container_figures)] = { 0 };
+	u32 processes[METRICS_CONTAINERS + 1] = { 0 }, i, k, count = 0;
+	bool seen[METRICS_CONTAINERS + 1] = { false };
+	struct container_sums sums;
+
+	if (container_sums_take(&sums, s))
+		return -ENOMEM;
+	for (i = 0; i < sums.count; i++) {
+		char label[CONTAINER_LABEL_MAX];
+		u32 n = number_of(m->containers, METRICS_CONTAINERS,
+				  container_label(&sums.list[i].container, label));
+
+		for (k = 0; k < ARRAY_SIZE(container_figures); k++)
+			counts[n][k] += *(const u64 *)(const void *)((const char *)&sums.list[i] +
+								     container_figures[k].at);
+		processes[n] += sums.list[i].processes;
+		seen[n] = true;
+		count = max_u32(count, n + 1);
+	}
+	container_sums_free(&sums);
+	for (k = 0; k < ARRAY_SIZE(container_figures) && count; k++) {
+		const struct container_figure *f = &container_figures[k];
+
+		begin(o, &(struct metric_family){ f->name, f->type, f->seconds, f->help });
+		for (i = 0; i < count; i++)
+			if (seen[i])
+				value(o, "container", text_of(m->containers, METRICS_CONTAINERS, i),
+				      counts[i][k]);
+		end(o);
+	}
+	if (!count)
+		return 0;
+	begin(o, &(struct metric_family){ "container_processes", METRIC_GAUGE, false,
+					  "Its processes that are traced now." });
+	for (i = 0; i < count; i++)
+		if (seen[i])
+			value(o, "container", text_of(m->containers, METRICS_CONTAINERS, i),
+			      processes[i]);
+	end(o);
+	return 0;
 }
 
 /* ---- Totals ---- */
@@ -285,7 +359,7 @@ static void put_totals(struct metrics_out *o, const struct metrics *m, const str
 		value(o, "reason", reasons[i], m->reasons[i]);
 	end(o);
 	for (i = 0; i < s->process_count; i++)
-		alive += !s->processes[i].ended;
+		alive += !s->processes[i].ended && !s->processes[i].sum;
 	begin(o,
 	      &(struct metric_family){ "processes", METRIC_GAUGE, false, "Processes traced now." });
 	value(o, NULL, NULL, alive);
@@ -307,7 +381,7 @@ int metrics_page(struct metrics *m, const struct snapshot *s, const struct metri
 	if (!rc) {
 		put_groups(&o, m);
 		put_totals(&o, m, s);
-		rc = put_histograms(&o, m, s);
+		rc = put_histograms(&o, m, s) ?: put_containers(&o, m, s);
 		form->finish(&o);
 	}
 	buf_free(&o.family);

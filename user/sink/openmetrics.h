@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Figures as metrics. The target names groups and processes, so label sets are bounded: groups by
- * what they were charged lately (metric_labels.h), and the first processes to be seen; all others
- * are "(other)". No counter ever falls. METRICS.md lists what there is.
+ * what they were charged lately (metric_labels.h), and the first processes and containers to be
+ * seen; all others are "(other)". No counter ever falls. METRICS.md lists what there is.
  */
 #ifndef SINK_OPENMETRICS_H
 #define SINK_OPENMETRICS_H
@@ -13,6 +13,7 @@
 
 #define METRICS_GROUPS 100
 #define METRICS_PROCESSES 50
+#define METRICS_CONTAINERS 200
 
 struct metrics;
 

@@ -327,6 +327,34 @@ static void put_cost(struct json *j, const struct snapshot *s)
 	json_end_object(j);
 }
 
+/* Only where there are any. */
+static void put_containers(struct json *j, const struct snapshot *s)
+{
+	struct container_sums sums;
+	u32 i;
+
+	if (container_sums_take(&sums, s)) {
+		j->out->error = -ENOMEM;
+		return;
+	}
+	if (sums.count)
+		json_key_array(j, "containers");
+	for (i = 0; i < sums.count; i++) {
+		const struct container_sum *c = &sums.list[i];
+
+		json_object(j);
+		container_keys(j, &c->container);
+		json_key_u64(j, "processes", c->processes);
+		put_events(j, &c->events);
+		put_gc(j, &c->gc);
+		put_ledger(j, &c->ledger);
+		json_end_object(j);
+	}
+	if (sums.count)
+		json_end_array(j);
+	container_sums_free(&sums);
+}
+
 void report_json(struct json *j, const struct snapshot *s, const struct report_source *src,
 		 const struct view *v)
 {
@@ -362,6 +390,7 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_cost(j, s);
 	if (s->left_out)
 		json_key_u64(j, "left_out", s->left_out);
+	put_containers(j, s);
 	json_end_object(j);
 	free(rows);
 }

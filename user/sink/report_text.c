@@ -2,6 +2,7 @@
 /* The report for people. */
 #include "model/sample.h"
 #include "sink/complete.h"
+#include "sink/containers.h"
 #include "sink/figures.h"
 #include "sink/sink.h"
 #include "sink/summary.h"
@@ -246,6 +247,44 @@ static void put_waits(struct page *p, const struct snapshot *s, const struct vie
 		p->out->error = -ENOMEM;
 }
 
+#define CONTAINERS_SHOWN 10
+
+static int busier(const void *a, const void *b)
+{
+	const struct container_sum *x = a, *y = b;
+
+	return (x->events.wall_ns < y->events.wall_ns) - (x->events.wall_ns > y->events.wall_ns);
+}
+
+/* Whose events they were, where that is more than one's. */
+static void put_containers(struct page *p, const struct snapshot *s)
+{
+	char name[CONTAINER_LABEL_MAX], count[COUNT_TEXT_MAX], wall[TEXT_NS_MAX], cpu[TEXT_NS_MAX];
+	struct container_sums sums;
+	u32 i;
+
+	if (container_sums_take(&sums, s)) {
+		p->out->error = -ENOMEM;
+		return;
+	}
+	if (sums.count)
+		qsort(sums.list, sums.count, sizeof(*sums.list), busier);
+	for (i = 0; sums.count > 1 && i < sums.count && i < CONTAINERS_SHOWN; i++) {
+		const struct container_sum *c = &sums.list[i];
+
+		out_printf(&p->line, "%s: %s event%s, %s in all, %s of CPU time",
+			   container_label(&c->container, name), count_text(count, c->events.count),
+			   plural(c->events.count), time_text(wall, c->events.wall_ns),
+			   time_text(cpu, c->events.cpu_ns));
+		page_line(p, NULL);
+	}
+	if (sums.count > CONTAINERS_SHOWN) {
+		out_printf(&p->line, "%u more containers", sums.count - CONTAINERS_SHOWN);
+		page_line(p, NULL);
+	}
+	container_sums_free(&sums);
+}
+
 static void put_repairs(struct page *p, const struct repair_stats *r)
 {
 	const struct {
@@ -325,6 +364,7 @@ void report_text(struct out *o, const struct snapshot *s, const struct report_so
 	put_native(&p, &s->ledger);
 	put_gc(&p, &s->gc);
 	put_waits(&p, s, v);
+	put_containers(&p, s);
 	put_unfinished(&p, s);
 	put_losses(&p, s);
 	put_repairs(&p, &s->repairs);

@@ -26,6 +26,7 @@ enum top_tree {
 	TOP_BY_PROCESS,
 	TOP_BY_KIND,
 	TOP_BY_GROUP, /* each group's processes below it */
+	TOP_BY_CONTAINER,
 	TOP_THREADS,
 	TOP_TREES,
 };

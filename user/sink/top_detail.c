@@ -20,7 +20,7 @@ const struct top_help top_help_keys[] = {
 	{ "r", "reverse the order" },
 	{ "/ F4", "show only groups that match; Enter ends, empty shows all" },
 	{ "F3 n N", "search; the next, the previous that matches" },
-	{ "t F5", "tree by process, kind, group, none" },
+	{ "t F5", "tree by process, kind, group, container, none" },
 	{ "H", "threads instead of groups" },
 	{ "c", "since the start, or the last interval" },
 	{ "w", "the last interval, the last 10 s, the last minute, since the start" },

@@ -20,6 +20,7 @@ static void put_title(struct composer *c)
 		[TOP_BY_PROCESS] = ", tree by process",
 		[TOP_BY_KIND] = ", tree by kind",
 		[TOP_BY_GROUP] = ", tree by group",
+		[TOP_BY_CONTAINER] = ", tree by container",
 		[TOP_THREADS] = ", threads",
 	};
 	const struct top_state *st = c->st;

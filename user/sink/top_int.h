@@ -41,6 +41,7 @@ struct top_rows {
 	struct top_row *list; /* owned */
 	u32 count;
 	struct group_stats *sums; /* owned: what is not in the snapshot */
+	size_t sum_count;
 	char (*names)[80]; /* owned */
 	const char *title;
 };

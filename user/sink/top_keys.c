@@ -310,7 +310,7 @@ static void table_key(struct top_state *st, u32 key)
 		break;
 	case 't':
 	case TOP_KEY_TREE:
-		st->tree = st->tree >= TOP_BY_GROUP ? TOP_FLAT : st->tree + 1;
+		st->tree = st->tree >= TOP_BY_CONTAINER ? TOP_FLAT : st->tree + 1;
 		st->scroll = 0;
 		break;
 	case 'H':

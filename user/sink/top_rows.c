@@ -18,6 +18,8 @@ enum row_space {
 	SPACE_PROCESS,
 	SPACE_KIND,
 	SPACE_THREAD,
+	SPACE_CONTAINER,
+	SPACE_PART, /* of a group, in a container */
 };
 
 static u64 row_id(enum row_space space, u64 a, u64 b)
@@ -99,6 +101,7 @@ static int make_room(struct top_rows *r, size_t rows, size_t sums)
 {
 	r->list = calloc(rows + sums + 1, sizeof(*r->list));
 	r->sums = calloc(sums + 1, sizeof(*r->sums));
+	r->sum_count = sums;
 	r->names = calloc(sums + 1, sizeof(*r->names));
 	return r->list && r->sums && r->names ? 0 : -ENOMEM;
 }
@@ -187,19 +190,22 @@ static void drop_empty(struct top_rows *r)
 	r->count = n;
 }
 
-static void process_figures(struct group_stats *to, const struct snapshot_process *p)
+/* All that some processes did. */
+static struct group_stats all_of(const struct event_stats *e, const struct ledger *l)
 {
-	*to = (struct group_stats){
-		.events = p->events.count,
-		.wall_ns = p->events.wall_ns,
-		.self_ns = p->ledger.self_ns,
-		.cpu_ns = p->events.cpu_ns,
-		.blocked_ns = p->ledger.blocked_ns,
-		.gc_ns = p->ledger.gc_ns,
-		.max_ns = p->events.max_ns,
-		.incomplete = p->events.incomplete,
+	struct group_stats all = {
+		.events = e->count,
+		.wall_ns = e->wall_ns,
+		.self_ns = l->self_ns,
+		.cpu_ns = e->cpu_ns,
+		.blocked_ns = l->blocked_ns,
+		.gc_ns = l->gc_ns,
+		.max_ns = e->max_ns,
+		.incomplete = e->incomplete,
 	};
-	memcpy(to->durations, p->events.durations, sizeof(to->durations));
+
+	memcpy(all.durations, e->durations, sizeof(all.durations));
+	return all;
 }
 
 static struct top_row *add_child(struct top_rows *r, const struct composer *c,
@@ -238,7 +244,7 @@ static int by_process(struct top_rows *r, const struct composer *c)
 	if (make_room(r, s->child_count, s->process_count))
 		return -ENOMEM;
 	for (i = 0; i < s->process_count; i++)
-		process_figures(&r->sums[i], &s->processes[i]);
+		r->sums[i] = all_of(&s->processes[i].events, &s->processes[i].ledger);
 	rank = rank_parents(r, c, s->process_count);
 	if (!rank)
 		return -ENOMEM;
@@ -263,6 +269,119 @@ static int by_process(struct top_rows *r, const struct composer *c)
 	sort_rows(r, c);
 	drop_empty(r);
 	r->title = "PROCESS / GROUP";
+	return 0;
+}
+
+/* What is in no container: all but what is in one. */
+static struct group_stats in_none(const struct snapshot *s)
+{
+	struct event_stats events = { 0 };
+	struct ledger ledger = { 0 };
+	u32 i;
+
+	for (i = 0; i < s->process_count; i++)
+		if (!s->processes[i].container_number) {
+			event_stats_add(&events, &s->processes[i].events);
+			ledger_add(&ledger, &s->processes[i].ledger);
+		}
+	return all_of(&events, &ledger);
+}
+
+/* Adds the parts of a group to the sums behind `from`, one for each container that it has some in; `part` has UINT32_MAX
+ * for each container, before and after. How many, or -ENOMEM. */
+static int add_parts(struct top_rows *r, const struct snapshot *s, const struct snapshot_group *g,
+		     const u32 *of, u32 from, u32 *part, u32 *container)
+{
+	u32 i, n = 0;
+	int rc = 0;
+
+	for (i = 0; i < g->children && !rc; i++) {
+		const struct snapshot_child *ch = &s->children[g->first_child + i];
+		u32 in = of[ch->process];
+
+		if (part[in] == UINT32_MAX) {
+			part[in] = n;
+			container[n++] = in;
+		}
+		/* An only child's histogram is its group's. */
+		rc = group_stats_add(&r->sums[from + part[in]],
+				     g->children == 1 ? &g->stats : &ch->stats);
+	}
+	for (i = 0; i < n; i++)
+		part[container[i]] = UINT32_MAX;
+	return rc ? rc : (int)n;
+}
+
+static int add_containers(struct top_rows *r, const struct composer *c,
+			  const struct container_sums *sums, u32 *part, u32 *container)
+{
+	const struct snapshot *s = c->s;
+	u32 n = sums->count, i, at = n + 1, *rank;
+	int k, parts;
+
+	for (i = 0; i < n; i++) {
+		char label[CONTAINER_LABEL_MAX];
+
+		snprintf(r->names[i], sizeof(r->names[i]), "%.79s",
+			 container_label(&sums->list[i].container, label));
+		r->sums[i] = all_of(&sums->list[i].events, &sums->list[i].ledger);
+	}
+	snprintf(r->names[n], sizeof(r->names[n]), "(none)");
+	r->sums[n] = in_none(s);
+	rank = rank_parents(r, c, n + 1);
+	if (!rank)
+		return -ENOMEM;
+	for (i = 0; i <= n; i++) {
+		u64 number = i < n ? sums->list[i].number : 0;
+
+		add_row(r, c, row_id(SPACE_CONTAINER, number >> 32, number), r->names[i],
+			&r->sums[i])
+			->parent = rank[i];
+		part[i] = UINT32_MAX;
+	}
+	for (i = 0, parts = 0; i < s->group_count && parts >= 0; i++) {
+		const struct snapshot_group *g = &s->groups[i];
+
+		parts = add_parts(r, s, g, sums->of, at, part, container);
+		for (k = 0; k < parts; k++, at++) {
+			struct top_row *row;
+			u32 number;
+
+			if (!worth(c, g, &r->sums[at]))
+				continue;
+			number = container[k] < n ? (u32)sums->list[container[k]].number : 0;
+			row = add_row(r, c, row_id(SPACE_PART, number, g->id), g->name,
+				      &r->sums[at]);
+			row->parent = rank[container[k]];
+			row->depth = row->item.depth = 1;
+			row->group = g->name;
+		}
+	}
+	free(rank);
+	return parts < 0 ? parts : 0;
+}
+
+static int by_container(struct top_rows *r, const struct composer *c)
+{
+	const struct snapshot *s = c->s;
+	struct container_sums sums;
+	u32 *room;
+	int rc = container_sums_take(&sums, s);
+
+	if (rc)
+		return rc;
+	room = calloc(2 * ((size_t)sums.count + 1), sizeof(*room));
+	if (!room || make_room(r, s->child_count, (size_t)sums.count + 1 + s->child_count))
+		rc = -ENOMEM;
+	else
+		rc = add_containers(r, c, &sums, room, room + sums.count + 1);
+	free(room);
+	container_sums_free(&sums);
+	if (rc)
+		return rc;
+	sort_rows(r, c);
+	drop_empty(r);
+	r->title = "CONTAINER / GROUP";
 	return 0;
 }
 
@@ -404,8 +523,9 @@ static int by_thread(struct top_rows *r, const struct composer *c)
 int top_rows_make(struct top_rows *r, const struct composer *c)
 {
 	static int (*const make[TOP_TREES])(struct top_rows * r, const struct composer *c) = {
-		[TOP_FLAT] = flat,         [TOP_BY_PROCESS] = by_process, [TOP_BY_KIND] = by_kind,
-		[TOP_BY_GROUP] = by_group, [TOP_THREADS] = by_thread,
+		[TOP_FLAT] = flat,         [TOP_BY_PROCESS] = by_process,
+		[TOP_BY_KIND] = by_kind,   [TOP_BY_GROUP] = by_group,
+		[TOP_THREADS] = by_thread, [TOP_BY_CONTAINER] = by_container,
 	};
 
 	*r = (struct top_rows){ 0 };
@@ -414,6 +534,10 @@ int top_rows_make(struct top_rows *r, const struct composer *c)
 
 void top_rows_free(struct top_rows *r)
 {
+	size_t i;
+
+	for (i = 0; r->sums && i < r->sum_count; i++)
+		hist_free(&r->sums[i].hist);
 	free(r->list);
 	free(r->sums);
 	free(r->names);
