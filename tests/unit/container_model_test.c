@@ -161,19 +161,6 @@ static u64 ticks_in(const struct snapshot *s, const char *group, const char *id)
 	return ticks;
 }
 
-static struct sim *one_event(void)
-{
-	struct sim *s = sim_new(1);
-
-	sim_event(s, 1000);
-	sim_enter(s, 1100, 1, VMSPAN_SPAN);
-	sim_leave(s, 1200);
-	sim_enter(s, 1300, 0, VMSPAN_GC);
-	sim_leave(s, 1350);
-	sim_event_end(s, 2000);
-	return s;
-}
-
 #define PROCESSES 20000
 
 /* More than are kept apart, of two containers in turn and of none. */
@@ -183,7 +170,7 @@ static void the_sum_of_a_container_outlives_its_processes(void **state)
 	struct model *m = model_make(&(struct model_config){ 0 });
 	struct snapshot *now, *then = NULL, *delta;
 	struct buf packed = { 0 };
-	struct sim *s = one_event();
+	struct sim *s = sim_one_event();
 	u32 i, before = 0;
 
 	(void)state;

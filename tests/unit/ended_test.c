@@ -10,20 +10,6 @@
 
 #include "sim.h"
 
-/* What each of the processes does: an event of 1000 ns, of which 100 are an add-on's and 50 a collection's. */
-static struct sim *one_event(void)
-{
-	struct sim *s = sim_new(1);
-
-	sim_event(s, 1000);
-	sim_enter(s, 1100, 1, VMSPAN_SPAN);
-	sim_leave(s, 1200);
-	sim_enter(s, 1300, 0, VMSPAN_GC);
-	sim_leave(s, 1350);
-	sim_event_end(s, 2000);
-	return s;
-}
-
 static void change(struct model *m, enum process_change change, u32 pid)
 {
 	struct item it = { .type = ITEM_PROCESS,
@@ -60,7 +46,7 @@ static void check_sums(const struct snapshot *snap, u64 processes)
 static void ended_processes_fold(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
-	struct sim *s = one_event();
+	struct sim *s = sim_one_event();
 	struct snapshot *snap;
 	u32 i;
 
@@ -85,7 +71,7 @@ static void ended_processes_fold(void **state)
 static void the_sum_of_those_that_ended_is_no_process(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
-	struct sim *s = one_event();
+	struct sim *s = sim_one_event();
 	struct snapshot *snap;
 	u32 i;
 

@@ -242,6 +242,20 @@ static inline void sim_feed_sched(const struct sim *s, struct model *m)
 	sim_sched_batch(s, m, 0, s->records);
 }
 
+/* An event of 1000 ns, of which 100 are group a's and 50 a collection's. */
+static inline struct sim *sim_one_event(void)
+{
+	struct sim *s = sim_new(1);
+
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	sim_leave(s, 1200);
+	sim_enter(s, 1300, 0, VMSPAN_GC);
+	sim_leave(s, 1350);
+	sim_event_end(s, 2000);
+	return s;
+}
+
 /* A model of process "test" that knows compartments 1 ... 9. */
 static inline struct model *model_make(const struct model_config *config)
 {
