@@ -304,6 +304,7 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 		int command;
 		bool late; /* nobody waited for the tracer any more */
 		u64 off_ns; /* 0: marks are on */
+		u64 exec_ns; /* 0: 1000 */
 		bool without, said;
 	} cases[] = {
 		{ .unseen = true, .said = true },
@@ -316,6 +317,7 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 		/* Its news may be taken in behind the trace's end. */
 		{ .unseen = true, .off_ns = 1501, .said = true },
 		{ .unseen = true, .off_ns = 1500 },
+		{ .unseen = true, .off_ns = 1501, .exec_ns = 1501 },
 	};
 	static const struct {
 		enum unfinished_why why;
@@ -336,7 +338,7 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 					  .marks_off = cases[i].off_ns,
 					  .marks_off_ns = cases[i].off_ns };
 			struct process p = { .pid = 4711,
-					     .exec_ns = 1000,
+					     .exec_ns = cases[i].exec_ns ?: 1000,
 					     .waits_ns = 1500,
 					     .heard_late = cases[i].late,
 					     .unseen = cases[i].unseen,

@@ -367,8 +367,9 @@ static int tell_disarmed(struct live *l)
 static void looked_at(struct process *p, int r)
 {
 	p->unlinked &= r != 0;
-	if (!live_is_inconclusive(p, r))
-		p->unseen = false;
+	if (live_is_inconclusive(p, r))
+		return;
+	p->unseen = false;
 	if (r && r != -ENOENT)
 		return;
 	p->waits_ns = 0;

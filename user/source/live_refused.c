@@ -154,7 +154,9 @@ bool live_has_words(const struct process *p)
  */
 static bool is_unseen(const struct live *l, const struct process *p)
 {
-	bool was_on = !l->marks_off || p->waits_ns < l->marks_off_ns;
+	/* One that nobody had heard of began with that. */
+	u64 said_ns = max_u64(p->waits_ns, p->exec_ns);
+	bool was_on = !l->marks_off || said_ns < l->marks_off_ns;
 
 	return p->unseen && !p->refused && !p->said && !p->armed_ns &&
 	       !(l->command.pid && p->heard_late) && l->parts[TRACE_TURNS].on && was_on;
