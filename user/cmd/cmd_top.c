@@ -199,7 +199,7 @@ static void toggle_recording(struct top_run *r)
 		return;
 	}
 	for (i = 0; i < r->total.process_count && n < OPTION_PIDS_MAX; i++) {
-		if (r->total.processes[i].ended)
+		if (r->total.processes[i].ended || r->total.processes[i].sum)
 			continue;
 		name = n ? name : r->total.processes[i].name;
 		pids[n++] = r->total.processes[i].pid;

@@ -236,7 +236,7 @@ static void put_processes(struct composer *c)
 	for (i = 0; list && i < s->process_count; i++) {
 		const struct snapshot_process *p = &s->processes[i];
 
-		if (p->events.count && !p->ended)
+		if (p->events.count && !p->ended && !p->sum)
 			list[n++] =
 				(struct janky){ p, p->events.durations[4], p->events.durations[6] };
 	}
