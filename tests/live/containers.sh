@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Containers by their names. What supervises them is made, with the arguments, folders and control groups of
-# the real ones; stock/podman.sh has those.
+# the real ones; stock/containers.sh has those.
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
 
@@ -121,6 +121,9 @@ while read -r pid; do
 	[ "$(cat "/proc/$pid/comm")" != steady ] || inside=$pid
 done <"$group/libpod-$(id 1).scope/cgroup.procs"
 eq "a container that tells another name" "$(container "$inside")" "podman $(id 1) real"
+# What is executed in a container is the runtime's child at first.
+in_container exec "libpod-$(id 5).scope" "$T/conmon" -c "$(id 5)" -n exec$$ -- "$group" "$T/supervise"
+eq "what is executed in a container later" "$(container "$inside")" "podman $(id 5) exec$$"
 in_container other "libpod-$(id 2).scope" "$T/conmon" -c "$(id 1)" -n $web
 eq "a supervisor of another container" "$(container "$inside")" "podman $(id 2) "
 "$VMSPAN" list -p "$inside" >"$T/list"
@@ -183,6 +186,6 @@ done
 check_status "what nobody is called" 1 "$VMSPAN" record --cgroup "three-$$" -o "$T/none"
 check "what nobody is called: words" grep -q "no control group, systemd unit or container three-$$" "$T/err"
 
-for name in podman crio sandbox containerd docker machine plain liar other none files; do
+for name in podman crio sandbox containerd docker machine plain liar exec other none files; do
 	dismiss "$name"
 done

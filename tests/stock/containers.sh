@@ -67,6 +67,22 @@ traced() { # NAME RUNTIME CONTAINER OTHER-NAME...
 	json_eq "$runtime: the recording has it" "$T/rec.json" '[.spans, .processes[0].container.name]' "[103,\"$container\"]"
 }
 
+# What is executed in a container later, by its name: at that moment its parent is still the runtime.
+executed() { # RUNTIME CONTAINER COMMAND...
+	local runtime=$1 container=$2 armed=0
+	shift 2
+	attach a -g "$container"
+	for _ in 1 2 3 4 5; do
+		target e "$@"
+		wait_armed "$(pgrep -nx "$comm")" && armed=$((armed + 1))
+		tell e "spans 11"
+		dismiss e
+	done
+	detach a
+	eq "$runtime: what is executed later: traced, of five" "$armed" 5
+	eq "$runtime: what is executed later: exact counts" "$(counts a '[.spans, .gaps]')" '[55,0]'
+}
+
 # The limits that a runtime asks for may be more than are allowed here.
 limits=(--ulimit nofile=1024:1024 --ulimit nproc=1024:1024)
 
@@ -74,6 +90,7 @@ if command -v podman >/dev/null && command -v runc >/dev/null; then
 	target p "${podman[@]}" run --rm -i --network none --name "web$$" --cgroup-parent "/$group" "${limits[@]}" --rootfs "$rootfs" \
 		"/bin/$comm"
 	traced p podman "web$$"
+	executed podman "web$$" "${podman[@]}" exec -i "web$$" "/bin/$comm"
 	dismiss p
 else
 	skip "podman" "no Podman with runc: tools/install-deps --vms"
@@ -86,6 +103,7 @@ if command -v dockerd >/dev/null && command -v ctr >/dev/null; then
 	tar -C "$rootfs" -c . | "${docker[@]}" import - steady >/dev/null
 	target d "${docker[@]}" run --rm -i --network none --name "shop$$" --cgroup-parent "/$group" steady "/bin/$comm"
 	traced d docker "shop$$"
+	executed docker "shop$$" "${docker[@]}" exec -i "shop$$" "/bin/$comm"
 	"${docker[@]}" rename "shop$$" "renamed$$"
 	"$VMSPAN" list -p "$(pgrep -nx "$comm")" --json >"$T/list.json"
 	json_eq "docker: renamed" "$T/list.json" '.processes[0].container.name' "\"renamed$$\""

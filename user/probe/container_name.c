@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A container's name, from the process that supervises it: the first one above it that is outside of its
- * control group. So it is found wherever a runtime keeps its files, of whichever user, and from a container
+ * A container's name, from the process that supervises it, above it and outside of its control group. It has
+ * to know of this very container. So it is found wherever a runtime keeps its files, of whichever user, and from a container
  * that sees the machine's processes; what runs inside a container has no say in it.
  *
  * conmon (Podman, CRI-O) has among its arguments the name with which the container was started (podman:
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 /* So far up a supervisor is looked for. */
-#define GENERATIONS 64
+#define GENERATIONS 256
 /* Its arguments, of which Podman writes some 3 KB. */
 #define ARGUMENTS_MAX 65536
 /* What a runtime writes of a container: some 10 KB, of a pod with many volumes 100. */
@@ -37,15 +37,6 @@ static bool is_inside(u32 pid, const struct container *c)
 	struct container its;
 
 	return !container_of_process(pid, &its) && !strcmp(its.id, c->id);
-}
-
-static u32 find_supervisor(u32 pid, const struct container *c)
-{
-	u32 i;
-
-	for (i = 0; i < GENERATIONS && pid && is_inside(pid, c); i++)
-		pid = task_parent(pid);
-	return i < GENERATIONS ? pid : 0;
 }
 
 /* ---- Arguments ---- */
@@ -189,42 +180,80 @@ static void set_by_docker(u32 shim, struct container *c, const json_t *bundle)
 	json_decref(root);
 }
 
-static void ask_conmon(const struct arguments *a, struct container *c)
+/* Is it that of this container? */
+static bool ask_conmon(const struct arguments *a, struct container *c)
 {
-	if (strcmp(value_of(a, "-c"), c->id))
-		return;
 	/* Podman has it tell Podman when the container has ended. */
+	bool podman = *value_of(a, "--exit-command");
+
+	if (strcmp(value_of(a, "-c"), c->id))
+		return false;
 	if (!strcmp(c->runtime, "container"))
-		c->runtime = *value_of(a, "--exit-command") ? "podman" : "cri-o";
-	set_plain(c, value_of(a, "-n"));
+		c->runtime = podman ? "podman" : "cri-o";
+	if (podman)
+		snprintf(c->name, sizeof(c->name), "%s", value_of(a, "-n"));
+	else
+		set_plain(c, value_of(a, "-n"));
+	return true;
 }
 
-static void ask_shim(u32 shim, const struct arguments *a, struct container *c)
+/* Users that are mapped have a namespace "moby-UID.GID". */
+static bool is_dockers(const char *space)
 {
-	bool docker = !strcmp(value_of(a, "-namespace"), "moby");
+	return !strncmp(space, "moby", 4) && (!space[4] || space[4] == '-');
+}
+
+static bool ask_shim(u32 shim, const struct arguments *a, struct container *c)
+{
+	bool docker = is_dockers(value_of(a, "-namespace"));
 	json_t *bundle = read_bundle(shim, c->id);
 
-	c->runtime = docker ? "docker" : "containerd";
+	if (!bundle)
+		return false;
+	if (!strcmp(c->runtime, "container"))
+		c->runtime = docker ? "docker" : "containerd";
 	if (docker)
 		set_by_docker(shim, c, bundle);
 	else
 		set_by_annotations(c, bundle);
 	json_decref(bundle);
+	return true;
 }
+
+static bool ask(u32 pid, struct container *c)
+{
+	struct arguments a = { 0 };
+	bool found = false;
+
+	if (!read_arguments(pid, &a)) {
+		if (!strcmp(program_of(&a), "conmon"))
+			found = ask_conmon(&a, c);
+		else if (!strncmp(program_of(&a), "containerd-shim", sizeof("containerd-shim") - 1))
+			found = ask_shim(pid, &a, c);
+	}
+	free(a.text);
+	return found;
+}
+
+/* False: the way up has broken off. Right behind the beginning, and that of what is executed in a container later, the
+ * runtime itself is between: it may end meanwhile. */
+static bool climb(u32 pid, struct container *c)
+{
+	u32 i;
+
+	for (i = 0; i < GENERATIONS && pid > 1; i++, pid = task_parent(pid))
+		if (!is_inside(pid, c) && ask(pid, c))
+			return true;
+	return pid == 1 || i == GENERATIONS;
+}
+
+/* How often the way up is tried again. */
+#define TRIES 3
 
 void container_find_name(u32 pid, struct container *c)
 {
-	struct arguments a = { 0 };
-	u32 supervisor;
+	u32 i;
 
-	if (!*c->id)
-		return;
-	supervisor = find_supervisor(pid, c);
-	if (supervisor && !read_arguments(supervisor, &a)) {
-		if (!strcmp(program_of(&a), "conmon"))
-			ask_conmon(&a, c);
-		else if (!strncmp(program_of(&a), "containerd-shim", sizeof("containerd-shim") - 1))
-			ask_shim(supervisor, &a, c);
-	}
-	free(a.text);
+	for (i = 0; *c->id && i < TRIES && !climb(pid, c); i++)
+		;
 }
