@@ -112,7 +112,7 @@ int walk_tick(void *ctx)
 		turn_open(t, task, TURN_BURST, now);
 	if (!t->open)
 		return 0;
-	walk_stack(p, t, &t->run, task, ids);
+	walk_stack(p, t, &t->run, ids);
 	sample_emit(t, &t->run, ids, now, period_ns, 0);
 	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS) {
 		turn_close(t, task, ids, now);
@@ -147,7 +147,7 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 	}
 	p = bpf_map_lookup_elem(&vm_procs, &ids.tgid);
 	if (p && p->flags & VM_WALK) {
-		walk_stack(p, t, &t->off, task, ids);
+		walk_stack(p, t, &t->off, ids);
 		sample_emit(t, &t->off, ids, now, 0,
 			    SAMPLE_OFF | (task->__state & STATE_INTERRUPTIBLE ? SAMPLE_SLEEPS : 0));
 	}

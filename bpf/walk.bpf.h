@@ -6,9 +6,18 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/vm.h"
 
+/* Words of a JVM's interpreted frame, from below its frame pointer upward. */
+struct jvm_interpreted {
+	__u64 bytecode, locals, cache, profile, mirror, method, last_sp, sender_sp;
+	__u64 link, back;
+};
+
 struct stack {
 	__u32 count, flags; /* SAMPLE_* */
 	__u32 frames[VM_FRAMES];
+	/* The one that is looked at. Not a variable: before Linux 6.13 those of all functions on the way may be 512
+	 * bytes together. */
+	struct jvm_interpreted frame;
 };
 
 /* A function's names, as its probe gives them; zero-filled to whole words. */
@@ -148,7 +157,7 @@ static __always_inline __u32 copy_text(char *to, const __u32 cap, const struct t
 	return len;
 }
 
-static __always_inline struct wire_frame *frame_reserve(struct walk *w, __u32 id)
+static __always_inline struct wire_frame *frame_reserve(__u32 tgid, __u32 tid, __u32 id)
 {
 	struct wire_frame *f = bpf_ringbuf_reserve(&ring, sizeof(*f), 0);
 
@@ -158,8 +167,8 @@ static __always_inline struct wire_frame *frame_reserve(struct walk *w, __u32 id
 	}
 	f->h.kind = WIRE_VM_FRAME;
 	f->h.bytes = sizeof(*f) - sizeof(f->h);
-	f->h.pid = w->tgid;
-	f->h.tid = w->tid;
+	f->h.pid = tgid;
+	f->h.tid = tid;
 	f->id = id;
 	f->how = FRAME_CODE;
 	f->leaf = 0;
@@ -169,10 +178,10 @@ static __always_inline struct wire_frame *frame_reserve(struct walk *w, __u32 id
 }
 
 /* Tells user space what the frame `id` is. False: no room. */
-static __always_inline bool tell_frame(struct walk *w, __u32 id, const struct text *file,
+static __always_inline bool tell_frame(__u32 tgid, __u32 tid, __u32 id, const struct text *file,
 				       const struct text *function)
 {
-	struct wire_frame *f = frame_reserve(w, id);
+	struct wire_frame *f = frame_reserve(tgid, tid, id);
 
 	if (!f)
 		return false;

@@ -8,11 +8,6 @@
 #ifndef BPF_WALK_JVM_H
 #define BPF_WALK_JVM_H
 
-/* Words of an interpreted frame, from below its frame pointer upward. */
-struct jvm_interpreted {
-	__u64 bytecode, locals, cache, profile, mirror, method, last_sp, sender_sp;
-	__u64 link, back;
-};
 #define JVM_INTERPRETED offsetof(struct jvm_interpreted, link)
 /* Below the frame pointer of the stub that calls Java: its JavaCallWrapper. */
 #define JVM_WRAPPER 48
@@ -30,8 +25,7 @@ struct jvm_interpreted {
 #define NAME_VTABLE 0x6320656c62617476ull
 #define NAME_ADAPTER 0x204932432f433249ull
 
-/* These two are global functions: the verifier looks at them once and by themselves,
- * and not from every state of every caller. */
+/* These two are global functions. */
 __weak __noinline bool jvm_in_code(const struct vm_proc *p, __u64 pc)
 {
 	int i;
@@ -108,12 +102,12 @@ static __always_inline __u32 jvm_interpreted_id(struct walk *w, __u64 method)
 
 	if (!jvm_names(w->p, method, &key.file, &key.function))
 		return 0;
-	id = known_frame(w, &key);
+	id = known_frame(&key);
 	if (!id) {
 		struct text file = jvm_symbol(w->p, key.file, VM_FILE),
 			    function = jvm_symbol(w->p, key.function, VM_FUNCTION);
 
-		id = file.len ? new_frame(w, &key, &file, &function) : 0;
+		id = file.len ? new_frame(&key, w->tid, &file, &function) : 0;
 	}
 	return id;
 }
@@ -131,7 +125,7 @@ static __always_inline __u32 jvm_compiled_id(struct walk *w, __u64 blob)
 	if (!method || user_read(&number, sizeof(number), blob + p->off[OFF_nmethod_id]))
 		return 0;
 	key.function = (__u64)w->leaf << 32 | number;
-	id = known_frame(w, &key);
+	id = known_frame(&key);
 	if (id || !jvm_names(p, method, &klass, &name))
 		return id;
 	file = jvm_symbol(p, klass, VM_FILE);
@@ -139,7 +133,7 @@ static __always_inline __u32 jvm_compiled_id(struct walk *w, __u64 blob)
 	if (!file.len)
 		return 0;
 	id = __sync_fetch_and_add(&frame_last, 1) + 1;
-	f = frame_reserve(w, id);
+	f = frame_reserve(w->tgid, w->tid, id);
 	if (!f)
 		return 0;
 	f->how = FRAME_COMPILED;
@@ -166,10 +160,10 @@ static __always_inline void jvm_thread_frame(struct walk *w)
 	bpf_probe_read_kernel(name, sizeof(name), w->task->comm);
 	key.file = name[0];
 	key.function = name[1];
-	id = known_frame(w, &key);
+	id = known_frame(&key);
 	if (!id) {
 		id = __sync_fetch_and_add(&frame_last, 1) + 1;
-		f = frame_reserve(w, id);
+		f = frame_reserve(w->tgid, w->tid, id);
 		if (!f)
 			return;
 		f->how = FRAME_THREAD;
@@ -336,30 +330,31 @@ static __always_inline long jvm_entered(struct walk *w, const struct jvm_interpr
 static __always_inline long jvm_interpreter(struct walk *w)
 {
 	const struct vm_proc *p = w->p;
-	struct jvm_interpreted f = {};
+	struct jvm_interpreted *f = &w->to->frame;
 	__u64 code;
 	__u32 size = 0, id;
 
+	__builtin_memset(f, 0, sizeof(*f));
 	if (w->fp < w->at || w->fp - w->at > JVM_FRAME_MAX ||
-	    user_read(&f, sizeof(f), w->fp - JVM_INTERPRETED) ||
+	    user_read(f, sizeof(*f), w->fp - JVM_INTERPRETED) ||
 	    (w->leaf && w->fp - w->at <= JVM_INTERPRETED))
-		return jvm_entered(w, &f);
-	code = user_u64(f.method + p->off[OFF_method_const]);
+		return jvm_entered(w, f);
+	code = user_u64(f->method + p->off[OFF_method_const]);
 	if (!code || user_read(&size, sizeof(size), code + p->off[OFF_const_size]))
-		return jvm_entered(w, &f);
+		return jvm_entered(w, f);
 	/* Where it is must lie in the method; native ones have no place. */
-	if (f.bytecode && (f.bytecode < code || f.bytecode - code >= size * 8ull))
-		return jvm_entered(w, &f);
-	id = jvm_interpreted_id(w, f.method);
+	if (f->bytecode && (f->bytecode < code || f->bytecode - code >= size * 8ull))
+		return jvm_entered(w, f);
+	id = jvm_interpreted_id(w, f->method);
 	if (!id)
 		return fault(w);
 	if (!add_frame(w, id))
 		return 1;
 	/* Compiled code's frame begins where that left its stack. Calls by method handles
 	 * drop an argument and leave this as it was. */
-	if (f.sender_sp <= w->fp)
+	if (f->sender_sp <= w->fp)
 		return fault(w);
-	return jvm_go(w, f.back, f.sender_sp, f.link) ? 0 : fault(w);
+	return jvm_go(w, f->back, f->sender_sp, f->link) ? 0 : fault(w);
 }
 
 /* From where a thread left Java. False: it did not, or nothing is further out. */
@@ -481,11 +476,11 @@ static __always_inline void jvm_start(struct walk *w)
 #ifdef bpf_target_x86
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(w->task);
 
-	w->pc = BPF_CORE_READ(regs, ip);
-	w->at = BPF_CORE_READ(regs, sp);
-	w->fp = BPF_CORE_READ(regs, bp);
-	w->back = BPF_CORE_READ(regs, ax);
-	w->back_sp = BPF_CORE_READ(regs, r13);
+	bpf_core_read(&w->pc, sizeof(w->pc), &regs->ip);
+	bpf_core_read(&w->at, sizeof(w->at), &regs->sp);
+	bpf_core_read(&w->fp, sizeof(w->fp), &regs->bp);
+	bpf_core_read(&w->back, sizeof(w->back), &regs->ax);
+	bpf_core_read(&w->back_sp, sizeof(w->back_sp), &regs->r13);
 #endif
 	w->leaf = jvm_in_code(w->p, w->pc);
 	w->outside = w->leaf ? INSIDE : OUTSIDE;

@@ -11,19 +11,19 @@
 
 __u32 frame_last = 0;
 
-static __always_inline __u32 known_frame(struct walk *w, const struct frame_key *key)
+static __always_inline __u32 known_frame(const struct frame_key *key)
 {
 	__u32 *id = bpf_map_lookup_elem(&frame_ids, key);
 
 	return id ? *id : 0;
 }
 
-static __always_inline __u32 new_frame(struct walk *w, const struct frame_key *key,
+static __always_inline __u32 new_frame(const struct frame_key *key, __u32 tid,
 				       const struct text *file, const struct text *function)
 {
 	__u32 id = __sync_fetch_and_add(&frame_last, 1) + 1;
 
-	if (!tell_frame(w, id, file, function))
+	if (!tell_frame(key->tgid, tid, id, file, function))
 		return 0;
 	bpf_map_update_elem(&frame_ids, key, &id, BPF_ANY);
 	return id;
@@ -60,6 +60,25 @@ static __always_inline struct text py_text(const struct vm_proc *p, __u64 at)
 	return t;
 }
 
+/*
+ * A frame's number, by which user space has its code's names. 0: they cannot be read, or there is no room. This, and
+ * whatever else is global here, the verifier looks at once and by itself, and not from every state of every caller.
+ */
+__weak __noinline __u32 py_frame(const struct vm_proc *p, const struct frame_key *key, __u32 tid)
+{
+	struct text file, function;
+	__u32 id;
+
+	if (!p || !key)
+		return 0;
+	id = known_frame(key);
+	if (id)
+		return id;
+	file = py_text(p, key->file);
+	function = py_text(p, key->function);
+	return file.len ? new_frame(key, tid, &file, &function) : 0;
+}
+
 static long py_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
@@ -82,12 +101,7 @@ static long py_step(__u64 i, void *ctx)
 	key.function = user_u64(key.code + p->off[OFF_code_qualname]);
 	if (!key.file || !key.function)
 		return fault(w);
-	id = known_frame(w, &key);
-	if (!id) {
-		struct text file = py_text(p, key.file), function = py_text(p, key.function);
-
-		id = file.len ? new_frame(w, &key, &file, &function) : 0;
-	}
+	id = py_frame(p, &key, w->tid);
 	return add_frame(w, id) ? 0 : 1;
 }
 
@@ -230,11 +244,29 @@ static __always_inline __u64 php_same(const struct vm_proc *p, __u64 at)
 	return hash ? hash : at;
 }
 
+__weak __noinline __u32 php_frame(const struct vm_proc *p, __u64 at, __u64 called, __u32 tgid,
+				  __u32 tid)
+{
+	struct frame_key key = { .tgid = tgid };
+	struct text file, function;
+	__u32 id;
+
+	if (!p)
+		return 0;
+	key.file = php_same(p, at);
+	key.function = php_same(p, called);
+	id = known_frame(&key);
+	if (id)
+		return id;
+	file = php_text(p, at);
+	function = php_text(p, called);
+	return file.len ? new_frame(&key, tid, &file, &function) : 0;
+}
+
 static long php_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
 	const struct vm_proc *p = w->p;
-	struct frame_key key = { .tgid = w->tgid };
 	__u64 at = w->at, func, file, name;
 	__u8 type = 0;
 	__u32 id;
@@ -256,14 +288,7 @@ static long php_step(__u64 i, void *ctx)
 	name = user_u64(func + p->off[OFF_func_name]);
 	if (!file)
 		return fault(w);
-	key.file = php_same(p, file);
-	key.function = php_same(p, name);
-	id = known_frame(w, &key);
-	if (!id) {
-		struct text f = php_text(p, file), n = php_text(p, name);
-
-		id = f.len ? new_frame(w, &key, &f, &n) : 0;
-	}
+	id = php_frame(p, file, name, w->tgid, w->tid);
 	return add_frame(w, id) ? 0 : 1;
 }
 
@@ -308,6 +333,21 @@ static __always_inline struct text rb_text(const struct vm_proc *p, __u64 at)
 	return t;
 }
 
+__weak __noinline __u32 rb_frame(const struct vm_proc *p, const struct frame_key *key, __u32 tid)
+{
+	struct text file, function;
+	__u32 id;
+
+	if (!p || !key)
+		return 0;
+	id = known_frame(key);
+	if (id)
+		return id;
+	file = rb_text(p, key->file);
+	function = rb_text(p, key->function);
+	return file.len ? new_frame(key, tid, &file, &function) : 0;
+}
+
 static long rb_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
@@ -333,12 +373,7 @@ static long rb_step(__u64 i, void *ctx)
 	/* The outermost frame has an iseq without code or file. */
 	if (!key.file)
 		return 0;
-	id = known_frame(w, &key);
-	if (!id) {
-		struct text f = rb_text(p, key.file), n = rb_text(p, key.function);
-
-		id = f.len ? new_frame(w, &key, &f, &n) : 0;
-	}
+	id = rb_frame(p, &key, w->tid);
 	return add_frame(w, id) ? 0 : 1;
 }
 
@@ -386,38 +421,77 @@ static __always_inline bool rb_start(struct walk *w, struct vm_thread *t, struct
 /* Frames stepped over, those of native functions included. */
 #define STEPS 256
 
-/*
- * Fills `to` with the stack of `task`, which is the current one. Not inlined:
- * two programs need it.
- */
-static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread *t,
-				       struct stack *to, struct task_struct *task, struct ids ids)
+static __always_inline struct walk walk_of(const struct vm_proc *p, struct vm_thread *t,
+					   struct stack *to, __u32 tgid, __u32 tid)
 {
-	struct walk w = {
-		.p = p, .to = to, .thread = t, .task = task, .tgid = ids.tgid, .tid = ids.tid
+	return (struct walk){
+		.p = p,
+		.to = to,
+		.thread = t,
+		.task = bpf_get_current_task_btf(),
+		.tgid = tgid,
+		.tid = tid,
 	};
-	bool started = false;
+}
 
+__weak __noinline int walk_cpython(const struct vm_proc *p, struct vm_thread *t, struct stack *to,
+				   __u32 tgid, __u32 tid)
+{
+	struct walk w = walk_of(p, t, to, tgid, tid);
+
+	if (p && t && to && py_start(&w, t, w.task))
+		bpf_loop(STEPS, py_step, &w, 0);
+	return 0;
+}
+
+__weak __noinline int walk_php(const struct vm_proc *p, struct vm_thread *t, struct stack *to,
+			       __u32 tgid, __u32 tid)
+{
+	struct walk w = walk_of(p, t, to, tgid, tid);
+
+	if (p && t && to && php_start(&w))
+		bpf_loop(STEPS, php_step, &w, 0);
+	return 0;
+}
+
+__weak __noinline int walk_ruby(const struct vm_proc *p, struct vm_thread *t, struct stack *to,
+				__u32 tgid, __u32 tid)
+{
+	struct walk w = walk_of(p, t, to, tgid, tid);
+
+	if (p && t && to && rb_start(&w, t, w.task))
+		bpf_loop(STEPS, rb_step, &w, 0);
+	return 0;
+}
+
+__weak __noinline int walk_jvm(const struct vm_proc *p, struct vm_thread *t, struct stack *to,
+			       __u32 tgid, __u32 tid)
+{
+	struct walk w = walk_of(p, t, to, tgid, tid);
+
+	if (!p || !t || !to)
+		return 0;
+	jvm_start(&w);
+	bpf_loop(STEPS, jvm_step, &w, 0);
+	return 0;
+}
+
+/* Fills `to` with the stack of the current thread. */
+static __always_inline void walk_stack(const struct vm_proc *p, struct vm_thread *t,
+				       struct stack *to, struct ids ids)
+{
 	to->count = to->flags = 0;
 	if ((t->gc.depth && t->gc.epoch == gc_epoch) ||
 	    (t->sweep.depth && t->sweep.epoch == sweep_epoch))
 		to->flags = SAMPLE_GC;
-	if (p->kind == VM_CPYTHON) {
-		started = py_start(&w, t, task);
-		if (started)
-			bpf_loop(STEPS, py_step, &w, 0);
-	} else if (p->kind == VM_PHP) {
-		started = php_start(&w);
-		if (started)
-			bpf_loop(STEPS, php_step, &w, 0);
-	} else if (p->kind == VM_RUBY) {
-		started = rb_start(&w, t, task);
-		if (started)
-			bpf_loop(STEPS, rb_step, &w, 0);
-	} else if (p->kind == VM_JVM) {
-		jvm_start(&w);
-		bpf_loop(STEPS, jvm_step, &w, 0);
-	}
+	if (p->kind == VM_CPYTHON)
+		walk_cpython(p, t, to, ids.tgid, ids.tid);
+	else if (p->kind == VM_PHP)
+		walk_php(p, t, to, ids.tgid, ids.tid);
+	else if (p->kind == VM_RUBY)
+		walk_ruby(p, t, to, ids.tgid, ids.tid);
+	else if (p->kind == VM_JVM)
+		walk_jvm(p, t, to, ids.tgid, ids.tid);
 	/* In a JVM some instructions leave no way further out: cut, as the mark says. Without
 	 * any frame the time is nobody's. */
 	if (to->flags & SAMPLE_FAULT && (p->kind != VM_JVM || !to->count))
