@@ -65,7 +65,7 @@ VM_BIN := $(VM_SRC:tests/vm/%.c=$(B)/vm/%) $(B)/vm/plain
 GOLDEN := $(patsubst tests/golden/%.c,$(B)/golden/%,$(wildcard tests/golden/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 
-.PHONY: all lib sanitized soak test test-live test-vms test-kernels test-viewers nightly mutants check clean host vm unit header golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
+.PHONY: all lib sanitized shipped list-shipped soak test test-live test-vms test-kernels test-viewers nightly mutants check clean host vm unit header golden fuzz fuzz-seeds tests bench bench-programs bench-scale bench-vms accuracy guard
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -218,7 +218,14 @@ $(B)/golden/%: tests/golden/%.c $(B)/libvmspan.a
 
 # Every program the tests run, the fuzzers apart: those need clang.
 tests: all unit golden vm lib
-# What of it runs under sanitizers in every run of the tests.
+# Of the unit tests each runs under sanitizers in every run of the tests; as they ship, those that hold the
+# SDK's header, those that do less under sanitizers, and those whose output is read by golden/json.sh.
+SHIPPED := $(sort $(filter $(B)/tests/sdk_% $(B)/tests/v2_% $(B)/tests/sink_test $(B)/tests/export_test,$(UNIT)) \
+	$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell grep -l __SANITIZE_ADDRESS__ tests/unit/*_test.c)))
+shipped: all golden vm lib $(SHIPPED)
+list-shipped:
+	@printf '%s\n' $(SHIPPED:$(B)/tests/%=unit/%)
+# What runs under sanitizers.
 sanitized: $(B)/vmspan unit $(GOLDEN) $(B)/bench/quiet
 
 test: all unit golden lib

@@ -26,9 +26,11 @@ done
 END
 # With BREAKS a build fails.
 cat >"$tree/Makefile" <<'END'
-.PHONY: tests header fuzz sanitized
-tests header fuzz sanitized:
+.PHONY: shipped list-shipped header fuzz sanitized
+shipped header fuzz sanitized:
 	@test "$(BREAKS)" != $(B)
+list-shipped:
+	@$(if $(NO_LIST),false,echo unit/of_two)
 END
 chmod +x "$tree/tests/run" "$tree/tools/install-deps"
 
@@ -45,7 +47,8 @@ ends() { # NAME LINE
 }
 
 run "all passes" 0
-# Builds: 3. check, live, html; unit and golden, twice; two of the header, and fuzz; the other viewer.
+# Builds: 3. check, live, html; one of the unit tests and golden; unit and golden; two of the header, and
+# fuzz; the other viewer.
 ends "all passes" "14 passed, 0 failed, 0 skipped"
 for lane in checks tracing with_gcc with_sanitizers with_clang; do
 	run "a lane is killed: $lane" 1 "s/^$lane() {\$/&\\nkill -s KILL \$BASHPID/"
@@ -56,6 +59,9 @@ done
 with=("BREAKS=build")
 run "no build by gcc" 1
 ends "no build by gcc" "1 passed, 1 failed, 0 skipped"
+with=("NO_LIST=1")
+run "no list of unit tests" 1
+ends "no list of unit tests" "13 passed, 1 failed, 0 skipped"
 with=("BREAKS=build-san")
 run "no build with sanitizers" 1
 ends "no build with sanitizers" "11 passed, 1 failed, 0 skipped"
