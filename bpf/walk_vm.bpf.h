@@ -29,6 +29,12 @@ static __always_inline __u32 new_frame(const struct frame_key *key, __u32 tid,
 	return id;
 }
 
+/* Whose stack it is, for functions that have room for few arguments: its process, and below that its thread. */
+static __always_inline __u64 who(const struct walk *w)
+{
+	return (__u64)w->tgid << 32 | w->tid;
+}
+
 static __always_inline long fault(struct walk *w)
 {
 	w->to->flags |= SAMPLE_FAULT;
@@ -64,45 +70,44 @@ static __always_inline struct text py_text(const struct vm_proc *p, __u64 at)
  * A frame's number, by which user space has its code's names. 0: they cannot be read, or there is no room. This, and
  * whatever else is global here, the verifier looks at once and by itself, and not from every state of every caller.
  */
-__weak __noinline __u32 py_frame(const struct vm_proc *p, const struct frame_key *key, __u32 tid)
+__weak __noinline __u32 py_frame(const struct vm_proc *p, __u64 code, __u64 at, __u64 called,
+				 __u64 who)
 {
+	struct frame_key key = { code, at, called, who >> 32 };
 	struct text file, function;
 	__u32 id;
 
-	if (!p || !key)
+	if (!p)
 		return 0;
-	id = known_frame(key);
+	id = known_frame(&key);
 	if (id)
 		return id;
-	file = py_text(p, key->file);
-	function = py_text(p, key->function);
-	return file.len ? new_frame(key, tid, &file, &function) : 0;
+	file = py_text(p, at);
+	function = py_text(p, called);
+	return file.len ? new_frame(&key, who, &file, &function) : 0;
 }
 
 static long py_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
 	const struct vm_proc *p = w->p;
-	struct frame_key key = { .tgid = w->tgid };
-	__u64 at = w->at;
+	__u64 at = w->at, code, file, function;
 	__u8 owner = 0;
-	__u32 id;
 
 	if (!at)
 		return 1;
-	key.code = user_u64(at + p->off[OFF_frame_code]);
-	if (!key.code || user_read(&w->at, sizeof(w->at), at + p->off[OFF_frame_previous]))
+	code = user_u64(at + p->off[OFF_frame_code]);
+	if (!code || user_read(&w->at, sizeof(w->at), at + p->off[OFF_frame_previous]))
 		return fault(w);
 	/* A C function's entry into the interpreter is no frame of anybody's. */
 	if (p->off[OFF_frame_owner] &&
 	    (user_read(&owner, sizeof(owner), at + p->off[OFF_frame_owner]) || owner == 3))
 		return 0;
-	key.file = user_u64(key.code + p->off[OFF_code_filename]);
-	key.function = user_u64(key.code + p->off[OFF_code_qualname]);
-	if (!key.file || !key.function)
+	file = user_u64(code + p->off[OFF_code_filename]);
+	function = user_u64(code + p->off[OFF_code_qualname]);
+	if (!file || !function)
 		return fault(w);
-	id = py_frame(p, &key, w->tid);
-	return add_frame(w, id) ? 0 : 1;
+	return add_frame(w, py_frame(p, code, file, function, who(w))) ? 0 : 1;
 }
 
 /*
@@ -244,10 +249,9 @@ static __always_inline __u64 php_same(const struct vm_proc *p, __u64 at)
 	return hash ? hash : at;
 }
 
-__weak __noinline __u32 php_frame(const struct vm_proc *p, __u64 at, __u64 called, __u32 tgid,
-				  __u32 tid)
+__weak __noinline __u32 php_frame(const struct vm_proc *p, __u64 at, __u64 called, __u64 who)
 {
-	struct frame_key key = { .tgid = tgid };
+	struct frame_key key = { .tgid = who >> 32 };
 	struct text file, function;
 	__u32 id;
 
@@ -260,7 +264,7 @@ __weak __noinline __u32 php_frame(const struct vm_proc *p, __u64 at, __u64 calle
 		return id;
 	file = php_text(p, at);
 	function = php_text(p, called);
-	return file.len ? new_frame(&key, tid, &file, &function) : 0;
+	return file.len ? new_frame(&key, who, &file, &function) : 0;
 }
 
 static long php_step(__u64 i, void *ctx)
@@ -269,7 +273,6 @@ static long php_step(__u64 i, void *ctx)
 	const struct vm_proc *p = w->p;
 	__u64 at = w->at, func, file, name;
 	__u8 type = 0;
-	__u32 id;
 
 	if (!at)
 		return 1;
@@ -288,8 +291,7 @@ static long php_step(__u64 i, void *ctx)
 	name = user_u64(func + p->off[OFF_func_name]);
 	if (!file)
 		return fault(w);
-	id = php_frame(p, file, name, w->tgid, w->tid);
-	return add_frame(w, id) ? 0 : 1;
+	return add_frame(w, php_frame(p, file, name, who(w))) ? 0 : 1;
 }
 
 static __always_inline bool php_start(struct walk *w)
@@ -333,28 +335,28 @@ static __always_inline struct text rb_text(const struct vm_proc *p, __u64 at)
 	return t;
 }
 
-__weak __noinline __u32 rb_frame(const struct vm_proc *p, const struct frame_key *key, __u32 tid)
+__weak __noinline __u32 rb_frame(const struct vm_proc *p, __u64 code, __u64 at, __u64 called,
+				 __u64 who)
 {
+	struct frame_key key = { code, at, called, who >> 32 };
 	struct text file, function;
 	__u32 id;
 
-	if (!p || !key)
+	if (!p)
 		return 0;
-	id = known_frame(key);
+	id = known_frame(&key);
 	if (id)
 		return id;
-	file = rb_text(p, key->file);
-	function = rb_text(p, key->function);
-	return file.len ? new_frame(key, tid, &file, &function) : 0;
+	file = rb_text(p, at);
+	function = rb_text(p, called);
+	return file.len ? new_frame(&key, who, &file, &function) : 0;
 }
 
 static long rb_step(__u64 i, void *ctx)
 {
 	struct walk *w = ctx;
 	const struct vm_proc *p = w->p;
-	struct frame_key key = { .tgid = w->tgid };
-	__u64 at = w->at, iseq, body;
-	__u32 id;
+	__u64 at = w->at, iseq, body, file, function;
 
 	if (at + p->off[OFF_cfp_size] > w->end)
 		return 1;
@@ -367,14 +369,12 @@ static long rb_step(__u64 i, void *ctx)
 	body = user_u64(iseq + p->off[OFF_iseq_body]);
 	if (!body)
 		return fault(w);
-	key.code = iseq;
-	key.file = user_u64(body + p->off[OFF_body_path]);
-	key.function = user_u64(body + p->off[OFF_body_label]);
+	file = user_u64(body + p->off[OFF_body_path]);
+	function = user_u64(body + p->off[OFF_body_label]);
 	/* The outermost frame has an iseq without code or file. */
-	if (!key.file)
+	if (!file)
 		return 0;
-	id = rb_frame(p, &key, w->tid);
-	return add_frame(w, id) ? 0 : 1;
+	return add_frame(w, rb_frame(p, iseq, file, function, who(w))) ? 0 : 1;
 }
 
 /*
