@@ -13,12 +13,12 @@ cp tests/results_lib.sh "$tree/tests/"
 : >"$tree/tests/viewers/other.sh"
 touch "$tree"/tests/unit/{sdk_one,v2_one,other}_test.c
 printf '#!/bin/sh\ntrue\n' >"$tree/tools/install-deps"
-# Each test passes. With EARLY the run that has it is over before. With MAKES it leaves a file.
+# Each test passes. With EARLY, names, the run that has one is over before. With MAKES it leaves a file.
 cat >"$tree/tests/run" <<'END'
 #!/usr/bin/env bash
 . tests/results_lib.sh
 for name; do
-	[ "$name" != "${EARLY-}" ] || exit 0
+	[[ "${EARLY-}" != *" $name "* ]] || exit 0
 	[ "$name" != "${MAKES-}" ] || : >made
 	results_add "$VMSPAN_RESULTS" "$B" "$name" 1 0 0 0 "" ""
 done
@@ -50,12 +50,19 @@ run "all passes" 0
 # Builds: 3. check, live, html; one of the unit tests and golden; unit and golden; two of the header, and
 # fuzz; the other viewer.
 ends "all passes" "14 passed, 0 failed, 0 skipped"
-for lane in checks tracing with_gcc with_sanitizers with_clang; do
-	run "a lane is killed: $lane" 1 "s/^$lane() {\$/&\\nkill -s KILL \$BASHPID/"
+every=(checks tracing with_gcc with_sanitizers with_clang)
+lanes='\(checks\|tracing\|with_gcc\|with_sanitizers\|with_clang\)'
+run "lanes are killed" 1 "s/^$lanes() {\$/&\nkill -s KILL \$BASHPID/"
+for lane in "${every[@]}"; do
 	check "a lane is killed: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
-	run "a lane breaks off: $lane" 1 "s/^$lane() {\$/&\\n: \$there_is_no_such_variable/"
+done
+ends "lanes are killed" "1 passed, 5 failed, 0 skipped"
+run "lanes break off" 1 "s/^$lanes() {\$/&\n: \$there_is_no_such_variable/"
+for lane in "${every[@]}"; do
 	check "a lane breaks off: it is named: $lane" grep -qx "not ok lane $lane: ended early" "$T/run"
 done
+run "one lane is killed" 1 "s/^checks() {\$/&\nkill -s KILL \$BASHPID/"
+ends "one lane is killed" "13 passed, 1 failed, 0 skipped"
 with=("BREAKS=build")
 run "no build by gcc" 1
 ends "no build by gcc" "1 passed, 1 failed, 0 skipped"
@@ -72,8 +79,12 @@ with=("MAKES=golden" "VMSPAN_TEST_TREE=kept")
 run "a test leaves a file in the source tree" 1
 ends "a test leaves a file in the source tree" "14 passed, 1 failed, 0 skipped"
 check "it is named" grep -qx "not ok the source tree: not as before: new: made" "$T/run"
-for early in check live viewers/html.sh golden fuzz viewers/other.sh; do
-	with=("EARLY=$early")
-	run "a run of tests ends early: $early" 1
-	check "a run of tests ends early: it is named: $early" grep -q "^not ok .*: ended early$" "$T/run"
+early=(check live viewers/html.sh golden fuzz viewers/other.sh)
+with=("EARLY= ${early[*]} ")
+run "runs of tests end early" 1
+for run in 'check' 'live' 'viewers/html.sh' 'unit/of_two golden' 'unit golden' '.* fuzz' 'viewers/other.sh'; do
+	check "a run of tests ends early: it is named: $run" grep -q "^not ok .*tests/run $run: ended early$" "$T/run"
 done
+with=("EARLY= fuzz ")
+run "one run of tests ends early" 1
+ends "one run of tests ends early" "13 passed, 1 failed, 0 skipped"
