@@ -80,6 +80,129 @@ static void a_small_ring_keeps_the_newest(void **state)
 	ring_round(*state, 256 << 10, 20011);
 }
 
+/* What a thread hands over at once comes as one batch, of so many of the generator's. */
+#define GATHERED 48
+#define GATHERED_MAX 100 /* batches */
+
+struct gathered {
+	struct rec_writer *w;
+	struct buf all; /* the records */
+	u64 begin; /* of the batch under way, in `all` */
+	u64 seq; /* of its first record */
+	u32 pieces, batches, records;
+	u64 next; /* record to be read; 0: any */
+	u64 at; /* where that is */
+	struct file *f;
+};
+
+static int gather(void *ctx, struct gen *g)
+{
+	struct gathered *a = ctx;
+	struct item it = batch_item(4242, g);
+
+	assert_int_equal(buf_put(&a->all, g->data, it.batch.bytes), 0);
+	a->records += g->records;
+	if (++a->pieces % GATHERED)
+		return 0;
+	it.batch.seq = a->seq;
+	it.batch.records = a->records;
+	it.batch.bytes = (u32)(a->all.len - a->begin);
+	it.batch.data = a->all.data + a->begin;
+	it.batch.too_deep = 3;
+	assert_int_equal(rec_item(a->w, &it), 0);
+	a->batches++;
+	a->begin = a->all.len;
+	a->seq += a->records;
+	a->records = 0;
+	return 0;
+}
+
+static int is_as_gathered(void *ctx, const struct item *it)
+{
+	struct gathered *a = ctx;
+
+	assert_int_not_equal(it->type, ITEM_LOSS);
+	if (it->type != ITEM_BATCH)
+		return 0;
+	if (a->next)
+		assert_int_equal(it->batch.seq, a->next);
+	/* The newest are there: their places count from the end. */
+	a->next = it->batch.seq + it->batch.records;
+	a->at += it->batch.bytes;
+	assert_true(buf_put(&a->f->read.bytes, it->batch.data, it->batch.bytes) == 0);
+	a->records += it->batch.records;
+	a->batches += it->batch.too_deep == 3;
+	return 0;
+}
+
+static void a_small_ring_takes_large_batches(void **state)
+{
+	struct rec_options o = { .ring_bytes = REC_RING_MIN };
+	struct file *f = *state;
+	struct gathered a = { .f = f, .w = create(f, &o) };
+	struct stream s = { .w = a.w };
+	struct source_info info;
+	struct rec_reader *r;
+	u64 written;
+
+	stream_begin(&s, 7);
+	s.g.batch = gather;
+	s.g.ctx = &a;
+	while (a.batches < GATHERED_MAX)
+		gen_event(&s.g);
+	written = a.seq;
+	assert_int_equal(rec_close(a.w, &f->err), 0);
+	a.batches = a.records = 0;
+	r = rec_open(f->path, &info, &f->err);
+	assert_non_null(r);
+	while (rec_read(r, is_as_gathered, &a, &f->err) > 0)
+		;
+	assert_null(rec_note(r));
+	rec_reader_free(r);
+	assert_int_equal(a.next, written);
+	assert_memory_equal(f->read.bytes.data, a.all.data + a.begin - a.at, a.at);
+	/* As many as of small batches; and of each that is whole its counts once. */
+	assert_true(a.records * 3ull > o.ring_bytes / 2);
+	assert_in_range(a.batches, a.records / (2 * written / GATHERED_MAX), GATHERED_MAX);
+	print_message("large batches: the last %u of %" PRIu64 " records\n", a.records, written);
+	buf_free(&a.all);
+}
+
+static int count_defs(void *ctx, const struct item *it)
+{
+	u64 *bytes = ctx;
+
+	assert_int_not_equal(it->type, ITEM_LOSS);
+	*bytes += it->type == ITEM_DEFS ? it->defs.bytes : 0;
+	return 0;
+}
+
+/* A registry's, as they are read at its first sight: 2 MB, of which an item of a recording has one. */
+static void many_definitions_at_once_are_kept(void **state)
+{
+	struct file *f = *state;
+	struct rec_writer *w = create(f, NULL);
+	struct buf defs = { 0 };
+	struct source_info info;
+	struct rec_reader *r;
+	struct item it;
+	u64 bytes = 0;
+	u32 id;
+
+	for (id = 1; id <= (2u << 20) / VMSPAN_SLOT; id++)
+		put_def(&defs, VMSPAN_DEF_LABEL, id, 0, NULL, 0, "x");
+	it = defs_item(1, &defs);
+	assert_int_equal(rec_item(w, &it), 0);
+	assert_int_equal(rec_close(w, &f->err), 0);
+	r = rec_open(f->path, &info, &f->err);
+	assert_non_null(r);
+	while (rec_read(r, count_defs, &bytes, &f->err) > 0)
+		;
+	rec_reader_free(r);
+	assert_int_equal(bytes, 2u << 20);
+	buf_free(&defs);
+}
+
 static void a_ring_not_yet_full_keeps_all(void **state)
 {
 	struct file *f = *state;
@@ -381,6 +504,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_ring_keeps_the_newest),
 		TEST(a_small_ring_keeps_the_newest),
+		TEST(a_small_ring_takes_large_batches),
+		TEST(many_definitions_at_once_are_kept),
 		TEST(a_ring_not_yet_full_keeps_all),
 		TEST(a_killed_ring_reads_up_to_its_last_chunk),
 		TEST(a_ring_is_readable_at_any_time),

@@ -388,6 +388,67 @@ static int item_put(struct rec_writer *w, const struct item *it, const struct ba
 				      : codec_put(w->codec, &w->chunk, it);
 }
 
+/*
+ * An item of records comes in parts. In a ring it may take so much at worst: else little of a segment would be used,
+ * or it would not fit at all.
+ */
+static bool is_large(const struct rec_writer *w, const struct item *it, u64 bound)
+{
+	return (it->type == ITEM_BATCH || it->type == ITEM_DEFS) &&
+	       bound > (is_ring(w) ? w->head.segment_bytes / 4 : SIZE_MAX - 1);
+}
+
+/* Bytes of records, half of them at most, but one record at least; *count: how many. */
+static u32 first_half(const u8 *data, u32 bytes, u32 *count)
+{
+	u32 at = 0, more;
+
+	for (*count = 0; at < bytes; (*count)++, at += more) {
+		more = ((const struct vmspan_head *)(data + at))->slots * (u32)VMSPAN_SLOT;
+		if (at && at + more > bytes / 2)
+			break;
+	}
+	return at;
+}
+
+/* What is one to the thread that hands it over may be several to those who read: they go by the records. */
+static int batch_halves(struct rec_writer *w, const struct item *it, u32 bytes, u32 records)
+{
+	struct item first = *it, second = *it;
+
+	first.batch.bytes = bytes;
+	first.batch.records = records;
+	second.batch.bytes -= bytes;
+	second.batch.records -= records;
+	second.batch.seq += records;
+	second.batch.data = (const u8 *)it->batch.data + bytes;
+	second.batch.too_deep = second.batch.unmatched = 0;
+	second.batch.repaired = second.batch.in_mark = 0;
+	return rec_item(w, &first) ?: rec_item(w, &second);
+}
+
+static int defs_halves(struct rec_writer *w, const struct item *it, u32 bytes)
+{
+	struct item first = *it, second = *it;
+
+	first.defs.bytes = bytes;
+	second.defs.bytes -= bytes;
+	second.defs.data = (const u8 *)it->defs.data + bytes;
+	return rec_item(w, &first) ?: rec_item(w, &second);
+}
+
+/* -EMSGSIZE: it is one record. */
+static int item_halves(struct rec_writer *w, const struct item *it)
+{
+	bool batch = it->type == ITEM_BATCH;
+	u32 bytes = batch ? it->batch.bytes : it->defs.bytes, part, records;
+
+	part = first_half(batch ? it->batch.data : it->defs.data, bytes, &records);
+	if (part == bytes)
+		return -EMSGSIZE;
+	return batch ? batch_halves(w, it, part, records) : defs_halves(w, it, part);
+}
+
 int rec_item(void *ctx, const struct item *it)
 {
 	struct batch_sum sum = { 0 };
@@ -402,6 +463,11 @@ int rec_item(void *ctx, const struct item *it)
 	     batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum)) ||
 	    (it->type == ITEM_DEFS && batch_check(it->defs.data, it->defs.bytes, UINT32_MAX)))
 		return item_lost(w, it);
+	if (is_large(w, it, bound)) {
+		rc = item_halves(w, it);
+		if (rc != -EMSGSIZE)
+			return rc;
+	}
 	rc = bound == SIZE_MAX ? -EMSGSIZE : item_room(w, bound);
 	if (!rc)
 		rc = item_put(w, it, &sum);
