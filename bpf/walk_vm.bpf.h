@@ -73,7 +73,7 @@ static __always_inline struct text py_text(const struct vm_proc *p, __u64 at)
 __weak __noinline __u32 py_frame(const struct vm_proc *p, __u64 code, __u64 at, __u64 called,
 				 __u64 who)
 {
-	struct frame_key key = { code, at, called, who >> 32 };
+	struct frame_key key = { .code = code, .file = at, .function = called, .tgid = who >> 32 };
 	struct text file, function;
 	__u32 id;
 
@@ -338,7 +338,7 @@ static __always_inline struct text rb_text(const struct vm_proc *p, __u64 at)
 __weak __noinline __u32 rb_frame(const struct vm_proc *p, __u64 code, __u64 at, __u64 called,
 				 __u64 who)
 {
-	struct frame_key key = { code, at, called, who >> 32 };
+	struct frame_key key = { .code = code, .file = at, .function = called, .tgid = who >> 32 };
 	struct text file, function;
 	__u32 id;
 
