@@ -107,6 +107,14 @@ echo '{"ID": "x", "Name": "/shop_db"}' >"$T/docker/containers/$(id f)/config.v2.
 in_container docker "docker/$(id f)" "${bundle[@]}" "$T/state/moby/$(id f)" "$T/containerd-shim-runc-v2" -namespace moby
 eq "Docker: what it keeps of the container" "$(container "$inside")" "docker $(id f) shop_db"
 
+# One that has the network of that one, and a name as Kubernetes gives them.
+mkdir -p "$T/state/moby/$(id 6)" "$T/docker/containers/$(id 6)"
+jq -n --arg at "$T/docker/containers/$(id f)/hosts" '{mounts: [{destination: "/etc/hostname", source: "/etc/hostname"},
+	{destination: "/etc/hosts", source: $at}]}' >"$T/state/moby/$(id 6)/config.json"
+echo '{"Name": "/k8s_a_b_c_d_0", "Config": {"Labels": {}}}' >"$T/docker/containers/$(id 6)/config.v2.json"
+in_container sidecar "docker/$(id 6)" "${bundle[@]}" "$T/state/moby/$(id 6)" "$T/containerd-shim-runc-v2" -namespace moby
+eq "Docker: another container's network" "$(container "$inside")" "docker $(id 6) k8s_a_b_c_d_0"
+
 in_container machine 'machine.slice/machine-deb\x2d1.scope/payload' "$T/supervise"
 eq "systemd-nspawn: a machine has no id" "$(container "$inside")" "systemd-nspawn  deb-1"
 target plain "$T/steady"
@@ -175,6 +183,7 @@ spans_of() { # WANTED
 }
 eq "by a container's name" "$(spans_of "$web")" '[101,1]'
 eq "by a part of its id" "$(spans_of "$(id a | cut -c1-12)")" '[101,1]'
+eq "as it is shown" "$(spans_of "podman:$web")" '[101,1]'
 # Its own process is one of it.
 eq "by a pod" "$(spans_of "$one")" "[103,2]"
 eq "by namespace and pod" "$(spans_of "$shop/$two")" '[107,1]'
@@ -186,6 +195,6 @@ done
 check_status "what nobody is called" 1 "$VMSPAN" record --cgroup "three-$$" -o "$T/none"
 check "what nobody is called: words" grep -q "no control group, systemd unit or container three-$$" "$T/err"
 
-for name in podman crio sandbox containerd docker machine plain liar exec other none files; do
+for name in podman crio sandbox containerd docker sidecar machine plain liar exec other none files; do
 	dismiss "$name"
 done

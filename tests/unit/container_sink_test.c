@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Containers in reports: what they are called, and what their processes add up to. */
 #include "sink_fixture.h"
-#include "sink/containers.h"
+#include "user/sink/top_rows.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,6 +30,33 @@ static void a_container_has_a_label(void **state)
 	assert_int_equal(strlen(label), 7 + 3 * ((CONTAINER_LABEL_MAX - 8) / 3));
 	c = (struct snapshot_container){ 0 };
 	assert_string_equal(container_label(&c, label), "");
+}
+
+/* Of what is too long for a line of top the end is shown, cut between characters. */
+static void a_long_label_is_told_by_its_end(void **state)
+{
+	struct snapshot_process p = { .pid = 4194304, .name = "python3" };
+	char to[80];
+
+	(void)state;
+	process_name(to, &p);
+	assert_string_equal(to, "4194304 python3");
+	p.container = (struct snapshot_container){ "podman", "", "web" };
+	process_name(to, &p);
+	assert_string_equal(to, "4194304 python3 in podman:web");
+	p.container.name = "a-namespace/and-a-deployment-with-much-of-a-name-5f7d8c9b4-x2x4z/app";
+	process_name(to, &p);
+	assert_int_equal(strlen(to), 79);
+	assert_string_equal(to, "4194304 python3 in \xe2\x80\xa6"
+				"-deployment-with-much-of-a-name-5f7d8c9b4-x2x4z/app");
+	p.ended = true;
+	p.container.name =
+		"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+		"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+		"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4";
+	process_name(to, &p);
+	assert_int_equal(strncmp(to, "4194304 python3 (ended) in \xe2\x80\xa6\xc3\xa4", 32), 0);
+	assert_true(strlen(to) == 79 || strlen(to) == 78);
 }
 
 /* The first process in one container, the second in another. */
@@ -118,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_container_has_a_label),
+		cmocka_unit_test(a_long_label_is_told_by_its_end),
 		cmocka_unit_test(json_has_each_container),
 		cmocka_unit_test(a_report_has_the_busiest_first),
 	};

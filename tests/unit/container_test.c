@@ -175,24 +175,50 @@ static struct container called(const char *runtime, const char *name)
 {
 	struct container c = { .runtime = runtime, .id = ID };
 
-	set_plain(&c, name);
+	set_kubernetes(&c, name);
 	return c;
+}
+
+static struct container known_to_docker(const char *text)
+{
+	struct container c = { .runtime = "docker", .id = ID };
+	json_t *known = json_loads(text, 0, NULL);
+
+	set_dockers(&c, known);
+	json_decref(known);
+	return c;
+}
+
+static void docker_knows_whether_kubernetes_made_it(void **state)
+{
+	(void)state;
+	assert_string_equal(known_to_docker("{\"Name\": \"/k8s_app_web-1_shop_" UUID "_3\","
+					    "\"Config\": {\"Labels\": {"
+					    "\"io.kubernetes.pod.name\": \"web-1\"}}}")
+				    .name,
+			    "shop/web-1/app");
+	assert_string_equal(known_to_docker("{\"Name\": \"/k8s_app_web-1_shop_" UUID "_3\"}").name,
+			    "k8s_app_web-1_shop_" UUID "_3");
+	assert_string_equal(known_to_docker("{\"Name\": \"/web\"}").name, "web");
+	assert_string_equal(known_to_docker("{\"Name\": 1, \"Config\": {\"Labels\": []}}").name,
+			    "");
+	assert_string_equal(known_to_docker("no JSON").name, "");
 }
 
 static void kubernetes_names_have_three_parts(void **state)
 {
 	(void)state;
-	assert_string_equal(called("docker", "k8s_app_web-1_shop_" UUID "_3").name,
+	assert_string_equal(called("cri-o", "k8s_app_web-1_shop_" UUID "_3").name,
 			    "shop/web-1/app");
-	assert_string_equal(called("docker", "k8s_POD_web-1_shop_" UUID "_0").name, "shop/web-1");
+	assert_string_equal(called("cri-o", "k8s_POD_web-1_shop_" UUID "_0").name, "shop/web-1");
 	/* Where there was one of that name already. */
-	assert_string_equal(called("docker", "k8s_app_web-1_shop_" UUID "_3_0123abcd").name,
+	assert_string_equal(called("cri-o", "k8s_app_web-1_shop_" UUID "_3_0123abcd").name,
 			    "shop/web-1/app");
 	/* Somebody's own. */
-	assert_string_equal(called("docker", "k8s_app").name, "k8s_app");
-	assert_string_equal(called("docker", "k8s_app_a_b").name, "k8s_app_a_b");
-	assert_string_equal(called("docker", "web").name, "web");
-	assert_string_equal(called("docker", "").name, "");
+	assert_string_equal(called("cri-o", "k8s_app").name, "k8s_app");
+	assert_string_equal(called("cri-o", "k8s_app_a_b").name, "k8s_app_a_b");
+	assert_string_equal(called("cri-o", "web").name, "web");
+	assert_string_equal(called("cri-o", "").name, "");
 }
 
 static void a_pod_is_meant_by_whole_names(void **state)
@@ -266,16 +292,61 @@ static void annotations_are_read(void **state)
 	assert_string_equal(annotated("no JSON").name, "");
 }
 
-static void dockers_file_is_where_it_mounts_it_from(void **state)
+static const char *path_in(const char *mounts, char path[4096])
 {
-	json_t *bundle = json_loads("{\"mounts\": [1, {\"destination\": \"/etc/hosts\"},"
-				    "{\"destination\": \"/etc/hostname\", \"source\": \"/a/b\"}]}",
-				    0, NULL);
+	json_t *bundle = json_loads(mounts, 0, NULL);
+	bool found = dockers_path(bundle, ID, path, 4096);
+
+	json_decref(bundle);
+	return found ? path : "";
+}
+
+#define MOUNT(file, source) "{\"destination\": \"/etc/" file "\", \"source\": \"" source "\"}"
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+static void dockers_folder_is_where_it_mounts_files_from(void **state)
+{
+	char path[4096];
 
 	(void)state;
-	assert_string_equal(dockers_file(bundle), "/a/b");
-	assert_string_equal(dockers_file(NULL), "");
-	json_decref(bundle);
+	assert_string_equal(path_in("{\"mounts\": [1, {\"destination\": \"/etc/hosts\"}," MOUNT(
+					    "hostname", "/a/b/" ID "/hostname") "]}",
+				    path),
+			    "/a/b/" ID "/config.v2.json");
+	/* A network that is another one's; a file of the user's. */
+	assert_string_equal(
+		path_in("{\"mounts\": [" MOUNT("hosts", "/a/" OTHER "/hosts") "]}", path),
+		"/a/" ID "/config.v2.json");
+	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hostname", "/etc/hostname") "," MOUNT(
+					    "resolv.conf", "/a/" ID "/resolv.conf") "]}",
+				    path),
+			    "/a/" ID "/config.v2.json");
+	assert_string_equal(
+		path_in("{\"mounts\": [" MOUNT("passwd", "/a/" ID "/passwd") "]}", path), "");
+	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hosts", "/a/x" ID "/hosts") "]}", path),
+			    "");
+	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hosts", ID "/hosts") "]}", path), "");
+	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hosts", "hosts") "]}", path), "");
+	assert_string_equal(path_in("no JSON", path), "");
+}
+
+/* As reports have it. */
+static void a_label_means_its_container(void **state)
+{
+	const struct container c = { "podman", ID, "web" }, pod = called("cri-o", "k8s_a_b_c_d_0"),
+			       none = { "docker", ID, "" };
+
+	(void)state;
+	assert_true(container_is_called(&c, "podman:web"));
+	assert_true(container_is_called(&c, "podman:0123456789ab"));
+	assert_true(container_is_called(&pod, "cri-o:c/b"));
+	assert_true(container_is_called(&none, "docker:" ID));
+	assert_false(container_is_called(&c, "docker:web"));
+	assert_false(container_is_called(&c, "podman:"));
+	assert_false(container_is_called(&c, "podman"));
+	assert_false(container_is_called(&c, "podman:0123456789a"));
+	assert_false(container_is_called(&none, "docker:" ID "0"));
+	assert_false(container_is_called(&none, "docker:ffffffffffff"));
 }
 
 int main(void)
@@ -291,7 +362,9 @@ int main(void)
 		cmocka_unit_test(a_pod_is_meant_by_whole_names),
 		cmocka_unit_test(an_argument_is_found_whole),
 		cmocka_unit_test(annotations_are_read),
-		cmocka_unit_test(dockers_file_is_where_it_mounts_it_from),
+		cmocka_unit_test(docker_knows_whether_kubernetes_made_it),
+		cmocka_unit_test(dockers_folder_is_where_it_mounts_files_from),
+		cmocka_unit_test(a_label_means_its_container),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

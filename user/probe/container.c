@@ -246,7 +246,26 @@ static bool names_pod(const char *name, const char *wanted)
 	return n == (size_t)(pod - name) + length && !strncmp(name, wanted, n);
 }
 
-bool container_is_called(const struct container *c, const char *wanted)
+static bool is_its_name(const struct container *c, const char *wanted)
 {
 	return *c->name && (!strcmp(c->name, wanted) || names_pod(c->name, wanted));
+}
+
+static bool is_its_id(const struct container *c, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	return n >= CONTAINER_ID_LEAST && !strncmp(c->id, wanted, n);
+}
+
+bool container_is_called(const struct container *c, const char *wanted)
+{
+	size_t n = strlen(c->runtime);
+
+	if (is_its_name(c, wanted))
+		return true;
+	if (strncmp(wanted, c->runtime, n) || wanted[n] != ':')
+		return false;
+	wanted += n + 1;
+	return is_its_name(c, wanted) || is_its_id(c, wanted);
 }

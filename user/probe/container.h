@@ -10,6 +10,8 @@
 #include "base/types.h"
 
 #define CONTAINER_ID_LEN 64
+/* As many digits of it as Docker and Podman show: fewer mean none. */
+#define CONTAINER_ID_LEAST 12
 /* As definitions have it, with a 0 behind; what is longer is cut. In Kubernetes it is three names, mostly with 63
  * characters at most. */
 #define CONTAINER_NAME_MAX (VMSPAN_NAME_MAX + 1)
@@ -32,7 +34,8 @@ int container_of_process(u32 pid, struct container *to);
 /* Its name, of a process that runs in it. What cannot be read leaves it empty: that takes the rights of the one
  * who started it, mostly root's. */
 void container_find_name(u32 pid, struct container *c);
-/* Is the name, or a part of it that names a pod? */
+/* By its name, or a part of that which names a pod; also as "RUNTIME:NAME", or "RUNTIME:" and the id's first
+ * digits, as reports have it. */
 bool container_is_called(const struct container *c, const char *wanted);
 
 #endif

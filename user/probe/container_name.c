@@ -8,8 +8,8 @@
  * libpod/oci_conmon_common.go, cri-o: internal/oci/runtime_oci.go). containerd's shim works in the folder of
  * its first container's bundle, beside which are those of its others (containerd:
  * cmd/containerd-shim-runc-v2/manager), and of the bundle's config.json the annotations are the CRI plugin's
- * (internal/cri/annotations) or nerdctl's. Docker's bundle mounts a file of the folder in which Docker keeps
- * what it knows of the container (moby: daemon/container).
+ * (internal/cri/annotations) or nerdctl's. Docker's bundle mounts files of the folders in which Docker keeps
+ * what it knows of its containers (moby: daemon/container).
  */
 #include "probe/container.h"
 
@@ -125,9 +125,14 @@ static void set_pods(struct container *c, const char *space, const char *pod, co
 		 container);
 }
 
+static void set_plain(struct container *c, const char *name)
+{
+	snprintf(c->name, sizeof(c->name), "%s", name);
+}
+
 /* Kubernetes names a container "k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT", of whose names none has a '_'; the
  * pod's own is called POD (cri-dockerd: core/naming.go; CRI-O's are alike). */
-static void set_plain(struct container *c, const char *name)
+static void set_kubernetes(struct container *c, const char *name)
 {
 	char container[64], pod[254], space[64];
 	int end = 0;
@@ -136,7 +141,7 @@ static void set_plain(struct container *c, const char *name)
 	if (end)
 		set_pods(c, space, pod, strcmp(container, "POD") ? container : "");
 	else
-		snprintf(c->name, sizeof(c->name), "%s", name);
+		set_plain(c, name);
 }
 
 static void set_by_annotations(struct container *c, const json_t *bundle)
@@ -151,33 +156,74 @@ static void set_by_annotations(struct container *c, const json_t *bundle)
 		set_plain(c, text_of(all, "nerdctl/name"));
 }
 
-/* "/var/lib/docker/containers/ID/hostname", wherever Docker has its data; "": it mounts none. */
-static const char *dockers_file(const json_t *bundle)
+/*
+ * Files that Docker puts into a container, one of them at least from the folder in which it keeps what it knows of
+ * that: "/var/lib/docker/containers/ID/hostname", wherever Docker has its data. ID is another container's where
+ * their network is one, and a file may be the user's own.
+ */
+static bool is_dockers_file(const char *destination)
 {
-	const json_t *mount;
+	return !strcmp(destination, "/etc/hostname") || !strcmp(destination, "/etc/hosts") ||
+	       !strcmp(destination, "/etc/resolv.conf");
+}
+
+/* Of "FOLDER/ID/FILE" the length of FOLDER; 0: it is otherwise. */
+static size_t folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	const size_t n = slash ? (size_t)(slash - file) : 0;
 	size_t i;
 
-	json_array_foreach(json_object_get(bundle, "mounts"), i,
-			   mount) if (!strcmp(text_of(mount, "destination"),
-					      "/etc/hostname")) return text_of(mount, "source");
-	return "";
+	if (n < CONTAINER_ID_LEN + 2 || file[n - CONTAINER_ID_LEN - 1] != '/')
+		return 0;
+	for (i = n - CONTAINER_ID_LEN; i < n; i++)
+		if (!strchr("0123456789abcdef", file[i]))
+			return 0;
+	return n - CONTAINER_ID_LEN - 1;
+}
+
+/* "/var/lib/docker/containers/ID/config.v2.json" of this container; false: it has no file of Docker's. */
+static bool dockers_path(const json_t *bundle, const char *id, char *path, size_t cap)
+{
+	const json_t *mount;
+	size_t i, n = 0;
+
+	json_array_foreach(json_object_get(bundle, "mounts"), i, mount)
+	{
+		const char *source = text_of(mount, "source");
+
+		n = is_dockers_file(text_of(mount, "destination")) ? folder_of(source) : 0;
+		if (n)
+			return snprintf(path, cap, "%.*s/%s/config.v2.json", (int)n, source, id) <
+			       (int)cap;
+	}
+	return false;
+}
+
+/* Kubernetes' names are taken apart where Kubernetes has made the container: anybody may call one so. */
+static void set_dockers(struct container *c, const json_t *known)
+{
+	const json_t *labels = json_object_get(json_object_get(known, "Config"), "Labels");
+	const char *name = text_of(known, "Name");
+
+	name += *name == '/';
+	if (*text_of(labels, "io.kubernetes.pod.name"))
+		set_kubernetes(c, name);
+	else
+		set_plain(c, name);
 }
 
 static void set_by_docker(u32 shim, struct container *c, const json_t *bundle)
 {
-	const char *file = dockers_file(bundle), *slash = strrchr(file, '/'), *name;
 	char folder[40], path[4096];
-	json_t *root;
+	json_t *known;
 
-	if (!slash || slash - file < CONTAINER_ID_LEN ||
-	    strncmp(slash - CONTAINER_ID_LEN, c->id, CONTAINER_ID_LEN))
+	if (!dockers_path(bundle, c->id, path, sizeof(path)))
 		return;
 	snprintf(folder, sizeof(folder), "/proc/%u/root", shim);
-	snprintf(path, sizeof(path), "%.*s/config.v2.json", (int)(slash - file), file);
-	root = read_json(file_open_regular_in(folder, path, RESOLVE_IN_ROOT));
-	name = text_of(root, "Name");
-	set_plain(c, name + (*name == '/'));
-	json_decref(root);
+	known = read_json(file_open_regular_in(folder, path, RESOLVE_IN_ROOT));
+	set_dockers(c, known);
+	json_decref(known);
 }
 
 /* Is it that of this container? */
@@ -191,9 +237,9 @@ static bool ask_conmon(const struct arguments *a, struct container *c)
 	if (!strcmp(c->runtime, "container"))
 		c->runtime = podman ? "podman" : "cri-o";
 	if (podman)
-		snprintf(c->name, sizeof(c->name), "%s", value_of(a, "-n"));
-	else
 		set_plain(c, value_of(a, "-n"));
+	else
+		set_kubernetes(c, value_of(a, "-n"));
 	return true;
 }
 

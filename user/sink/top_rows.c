@@ -227,13 +227,29 @@ static struct top_row *add_child(struct top_rows *r, const struct composer *c,
 	return row;
 }
 
+/* Of a label without room its end is left, which tells one of Kubernetes' from the next. `cap` has room for the
+ * mark. */
+static void put_label(char *to, size_t cap, const struct snapshot_container *c)
+{
+	static const char cut[] = "\xe2\x80\xa6"; /* an ellipsis */
+	char label[CONTAINER_LABEL_MAX];
+	size_t len = strlen(container_label(c, label)), from = 0;
+
+	if (len >= cap)
+		from = len - (cap - sizeof(cut));
+	while (label[from] && from && !text_utf8_len(label + from, len - from))
+		from++;
+	snprintf(to, cap, "%s%s", from ? cut : "", label + from);
+}
+
 static void process_name(char to[80], const struct snapshot_process *p)
 {
-	char container[CONTAINER_LABEL_MAX];
+	char name[31];
+	int n = snprintf(to, 80, "%u %s%s%s", p->pid,
+			 text_clean(name, sizeof(name), p->name, strlen(p->name)),
+			 p->ended ? " (ended)" : "", p->container.runtime ? " in " : "");
 
-	container_label(&p->container, container);
-	snprintf(to, 80, "%u %.30s%s%s%.30s", p->pid, p->name, p->ended ? " (ended)" : "",
-		 *container ? " in " : "", container);
+	put_label(to + n, 80 - (size_t)n, &p->container);
 }
 
 static int by_process(struct top_rows *r, const struct composer *c)
@@ -320,10 +336,7 @@ static int add_containers(struct top_rows *r, const struct composer *c,
 	int k, parts;
 
 	for (i = 0; i < n; i++) {
-		char label[CONTAINER_LABEL_MAX];
-
-		snprintf(r->names[i], sizeof(r->names[i]), "%.79s",
-			 container_label(&sums->list[i].container, label));
+		put_label(r->names[i], sizeof(r->names[i]), &sums->list[i].container);
 		r->sums[i] = all_of(&sums->list[i].events, &sums->list[i].ledger);
 	}
 	snprintf(r->names[n], sizeof(r->names[n]), "(none)");

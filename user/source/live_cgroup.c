@@ -41,9 +41,6 @@ static bool part_is(struct part p, const char *before, const char *wanted, const
 	       !strncmp(p.text + b, wanted, n) && !strncmp(p.text + b + n, behind, e);
 }
 
-/* Of a container's id people see so many digits; all of it has ID_ALL. */
-#define ID_LEAST 12
-#define ID_ALL 64
 #define HEX "0123456789abcdef"
 
 /* Podman, Docker, containerd and CRI-O each have the whole id in the group's name, alone or between other
@@ -52,12 +49,12 @@ static bool has_id(struct part p, const char *wanted)
 {
 	size_t n = strlen(wanted), i, digits = 0;
 
-	if (n < ID_LEAST || n > ID_ALL || strspn(wanted, HEX) != n)
+	if (n < CONTAINER_ID_LEAST || n > CONTAINER_ID_LEN || strspn(wanted, HEX) != n)
 		return false;
 	for (i = 0; i < p.len; i++) {
 		digits = memchr(HEX, p.text[i], sizeof(HEX) - 1) ? digits + 1 : 0;
-		if (digits == ID_ALL)
-			return !strncmp(p.text + i + 1 - ID_ALL, wanted, n);
+		if (digits == CONTAINER_ID_LEN)
+			return !strncmp(p.text + i + 1 - CONTAINER_ID_LEN, wanted, n);
 	}
 	return false;
 }
@@ -222,9 +219,10 @@ static int check_name(const char *wanted, struct err *err)
 	} else if (r) {
 		err_set(err, r, "there is no control group, systemd unit or container %.150s",
 			wanted);
-		err_hint(err,
-			 "Each has one while it runs: 'vmspan list' shows containers as they are "
-			 "called here. Where a name is not shown, its id will do.");
+		err_hint(
+			err,
+			"Is it running? 'vmspan list' shows the containers of programs that it can "
+			"trace; of any other the id will do, as its runtime shows it.");
 	}
 	return r;
 }
