@@ -221,7 +221,7 @@ tests: all unit golden vm lib
 # Of the unit tests each runs under sanitizers in every run of the tests; as they ship, those that hold the
 # SDK's header, those that do less under sanitizers, and those whose output is read by golden/json.sh.
 SHIPPED := $(sort $(filter $(B)/tests/sdk_% $(B)/tests/v2_% $(B)/tests/sink_test $(B)/tests/export_test,$(UNIT)) \
-	$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell grep -l __SANITIZE_ADDRESS__ tests/unit/*_test.c)))
+	$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell grep -lE '__SANITIZE_ADDRESS__|"each_nth.h"' tests/unit/*_test.c)))
 shipped: all golden vm lib $(SHIPPED)
 list-shipped:
 	@printf '%s\n' $(SHIPPED:$(B)/tests/%=unit/%)

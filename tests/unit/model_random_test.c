@@ -10,15 +10,12 @@
 
 #include <cmocka.h>
 
+#include "each_nth.h"
 #include "random_tree.h"
 #include "seen_event.h"
 
 /* Sanitizers look at memory, and take ten times as long. Cases go by the seed's last bits: odd. */
-#ifdef __SANITIZE_ADDRESS__
-#define SEED_STEP 3
-#else
-#define SEED_STEP 1
-#endif
+#define SEED_STEP EACH_NTH(3)
 #define RECORDS 2048 /* more than any stream here has */
 
 /* Seeds 1 ... last, then one that once found something, then 0. */

@@ -6,14 +6,11 @@
 
 #include <cmocka.h>
 
+#include "each_nth.h"
 #include "open_rig.h"
 #include "random_tree.h"
 
-#ifdef __SANITIZE_ADDRESS__
-#define SEED_STEP 5
-#else
-#define SEED_STEP 1
-#endif
+#define SEED_STEP EACH_NTH(5)
 #define RECORDS 2048 /* more than any stream here has */
 
 /* Who had the thread off its CPU then: the innermost that was open. */

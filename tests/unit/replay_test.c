@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "each_nth.h"
 #include "random_tree.h"
 #include "seen_event.h"
 #include "base/out.h"
@@ -181,7 +182,7 @@ static void replay_equals_live(void **state)
 	unsigned int seed;
 
 	(void)state;
-	for (seed = 1; seed <= 60; seed++)
+	for (seed = 1; seed <= 60; seed += EACH_NTH(3))
 		once(seed, false, false);
 }
 
@@ -190,7 +191,7 @@ static void replay_equals_live_with_losses(void **state)
 	unsigned int seed;
 
 	(void)state;
-	for (seed = 1; seed <= 60; seed++)
+	for (seed = 1; seed <= 60; seed += EACH_NTH(3))
 		once(seed, false, true);
 }
 
@@ -199,7 +200,7 @@ static void replay_equals_live_in_exact_mode(void **state)
 	unsigned int seed;
 
 	(void)state;
-	for (seed = 1; seed <= 60; seed++)
+	for (seed = 1; seed <= 60; seed += EACH_NTH(3))
 		once(seed, true, seed % 2);
 }
 
@@ -284,7 +285,7 @@ static void a_spoiled_recording_is_incomplete_not_wrong(void **state)
 
 	(void)state;
 	assert_true(file >= 0 && copied >= 0);
-	for (seed = 1; seed <= 40; seed++) {
+	for (seed = 1; seed <= 40; seed += EACH_NTH(3)) {
 		struct model_config config = { .nested = seed % 2 ? NESTED_DROP : NESTED_SUSPEND,
 					       .exact = true };
 		struct source_info info = { .clock = CLOCK_TSC,

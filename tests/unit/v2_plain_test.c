@@ -13,6 +13,7 @@ static int made_up_clock(clockid_t id, struct timespec *ts);
 
 #define VMSPAN__CLOCK(id, ts) made_up_clock(id, ts)
 #define VMSPAN_RING 4096
+#include "each_nth.h"
 #include "v2_tracer.h"
 
 #include <sched.h>
@@ -188,7 +189,7 @@ static void a_handlers_value_stays_its_own(void **state)
 	(void)state;
 	tracer_on();
 	vmspan_value(1, 1);
-	step_everywhere(1, handler_with_a_value, one_value, NULL);
+	step_everywhere(EACH_NTH(11), handler_with_a_value, one_value, NULL);
 }
 
 /* Each is there once, in order of time. */
@@ -197,7 +198,7 @@ static void a_handler_marks_within_a_mark(void **state)
 	(void)state;
 	tracer_on();
 	vmspan_value(1, 1);
-	step_everywhere(1, handler, one_mark, NULL);
+	step_everywhere(EACH_NTH(11), handler, one_mark, NULL);
 }
 
 static bool one_full_ring(const void *arg)
@@ -221,7 +222,7 @@ static void a_handler_marks_within_one_at_the_end_of_the_ring(void **state)
 	(void)state;
 	tracer_on();
 	vmspan_value(1, 1);
-	step_everywhere(1, handler, one_full_ring, NULL);
+	step_everywhere(EACH_NTH(11), handler, one_full_ring, NULL);
 }
 
 static sigjmp_buf out;
@@ -262,7 +263,7 @@ static void a_mark_that_is_left_is_not_in_the_way(void **state)
 	(void)state;
 	tracer_on();
 	vmspan_value(1, 1);
-	step_everywhere(1, handler_that_jumps, one_left, NULL);
+	step_everywhere(EACH_NTH(11), handler_that_jumps, one_left, NULL);
 }
 
 static bool is_listed(const struct vmspan_ring *g)
@@ -291,7 +292,7 @@ static void a_ring_whose_making_is_left_can_be_found(void **state)
 {
 	(void)state;
 	tracer_on();
-	assert_true(step_everywhere(1, handler_that_jumps, first_left, NULL) > 50);
+	assert_true(step_everywhere(EACH_NTH(11), handler_that_jumps, first_left, NULL) > 50);
 }
 
 /* Another user of rseq leaves its own section there, at each of our marks: the kernel
