@@ -81,9 +81,9 @@ static void a_small_ring_keeps_the_newest(void **state)
 	ring_round(*state, 256 << 10, 20011);
 }
 
-/* What a thread hands over at once comes as one batch, of so many of the generator's. */
-#define GATHERED 48
-#define GATHERED_MAX 100 /* batches */
+/* What a thread hands over at once comes as one batch, of so many of the generator's: 1,600 records. */
+#define GATHERED 100
+#define GATHERED_MAX 60 /* batches */
 
 struct gathered {
 	struct rec_writer *w;
@@ -92,8 +92,7 @@ struct gathered {
 	u64 seq; /* of its first record */
 	u32 pieces, batches, records;
 	u64 next; /* record to be read; 0: any */
-	u64 at; /* where that is */
-	struct file *f;
+	struct buf read;
 };
 
 static int gather(void *ctx, struct gen *g)
@@ -109,9 +108,8 @@ static int gather(void *ctx, struct gen *g)
 	it.batch.records = a->records;
 	it.batch.bytes = (u32)(a->all.len - a->begin);
 	it.batch.data = a->all.data + a->begin;
-	it.batch.too_deep = 3;
+	it.batch.too_deep = ++a->batches;
 	assert_int_equal(rec_item(a->w, &it), 0);
-	a->batches++;
 	a->begin = a->all.len;
 	a->seq += a->records;
 	a->records = 0;
@@ -127,24 +125,40 @@ static int is_as_gathered(void *ctx, const struct item *it)
 		return 0;
 	if (a->next)
 		assert_int_equal(it->batch.seq, a->next);
-	/* The newest are there: their places count from the end. */
 	a->next = it->batch.seq + it->batch.records;
-	a->at += it->batch.bytes;
-	assert_true(buf_put(&a->f->read.bytes, it->batch.data, it->batch.bytes) == 0);
 	a->records += it->batch.records;
-	a->batches += it->batch.too_deep == 3;
+	/* Whole: the thread counts in batches. */
+	a->batches++;
+	assert_int_equal(it->batch.too_deep, a->batches + GATHERED_MAX - a->pieces);
+	return buf_put(&a->read, it->batch.data, it->batch.bytes);
+}
+
+/* How many batches there are, before they are looked at. */
+static int count_batches(void *ctx, const struct item *it)
+{
+	*(u32 *)ctx += it->type == ITEM_BATCH;
 	return 0;
 }
 
-static void a_small_ring_takes_large_batches(void **state)
+static void read_items(struct file *f, item_fn fn, void *ctx)
 {
-	struct rec_options o = { .ring_bytes = REC_RING_MIN };
-	struct file *f = *state;
-	struct gathered a = { .f = f, .w = create(f, &o) };
-	struct stream s = { .w = a.w };
 	struct source_info info;
-	struct rec_reader *r;
+	struct rec_reader *r = rec_open(f->path, &info, &f->err);
+
+	assert_non_null(r);
+	while (rec_read(r, fn, ctx, &f->err) > 0)
+		;
+	assert_null(rec_note(r));
+	rec_reader_free(r);
+}
+
+static void large_batches(struct file *f, u64 ring)
+{
+	struct rec_options o = { .ring_bytes = ring };
+	struct gathered a = { .w = create(f, &o) };
+	struct stream s = { .w = a.w };
 	u64 written;
+	u32 kept = 0;
 
 	stream_begin(&s, 7);
 	s.g.batch = gather;
@@ -153,20 +167,26 @@ static void a_small_ring_takes_large_batches(void **state)
 		gen_event(&s.g);
 	written = a.seq;
 	assert_int_equal(rec_close(a.w, &f->err), 0);
+	read_items(f, count_batches, &kept);
+	a.pieces = kept;
 	a.batches = a.records = 0;
-	r = rec_open(f->path, &info, &f->err);
-	assert_non_null(r);
-	while (rec_read(r, is_as_gathered, &a, &f->err) > 0)
-		;
-	assert_null(rec_note(r));
-	rec_reader_free(r);
+	read_items(f, is_as_gathered, &a);
 	assert_int_equal(a.next, written);
-	assert_memory_equal(f->read.bytes.data, a.all.data + a.begin - a.at, a.at);
-	/* As many as of small batches; and of each that is whole its counts once. */
-	assert_true(a.records * 3ull > o.ring_bytes / 2);
-	assert_in_range(a.batches, a.records / (2 * written / GATHERED_MAX), GATHERED_MAX);
-	print_message("large batches: the last %u of %" PRIu64 " records\n", a.records, written);
+	assert_memory_equal(a.read.data, a.all.data + a.begin - a.read.len, a.read.len);
+	/* All, or as many as of small batches. */
+	assert_true(kept == GATHERED_MAX || a.records * 3ull > ring / 2);
+	print_message("ring of %" PRIu64 ": the last %u of %u large batches, %u records\n", ring,
+		      kept, GATHERED_MAX, a.records);
+	buf_free(&a.read);
 	buf_free(&a.all);
+}
+
+static void a_ring_takes_large_batches(void **state)
+{
+	large_batches(*state, REC_RING_MIN);
+	large_batches(*state, 1 << 20);
+	large_batches(*state, 5 << 20);
+	large_batches(*state, 64 << 20);
 }
 
 static int count_defs(void *ctx, const struct item *it)
@@ -179,13 +199,11 @@ static int count_defs(void *ctx, const struct item *it)
 }
 
 /* A registry's, as they are read at its first sight: 2 MB, of which an item of a recording has one. */
-static void many_definitions_at_once_are_kept(void **state)
+static void many_definitions(struct file *f, u64 ring)
 {
-	struct file *f = *state;
-	struct rec_writer *w = create(f, NULL);
+	struct rec_options o = { .ring_bytes = ring };
+	struct rec_writer *w = create(f, &o);
 	struct buf defs = { 0 };
-	struct source_info info;
-	struct rec_reader *r;
 	struct item it;
 	u64 bytes = 0;
 	u32 id;
@@ -195,13 +213,15 @@ static void many_definitions_at_once_are_kept(void **state)
 	it = defs_item(1, &defs);
 	assert_int_equal(rec_item(w, &it), 0);
 	assert_int_equal(rec_close(w, &f->err), 0);
-	r = rec_open(f->path, &info, &f->err);
-	assert_non_null(r);
-	while (rec_read(r, count_defs, &bytes, &f->err) > 0)
-		;
-	rec_reader_free(r);
+	read_items(f, count_defs, &bytes);
 	assert_int_equal(bytes, 2u << 20);
 	buf_free(&defs);
+}
+
+static void many_definitions_at_once_are_kept(void **state)
+{
+	many_definitions(*state, 0);
+	many_definitions(*state, 64 << 20);
 }
 
 static void a_ring_not_yet_full_keeps_all(void **state)
@@ -505,7 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_ring_keeps_the_newest),
 		TEST(a_small_ring_keeps_the_newest),
-		TEST(a_small_ring_takes_large_batches),
+		TEST(a_ring_takes_large_batches),
 		TEST(many_definitions_at_once_are_kept),
 		TEST(a_ring_not_yet_full_keeps_all),
 		TEST(a_killed_ring_reads_up_to_its_last_chunk),

@@ -109,18 +109,24 @@ static u64 segment_end(const struct rec_writer *w)
 	return is_ring(w) ? FILE_HEAD + (w->segment + 1) * w->head.segment_bytes : UINT64_MAX;
 }
 
-/* Bytes of content that a chunk may have here; 0 in a segment that is full. */
-static u64 chunk_room(const struct rec_writer *w)
+/* Bytes of content for which there is room here; 0 in a segment that is full. */
+static u64 segment_room(const struct rec_writer *w)
 {
 	u64 left, most;
 
 	if (!is_ring(w))
-		return CHUNK_TARGET;
+		return UINT64_MAX;
 	left = segment_end(w) - w->at;
 	most = segment_chunks(w->head.segment_bytes);
 	if (w->segments[w->segment].chunks >= most || left <= CHUNK_HEAD)
 		return 0;
-	return min_u64(CHUNK_TARGET, left - CHUNK_HEAD);
+	return left - CHUNK_HEAD;
+}
+
+/* Those that a chunk may have. */
+static u64 chunk_room(const struct rec_writer *w)
+{
+	return min_u64(CHUNK_TARGET, segment_room(w));
 }
 
 static int index_add(struct rec_writer *w, const struct chunk_head *h)
@@ -388,22 +394,55 @@ static int item_put(struct rec_writer *w, const struct item *it, const struct ba
 				      : codec_put(w->codec, &w->chunk, it);
 }
 
-/*
- * An item of records comes in parts. In a ring it may take so much at worst: else little of a segment would be used,
- * or it would not fit at all.
- */
-static bool is_large(const struct rec_writer *w, const struct item *it, u64 bound)
+/* What an item may take at worst so that there is room for it in any segment, behind its state. */
+static u64 item_most(const struct rec_writer *w)
 {
-	return (it->type == ITEM_BATCH || it->type == ITEM_DEFS) &&
-	       bound > (is_ring(w) ? w->head.segment_bytes / 4 : SIZE_MAX - 1);
+	return is_ring(w) ? min_u64(CHUNK_TARGET, w->head.segment_bytes / 2 - CHUNK_HEAD) -
+				    CHUNK_ANCHOR
+			  : SIZE_MAX - 1;
 }
 
-/* Bytes of records, half of them at most, but one record at least; *count: how many. */
-static u32 first_half(const u8 *data, u32 bytes, u32 *count)
+/*
+ * Tries one that may be too large for a ring's segment: few are as large as they might be. It is coded as the first of
+ * a chunk, which is dropped where it does not fit. -EMSGSIZE: there is no room for it, whatever is given up.
+ */
+static int item_alone(struct rec_writer *w, const struct item *it, const struct batch_sum *sum)
+{
+	int rc = chunk_flush(w), tries;
+
+	for (tries = 0; !rc; tries++) {
+		rc = chunk_begin(w) ?: item_put(w, it, sum);
+		if (rc || w->chunk.len - CHUNK_HEAD <= segment_room(w))
+			return rc;
+		w->begun = false;
+		if (tries || w->chunk.len > w->head.segment_bytes / 2)
+			return -EMSGSIZE;
+		rc = segment_next(w);
+	}
+	return rc;
+}
+
+static int item_fit(struct rec_writer *w, const struct item *it, const struct batch_sum *sum,
+		    u64 bound)
+{
+	int rc = item_room(w, bound);
+
+	if (!rc)
+		rc = item_put(w, it, sum);
+	if (rc != -ENOSPC || w->error)
+		return rc;
+	rc = chunk_flush(w);
+	if (!rc)
+		rc = item_room(w, bound);
+	return rc ? rc : item_put(w, it, sum);
+}
+
+/* Bytes of records, half of them at most, but one record at least. */
+static u32 first_half(const u8 *data, u32 bytes)
 {
 	u32 at = 0, more;
 
-	for (*count = 0; at < bytes; (*count)++, at += more) {
+	for (; at < bytes; at += more) {
 		more = ((const struct vmspan_head *)(data + at))->slots * (u32)VMSPAN_SLOT;
 		if (at && at + more > bytes / 2)
 			break;
@@ -411,42 +450,17 @@ static u32 first_half(const u8 *data, u32 bytes, u32 *count)
 	return at;
 }
 
-/* What is one to the thread that hands it over may be several to those who read: they go by the records. */
-static int batch_halves(struct rec_writer *w, const struct item *it, u32 bytes, u32 records)
+/* Of many definitions read at once nobody knows afterwards that they were. -EMSGSIZE: it is one. */
+static int defs_halves(struct rec_writer *w, const struct item *it)
 {
 	struct item first = *it, second = *it;
 
-	first.batch.bytes = bytes;
-	first.batch.records = records;
-	second.batch.bytes -= bytes;
-	second.batch.records -= records;
-	second.batch.seq += records;
-	second.batch.data = (const u8 *)it->batch.data + bytes;
-	second.batch.too_deep = second.batch.unmatched = 0;
-	second.batch.repaired = second.batch.in_mark = 0;
-	return rec_item(w, &first) ?: rec_item(w, &second);
-}
-
-static int defs_halves(struct rec_writer *w, const struct item *it, u32 bytes)
-{
-	struct item first = *it, second = *it;
-
-	first.defs.bytes = bytes;
-	second.defs.bytes -= bytes;
-	second.defs.data = (const u8 *)it->defs.data + bytes;
-	return rec_item(w, &first) ?: rec_item(w, &second);
-}
-
-/* -EMSGSIZE: it is one record. */
-static int item_halves(struct rec_writer *w, const struct item *it)
-{
-	bool batch = it->type == ITEM_BATCH;
-	u32 bytes = batch ? it->batch.bytes : it->defs.bytes, part, records;
-
-	part = first_half(batch ? it->batch.data : it->defs.data, bytes, &records);
-	if (part == bytes)
+	first.defs.bytes = first_half(it->defs.data, it->defs.bytes);
+	second.defs.bytes -= first.defs.bytes;
+	second.defs.data = (const u8 *)it->defs.data + first.defs.bytes;
+	if (!second.defs.bytes)
 		return -EMSGSIZE;
-	return batch ? batch_halves(w, it, part, records) : defs_halves(w, it, part);
+	return rec_item(w, &first) ?: rec_item(w, &second);
 }
 
 int rec_item(void *ctx, const struct item *it)
@@ -463,21 +477,17 @@ int rec_item(void *ctx, const struct item *it)
 	     batch_sum(it->batch.data, it->batch.bytes, it->batch.records, &sum)) ||
 	    (it->type == ITEM_DEFS && batch_check(it->defs.data, it->defs.bytes, UINT32_MAX)))
 		return item_lost(w, it);
-	if (is_large(w, it, bound)) {
-		rc = item_halves(w, it);
+	if (it->type == ITEM_DEFS && bound > item_most(w)) {
+		rc = defs_halves(w, it);
 		if (rc != -EMSGSIZE)
 			return rc;
 	}
-	rc = bound == SIZE_MAX ? -EMSGSIZE : item_room(w, bound);
-	if (!rc)
-		rc = item_put(w, it, &sum);
-	if (rc == -ENOSPC && !w->error) {
-		rc = chunk_flush(w);
-		if (!rc)
-			rc = item_room(w, bound);
-		if (!rc)
-			rc = item_put(w, it, &sum);
-	}
+	if (bound == SIZE_MAX)
+		rc = -EMSGSIZE;
+	else if (bound > item_most(w))
+		rc = item_alone(w, it, &sum);
+	else
+		rc = item_fit(w, it, &sum, bound);
 	if (rc == -EMSGSIZE && !w->error)
 		return item_lost(w, it);
 	if (rc == -EINVAL)
