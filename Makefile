@@ -224,7 +224,7 @@ SHIPPED := $(sort $(filter $(B)/tests/sdk_% $(B)/tests/v2_% $(B)/tests/sink_test
 	$(patsubst tests/unit/%.c,$(B)/tests/%,$(shell grep -lE '__SANITIZE_ADDRESS__|"each_nth.h"' tests/unit/*_test.c)))
 shipped: all golden vm lib $(SHIPPED)
 list-shipped:
-	@printf '%s\n' $(SHIPPED:$(B)/tests/%=unit/%)
+	$(if $(SHIPPED),@printf '%s\n' $(SHIPPED:$(B)/tests/%=unit/%),@false)
 # What runs under sanitizers.
 sanitized: $(B)/vmspan unit $(GOLDEN) $(B)/bench/quiet
 

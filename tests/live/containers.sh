@@ -103,7 +103,7 @@ eq "containerd: a pod's container" "$(container "$inside")" "containerd $(id e) 
 mkdir -p "$T/state/moby/$(id f)" "$T/docker/containers/$(id f)"
 jq -n --arg at "$T/docker/containers/$(id f)/hostname" '{mounts: [{destination: "/proc", source: "proc"},
 	{destination: "/etc/hostname", source: $at}]}' >"$T/state/moby/$(id f)/config.json"
-echo '{"ID": "x", "Name": "/shop_db"}' >"$T/docker/containers/$(id f)/config.v2.json"
+echo "{\"ID\": \"$(id f)\", \"Name\": \"/shop_db\"}" >"$T/docker/containers/$(id f)/config.v2.json"
 in_container docker "docker/$(id f)" "${bundle[@]}" "$T/state/moby/$(id f)" "$T/containerd-shim-runc-v2" -namespace moby
 eq "Docker: what it keeps of the container" "$(container "$inside")" "docker $(id f) shop_db"
 
@@ -111,7 +111,7 @@ eq "Docker: what it keeps of the container" "$(container "$inside")" "docker $(i
 mkdir -p "$T/state/moby/$(id 6)" "$T/docker/containers/$(id 6)"
 jq -n --arg at "$T/docker/containers/$(id f)/hosts" '{mounts: [{destination: "/etc/hostname", source: "/etc/hostname"},
 	{destination: "/etc/hosts", source: $at}]}' >"$T/state/moby/$(id 6)/config.json"
-echo '{"Name": "/k8s_a_b_c_d_0", "Config": {"Labels": {}}}' >"$T/docker/containers/$(id 6)/config.v2.json"
+echo "{\"ID\": \"$(id 6)\", \"Name\": \"/k8s_a_b_c_d_0\", \"Config\": {\"Labels\": {}}}" >"$T/docker/containers/$(id 6)/config.v2.json"
 in_container sidecar "docker/$(id 6)" "${bundle[@]}" "$T/state/moby/$(id 6)" "$T/containerd-shim-runc-v2" -namespace moby
 eq "Docker: another container's network" "$(container "$inside")" "docker $(id 6) k8s_a_b_c_d_0"
 

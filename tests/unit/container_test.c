@@ -192,17 +192,26 @@ static struct container known_to_docker(const char *text)
 static void docker_knows_whether_kubernetes_made_it(void **state)
 {
 	(void)state;
-	assert_string_equal(known_to_docker("{\"Name\": \"/k8s_app_web-1_shop_" UUID "_3\","
+	assert_string_equal(known_to_docker("{\"ID\": \"" ID
+					    "\", \"Name\": \"/k8s_app_web-1_shop_" UUID "_3\","
 					    "\"Config\": {\"Labels\": {"
 					    "\"io.kubernetes.pod.name\": \"web-1\"}}}")
 				    .name,
 			    "shop/web-1/app");
-	assert_string_equal(known_to_docker("{\"Name\": \"/k8s_app_web-1_shop_" UUID "_3\"}").name,
+	assert_string_equal(known_to_docker("{\"ID\": \"" ID
+					    "\", \"Name\": \"/k8s_app_web-1_shop_" UUID "_3\"}")
+				    .name,
 			    "k8s_app_web-1_shop_" UUID "_3");
-	assert_string_equal(known_to_docker("{\"Name\": \"/web\"}").name, "web");
-	assert_string_equal(known_to_docker("{\"Name\": 1, \"Config\": {\"Labels\": []}}").name,
-			    "");
+	assert_string_equal(known_to_docker("{\"ID\": \"" ID "\", \"Name\": \"/web\"}").name,
+			    "web");
+	assert_string_equal(
+		known_to_docker("{\"ID\": \"" ID "\", \"Name\": 1, \"Config\": {\"Labels\": []}}")
+			.name,
+		"");
 	assert_string_equal(known_to_docker("no JSON").name, "");
+	/* Of another container, or nobody knows whose. */
+	assert_string_equal(known_to_docker("{\"Name\": \"/web\"}").name, "");
+	assert_string_equal(known_to_docker("{\"ID\": \"12\", \"Name\": \"/web\"}").name, "");
 }
 
 static void kubernetes_names_have_three_parts(void **state)

@@ -182,22 +182,34 @@ static size_t folder_of(const char *file)
 	return n - CONTAINER_ID_LEN - 1;
 }
 
-/* "/var/lib/docker/containers/ID/config.v2.json" of this container; false: it has no file of Docker's. */
-static bool dockers_path(const json_t *bundle, const char *id, char *path, size_t cap)
+/* The folder of Docker's files, and its length; the container's own one, if any is, before another's. "": none. */
+static const char *dockers_folder(const json_t *bundle, const char *id, size_t *len)
 {
+	const char *found = "";
 	const json_t *mount;
-	size_t i, n = 0;
+	size_t i, n;
 
+	*len = 0;
 	json_array_foreach(json_object_get(bundle, "mounts"), i, mount)
 	{
 		const char *source = text_of(mount, "source");
 
 		n = is_dockers_file(text_of(mount, "destination")) ? folder_of(source) : 0;
-		if (n)
-			return snprintf(path, cap, "%.*s/%s/config.v2.json", (int)n, source, id) <
-			       (int)cap;
+		if (n && (!*len || !strncmp(source + n + 1, id, CONTAINER_ID_LEN))) {
+			found = source;
+			*len = n;
+		}
 	}
-	return false;
+	return found;
+}
+
+/* "/var/lib/docker/containers/ID/config.v2.json" of this container; false: it has no file of Docker's. */
+static bool dockers_path(const json_t *bundle, const char *id, char *path, size_t cap)
+{
+	size_t n;
+	const char *folder = dockers_folder(bundle, id, &n);
+
+	return n && snprintf(path, cap, "%.*s/%s/config.v2.json", (int)n, folder, id) < (int)cap;
 }
 
 /* Kubernetes' names are taken apart where Kubernetes has made the container: anybody may call one so. */
@@ -206,6 +218,9 @@ static void set_dockers(struct container *c, const json_t *known)
 	const json_t *labels = json_object_get(json_object_get(known, "Config"), "Labels");
 	const char *name = text_of(known, "Name");
 
+	/* Docker's own says so. */
+	if (strcmp(text_of(known, "ID"), c->id))
+		return;
 	name += *name == '/';
 	if (*text_of(labels, "io.kubernetes.pod.name"))
 		set_kubernetes(c, name);
