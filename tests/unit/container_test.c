@@ -330,6 +330,11 @@ static void dockers_folder_is_where_it_mounts_files_from(void **state)
 					    "resolv.conf", "/a/" ID "/resolv.conf") "]}",
 				    path),
 			    "/a/" ID "/config.v2.json");
+	/* The user's own looks like another container's. */
+	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hosts", "/x/" OTHER "/hosts") "," MOUNT(
+					    "hostname", "/a/" ID "/hostname") "]}",
+				    path),
+			    "/a/" ID "/config.v2.json");
 	assert_string_equal(
 		path_in("{\"mounts\": [" MOUNT("passwd", "/a/" ID "/passwd") "]}", path), "");
 	assert_string_equal(path_in("{\"mounts\": [" MOUNT("hosts", "/a/x" ID "/hosts") "]}", path),
