@@ -472,6 +472,44 @@ int vm_present(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Younger events are of no interest, but for stays on the CPU, which may be a part of something. */
+__u64 open_before = 0;
+
+/* Run by user space, and reads nothing but what each thread is in: a struct wire_turn each, as if that ended now, the
+ * texts only where there are any. */
+SEC("?iter/task")
+int vm_open(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
+	__u64 head[WIRE_TURN_BARE / sizeof(__u64)] = {}, now, off_at;
+	struct wire_turn *r = (void *)head;
+
+	if (!t || !t->open || (t->turn_kind != TURN_BURST && t->turn_begin > open_before))
+		return 0;
+	now = bpf_ktime_get_ns();
+	turn_head(r, t, task_ids(task), now, stolen_of(t, now));
+	r->cpu_end = r->cpu_begin;
+	r->text_len = t->text_len;
+	r->title_len = t->title_len;
+	off_at = t->off_at;
+	if (off_at && off_at < now)
+		r->off_ns += now - off_at;
+	/* It is at work on another CPU meanwhile, and may have come to its next one. */
+	barrier();
+	if (!t->open || t->iteration != r->iteration || r->begin > now)
+		return 0;
+	r->h.bytes = sizeof(head) - sizeof(r->h);
+	if (r->text_len)
+		r->h.bytes += sizeof(t->text) + sizeof(t->title);
+	bpf_seq_write(ctx->meta->seq, head, sizeof(head));
+	if (r->text_len) {
+		bpf_seq_write(ctx->meta->seq, t->text, sizeof(t->text));
+		bpf_seq_write(ctx->meta->seq, t->title, sizeof(t->title));
+	}
+	return 0;
+}
+
 /* When user space ended the trace, for all threads at once. */
 __u64 rest_ns = 0;
 

@@ -57,6 +57,8 @@ static struct {
 	__u64 submitted; /* with these flags */
 	__u32 records; /* that have been submitted */
 	void (*taken)(void); /* called for each */
+	char written[2048]; /* by an iterator's program */
+	__u32 written_len;
 	/* Maps and storage of the programs themselves. */
 	void *(*more)(void *map, const void *key);
 	__u32 made; /* times that storage was asked for where there is none */
@@ -72,6 +74,7 @@ static void *made_reserve(void *map, __u64 size, __u64 flags);
 static long made_read(void *to, __u32 size, const void *from);
 static __u64 made_ids(void);
 static void made_submit(void);
+static long made_write(const void *from, __u32 size);
 
 #define bpf_map_lookup_elem(map, key) made_lookup(map, key)
 #define bpf_map_delete_elem(map, key) made_delete()
@@ -84,6 +87,7 @@ static void made_submit(void);
 #define bpf_ringbuf_query(ring, flags) ((flags) == BPF_RB_RING_SIZE ? 4 * wake_bytes : 0ull)
 #define bpf_probe_read_kernel(to, size, from) made_read(to, size, from)
 #define bpf_probe_read_user(to, size, from) made_read(to, size, from)
+#define bpf_seq_write(seq, from, size) ((void)(seq), made_write(from, size))
 #define bpf_get_current_task_btf() host.current
 #define bpf_get_current_task() ((__u64)host.current)
 #define bpf_get_current_pid_tgid() made_ids()
@@ -132,6 +136,15 @@ static void *made_lookup(void *map, const void *key)
 static long made_update(void *map, const void *key, const void *value, __u64 flags)
 {
 	return host.tables_full ? -7 : 0;
+}
+
+static long made_write(const void *from, __u32 size)
+{
+	if (size > sizeof(host.written) - host.written_len)
+		return -1;
+	memcpy(host.written + host.written_len, from, size);
+	host.written_len += size;
+	return 0;
 }
 
 static long made_delete(void)

@@ -25,10 +25,13 @@ static struct {
 	u32 wants; /* what the kernel side was told */
 	bool wanted; /* the last */
 	struct item_unfinished unfinished; /* the last */
+	struct buf open; /* what the kernel side says that threads are in */
+	u64 open_before; /* that it was asked with */
 } rig;
 
 void __wrap_vm_want_waits(struct tracer *t, u32 tid, bool wanted);
 void __wrap_vm_looked(struct tracer *t, u32 cpu);
+int __wrap_vm_open_turns(struct tracer *t, u64 before_ns, struct buf *to);
 
 void __wrap_vm_want_waits(struct tracer *t, u32 tid, bool wanted)
 {
@@ -42,6 +45,13 @@ void __wrap_vm_looked(struct tracer *t, u32 cpu)
 {
 	(void)t;
 	(void)cpu;
+}
+
+int __wrap_vm_open_turns(struct tracer *t, u64 before_ns, struct buf *to)
+{
+	(void)t;
+	rig.open_before = before_ns;
+	return rig.open.len ? buf_put(to, rig.open.data, rig.open.len) : 0;
 }
 
 static int take(void *ctx, const struct item *it)
@@ -84,6 +94,7 @@ static int rig_close(void **state)
 	live_vm_free(&rig.l, &rig.p);
 	map_free(&rig.p.threads);
 	map_free(&rig.l.processes);
+	buf_free(&rig.open);
 	return 0;
 }
 

@@ -351,6 +351,7 @@ static void forks(void)
 	}
 	alone = alone && !threads;
 	threads = 0;
+	stopping = 0;
 	begin_thread(&own, random, actions);
 	own.handlers = handlers;
 	while (own.actions > 0)
@@ -457,11 +458,17 @@ static void stack(void)
 	free(memory);
 }
 
-/* Somebody stops the process, and lets it go on. */
+static int stopping; /* a thread of this process has it stopped, or is about to */
+
+/* Somebody stops the process, and lets it go on. One at a time: what lets it go on undoes a stop that has not come
+ * to be. */
 static void stops(void)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid;
 
+	if (__atomic_exchange_n(&stopping, 1, __ATOMIC_ACQ_REL))
+		return;
+	pid = fork();
 	if (pid < 0) {
 		add(&truth->failed);
 		return;
@@ -486,6 +493,7 @@ static void stops(void)
 	}
 	while (waitpid(pid, NULL, 0) != pid)
 		;
+	__atomic_store_n(&stopping, 0, __ATOMIC_RELEASE);
 }
 
 static void naps(void)

@@ -352,6 +352,9 @@ static int attach(struct bpf_program *p, struct bpf_link **to, const char *what,
 	return *to ? 0 : kernel_error(err, -errno, what);
 }
 
+/* Read of an iterator at one time: bytes. */
+#define ITERATED_ONCE (16u << 10)
+
 /* From Linux 6.1 on the threads of one process can be had alone. */
 static struct bpf_link *iterate(struct bpf_program *p, u32 pid)
 {
@@ -363,27 +366,50 @@ static struct bpf_link *iterate(struct bpf_program *p, u32 pid)
 	return link ? link : bpf_program__attach_iter(p, NULL);
 }
 
-int tracer_each_task(struct bpf_program *p, u32 pid)
+/* Reading to the end runs the program. */
+static int read_all(int fd, struct buf *to, size_t most)
+{
+	u8 nothing[64], *at = nothing;
+	size_t room = sizeof(nothing);
+	ssize_t n;
+
+	do {
+		if (to) {
+			room = ITERATED_ONCE;
+			at = buf_space(to, room);
+		}
+		if (!at)
+			return -ENOMEM;
+		n = read(fd, at, room);
+		if (to && n > 0)
+			to->len += (size_t)n;
+	} while (n > 0 ? !to || to->len < most : n < 0 && errno == EAGAIN);
+	return n < 0 ? -errno : 0;
+}
+
+static int run_iterator(struct bpf_program *p, u32 pid, struct buf *to, size_t most)
 {
 	struct bpf_link *link = iterate(p, pid);
-	char byte[64];
-	int fd, r = 0;
-	ssize_t n;
+	int fd, r;
 
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd < 0) {
-		r = -errno;
-	} else {
-		/* The program writes nothing: reading to the end runs it. */
-		while ((n = read(fd, byte, sizeof(byte))) > 0 || (n < 0 && errno == EAGAIN))
-			;
-		r = n < 0 ? -errno : 0;
+	r = fd < 0 ? -errno : read_all(fd, to, most);
+	if (fd >= 0)
 		close(fd);
-	}
 	bpf_link__destroy(link);
 	return r;
+}
+
+int tracer_each_task(struct bpf_program *p, u32 pid)
+{
+	return run_iterator(p, pid, NULL, 0);
+}
+
+int tracer_read_tasks(struct bpf_program *p, struct buf *to, size_t most)
+{
+	return run_iterator(p, 0, to, most);
 }
 
 #define DETACH(name)                            \

@@ -6,6 +6,7 @@
 #include "attach/tracer.h"
 #include "attach/tsc.h"
 #include "attach/vm_timers.h"
+#include "base/buf.h"
 
 #include <bpf/libbpf.h>
 
@@ -54,5 +55,7 @@ struct tracer {
 /* Runs an iterator's program for each thread of the process, where the kernel cannot do that
  * for each thread of the machine; pid 0: for these. -errno. */
 int tracer_each_task(struct bpf_program *p, u32 pid);
+/* The same for each thread of the machine, and adds what the program writes, some more than `most` bytes at most. -errno. */
+int tracer_read_tasks(struct bpf_program *p, struct buf *to, size_t most);
 
 #endif

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define VM_PROGRAMS 21 /* the end included */
+#define VM_PROGRAMS 22 /* the end included */
 
 static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[VM_PROGRAMS])
 {
@@ -26,6 +26,7 @@ static void vm_programs(const struct vmspan_bpf *s, struct bpf_program *list[VM_
 	list[n++] = s->progs.loop_goes_on;
 	list[n++] = s->progs.vm_fork;
 	list[n++] = s->progs.vm_present;
+	list[n++] = s->progs.vm_open;
 	list[n++] = s->progs.vm_rest;
 	list[n++] = s->progs.vm_exec;
 	list[n++] = s->progs.vm_exit;
@@ -299,6 +300,15 @@ int vm_look_again(struct tracer *t)
 		return 0;
 	t->skel->bss->vm_unmade = 0;
 	return tracer_each_task(t->skel->progs.vm_present, 0);
+}
+
+/* What threads are in, of all of them at most. */
+#define OPEN_BYTES_MAX (4u << 20)
+
+int vm_open_turns(struct tracer *t, u64 before_ns, struct buf *to)
+{
+	t->skel->bss->open_before = before_ns;
+	return tracer_read_tasks(t->skel->progs.vm_open, to, OPEN_BYTES_MAX);
 }
 
 void vm_untrace(struct tracer *t, u32 pid)

@@ -106,6 +106,17 @@ bool map_next(const struct map *m, size_t *at, u64 *key, u64 *value)
 	return false;
 }
 
+int map_copy(struct map *to, const struct map *from)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(from, &at, &key, &value))
+		if (map_put(to, key, value))
+			return -ENOMEM;
+	return 0;
+}
+
 void map_clear(struct map *m)
 {
 	if (m->cap > 64 && m->len < m->cap / 8) {

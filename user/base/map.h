@@ -25,6 +25,8 @@ int map_put(struct map *m, u64 key, u64 value);
 bool map_del(struct map *m, u64 key);
 /* Iterates: *at starts as 0. False at the end. The map must not change. */
 bool map_next(const struct map *m, size_t *at, u64 *key, u64 *value);
+/* Puts all of `from` into `to`. 0 or -ENOMEM, and a part may be there. */
+int map_copy(struct map *to, const struct map *from);
 /* Empties it. Keeps the memory, unless it is far more than was used. */
 void map_clear(struct map *m);
 void map_free(struct map *m);

@@ -152,10 +152,10 @@ static int fork_stream(struct model *m, const struct stream *st, struct stream *
 	*to = *st;
 	to->turn_len = 0;
 	to->held_len = 0;
-	to->sampler = NULL;
+	to->sampler = st->sampler ? sampler_copy(st->sampler) : NULL;
 	to->open = NULL;
 	to->sched = m->config.exact ? sched_copy(st->sched) : NULL;
-	if (m->config.exact && !to->sched)
+	if ((m->config.exact && !to->sched) || (st->sampler && !to->sampler))
 		return -ENOMEM;
 	for (i = 0; i < st->turn_len; i++) {
 		struct turn *t = model_turn_of(m, to, st->turns[i]->iteration);
@@ -225,6 +225,8 @@ static int sum_up(struct model *m, const struct stream *st, const struct item_ba
 	while (to.turn_len)
 		model_turn_done(m, &to, to.turns[to.turn_len - 1]);
 	sched_free(to.sched);
+	sum->sampled = to.sampler;
+	sampler_free(to.sampler);
 	m->sum = NULL;
 	m->observer = observer;
 	m->repairs = repairs;
@@ -246,6 +248,27 @@ static u64 end_of(const struct item_batch *b)
 		p += (size_t)last->h.slots * VMSPAN_SLOT;
 	}
 	return last ? last->end : 0;
+}
+
+/* No stay says whose it is: by looks, the most of it is this group's; of waiting alone, the innermost's. */
+static int name_sampled(const struct model *m, const struct stream *st, struct open_sum *sum)
+{
+	const struct open_row *most = NULL;
+	char *name;
+	u32 i;
+
+	for (i = 0; i < sum->row_len; i++)
+		if (st->proc->rows[sum->rows[i].row].kind != VMSPAN_TOP &&
+		    (!most || sum->rows[i].stats.self_ns > most->stats.self_ns))
+			most = &sum->rows[i];
+	if (!most || sum->what.group[0])
+		return 0;
+	name = strdup(registry_name(&m->set, st->proc->rows[most->row].name));
+	if (!name)
+		return -ENOMEM;
+	free((char *)sum->what.group);
+	sum->what.group = name;
+	return 0;
 }
 
 int model_open(struct model *m, const struct item_open *it)
@@ -273,6 +296,8 @@ int model_open(struct model *m, const struct item_open *it)
 	rc = unfinished_fill(m, &it->what, &sum->what);
 	if (!rc)
 		rc = sum_up(m, st, b, sum);
+	if (!rc && sum->sampled)
+		rc = name_sampled(m, st, sum);
 	/* What is no event by the rules is none of those that go on. */
 	if (rc || !sum->events.count) {
 		sum_free(sum);

@@ -40,6 +40,35 @@ void sampler_free(struct sampler *s)
 	free(s);
 }
 
+static int samples_copy(struct samples *to, const struct samples *from)
+{
+	*to = (struct samples){ .stamp = from->stamp,
+				.hits = from->hits,
+				.gc_hits = from->gc_hits,
+				.unknown = from->unknown,
+				.off_ns = from->off_ns };
+	if (map_copy(&to->row_of, &from->row_of) || map_copy(&to->self_of, &from->self_of) ||
+	    array_room(to->rows, to->row_cap, from->row_len))
+		return -ENOMEM;
+	if (from->row_len)
+		memcpy(to->rows, from->rows, from->row_len * sizeof(*to->rows));
+	to->row_len = from->row_len;
+	return 0;
+}
+
+struct sampler *sampler_copy(const struct sampler *from)
+{
+	struct sampler *to = malloc(sizeof(*to));
+
+	if (!to)
+		return NULL;
+	*to = (struct sampler){ .iteration = from->iteration, .period_ns = from->period_ns };
+	if (!samples_copy(&to->now, &from->now))
+		return to;
+	sampler_free(to);
+	return NULL;
+}
+
 static struct sample_row *row_of(struct samples *s, u32 row)
 {
 	u64 *at = map_get(&s->row_of, row);
@@ -69,6 +98,11 @@ static struct sampler *sampler_of(struct stream *st)
 	if (!st->sampler)
 		st->sampler = calloc(1, sizeof(*st->sampler));
 	return st->sampler;
+}
+
+static struct event_stats *events_of(struct model *m, const struct stream *st)
+{
+	return m->sum ? &m->sum->events : &st->proc->events;
 }
 
 /* ---- A sample ---- */
@@ -210,49 +244,83 @@ int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *
 struct measured {
 	u64 wall, cpu, stolen, gc, off;
 	u64 events; /* pooled ones; 0: one event by itself */
+	bool open; /* it goes on */
 };
+
+/* A row's figures: of the trace, or of what goes on. NULL without memory. */
+static struct group_stats *stats_of(struct model *m, const struct stream *st, u32 row)
+{
+	return m->sum ? open_row(m->sum, row) : &st->proc->rows[row].stats;
+}
+
+/* A compartment, and how often it was the innermost. */
+struct self {
+	u64 comp, hits;
+};
+
+static int by_comp(const void *a, const void *b)
+{
+	const struct self *x = a, *y = b;
+
+	return x->comp < y->comp ? -1 : x->comp > y->comp;
+}
+
+/* In the order of their numbers: that of a map is another one each time, and who has the ns that do not divide
+ * must not hang on it. */
+static void list_selves(const struct samples *s, struct self *to)
+{
+	size_t at = 0, n = 0;
+
+	while (map_next(&s->self_of, &at, &to[n].comp, &to[n].hits))
+		n++;
+	qsort(to, n, sizeof(*to), by_comp);
+}
+
+static int charge_self(struct model *m, struct stream *st, const struct self *of, u64 ns)
+{
+	struct comp *c = registry_comp(&m->set, st->proc, st->registry, (u32)of->comp);
+	u32 k;
+
+	for (k = 0; c && k < c->row_count; k++) {
+		struct group_stats *g = stats_of(m, st, c->rows[k]);
+
+		if (!g)
+			return -ENOMEM;
+		g->self_ns += ns;
+		g->self_samples += of->hits;
+	}
+	return 0;
+}
 
 /* The ledger, and each compartment's self time into its rows. */
 static int share_self(struct model *m, struct stream *st, const struct samples *s,
 		      const struct measured *t, u64 active, struct ledger *l)
 {
-	u32 n = (u32)s->self_of.len + 1, i = 0, k;
-	u64 *part = calloc(3 * (size_t)n, sizeof(*part)), *out, key, hits;
-	size_t at = 0;
+	u32 n = (u32)s->self_of.len + 1, i;
+	struct self *self = calloc(n, sizeof(*self));
+	u64 *part = calloc(3 * (size_t)n, sizeof(*part)), *out;
+	int rc = self && part ? 0 : -ENOMEM;
 
-	if (!part)
-		return -ENOMEM;
-	out = part + n;
 	*l = (struct ledger){ .gc_ns = t->gc, .blocked_ns = t->off, .event_wall_ns = t->wall };
-	while (map_next(&s->self_of, &at, &key, &hits))
-		part[i++] = hits;
-	part[i] = s->unknown;
-	if (s->hits)
-		apportion(part, n, s->hits, active, out, out + n);
-	else
-		l->lost_ns = active;
-	for (i = 0, at = 0; map_next(&s->self_of, &at, &key, &hits); i++) {
-		struct comp *c = registry_comp(&m->set, st->proc, st->registry, (u32)key);
-
-		l->self_ns += out[i];
-		for (k = 0; c && k < c->row_count; k++) {
-			struct group_stats *g = &st->proc->rows[c->rows[k]].stats;
-
-			g->self_ns += out[i];
-			g->self_samples += hits;
+	if (!rc) {
+		out = part + n;
+		list_selves(s, self);
+		for (i = 0; i < n - 1; i++)
+			part[i] = self[i].hits;
+		part[i] = s->unknown;
+		if (s->hits)
+			apportion(part, n, s->hits, active, out, out + n);
+		else
+			l->lost_ns = active;
+		for (i = 0; i < n - 1 && !rc; i++) {
+			l->self_ns += out[i];
+			rc = charge_self(m, st, &self[i], out[i]);
 		}
+		l->native_ns = out[n - 1];
 	}
-	l->native_ns = out[n - 1];
 	free(part);
-	return 0;
-}
-
-static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
-{
-	unsigned int i;
-
-	for (i = 0; i < JANK_BUCKETS && ns > NSEC_PER_MSEC << i; i++)
-		durations[i]++;
+	free(self);
+	return rc;
 }
 
 /* What of one event is known to be a group's, for the observer. */
@@ -276,7 +344,7 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 		     const struct sample_row *r, const struct measured *t, u64 active, u64 self,
 		     bool incomplete)
 {
-	struct group_stats *g = &st->proc->rows[r->row].stats;
+	struct group_stats *g = stats_of(m, st, r->row);
 	u64 off = s->off_ns ? scale(min_u64(r->off_ns, s->off_ns), t->off, s->off_ns) : 0;
 	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
@@ -285,6 +353,8 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 	u64 looks = r->hits + r->gc_hits, all = s->hits + s->gc_hits;
 	u64 cpu = all ? min_u64(scale(min_u64(looks, all), t->cpu, all), wall) : 0;
 
+	if (!g)
+		return -ENOMEM;
 	/* Rows that only ran are settled with the pool. */
 	if (s->waits_only && !off)
 		return 0;
@@ -302,8 +372,10 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 		return 0;
 	/* Of one event by itself its length is known. */
 	g->max_ns = max_u64(g->max_ns, wall);
-	count_duration(g->durations, wall);
-	if (hist_add(&g->hist, wall))
+	durations_count(g->durations, wall);
+	if (t->open)
+		open_count(&g->open, wall, incomplete, 0);
+	else if (hist_add(&g->hist, wall))
 		return -ENOMEM;
 	return show_share(m, st,
 			  &(struct model_share){ .ticks = s->waits_only ? 0 : r->hits,
@@ -318,8 +390,9 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 static int settle(struct model *m, struct stream *st, const struct samples *s, struct measured t,
 		  bool incomplete, struct ledger *l)
 {
+	struct group_stats *g;
 	u64 active, *before;
-	int rc;
+	int rc = 0;
 	u32 i;
 
 	t.gc = min_u64(t.gc, t.wall);
@@ -328,14 +401,22 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 	before = calloc(s->row_len + 1u, sizeof(*before));
 	if (!before)
 		return -ENOMEM;
-	for (i = 0; i < s->row_len; i++)
-		before[i] = st->proc->rows[s->rows[i].row].stats.self_ns;
-	rc = share_self(m, st, s, &t, active, l);
-	for (i = 0; i < s->row_len && !rc; i++)
-		rc = share_row(m, st, s, &s->rows[i], &t, active,
-			       st->proc->rows[s->rows[i].row].stats.self_ns - before[i],
+	for (i = 0; i < s->row_len && !rc; i++) {
+		g = stats_of(m, st, s->rows[i].row);
+		if (g)
+			before[i] = g->self_ns;
+		else
+			rc = -ENOMEM;
+	}
+	if (!rc)
+		rc = share_self(m, st, s, &t, active, l);
+	for (i = 0; i < s->row_len && !rc; i++) {
+		g = stats_of(m, st, s->rows[i].row);
+		rc = share_row(m, st, s, &s->rows[i], &t, active, g->self_ns - before[i],
 			       incomplete);
-	ledger_add(&st->proc->ledger, l);
+	}
+	if (!rc)
+		ledger_add(m->sum ? &m->sum->ledger : &st->proc->ledger, l);
 	free(before);
 	return rc;
 }
@@ -385,7 +466,6 @@ static int settle_waits(struct model *m, struct stream *st, u64 waited)
 	waits.self_of = (struct map){ 0 };
 	waits.waits_only = true;
 	rc = settle(m, st, &waits, t, false, &l);
-	sp->pool_off_ns += t.wall;
 	for (i = 0; i < s->row_len; i++)
 		s->rows[i].off_ns = 0;
 	s->off_ns = 0;
@@ -399,17 +479,15 @@ int sample_flush(struct model *m, struct stream *st)
 	struct ledger l;
 	int rc;
 
-	if (!sp || !sp->held.count)
+	if (!sp || !sp->held)
 		return 0;
-	t = (struct measured){ .wall = sp->held.wall_ns - sp->pool_off_ns,
-			       .cpu = sp->held.cpu_ns,
+	t = (struct measured){ .wall = sp->pool_wall_ns,
+			       .cpu = sp->pool_cpu_ns,
 			       .gc = sp->pool_gc_ns,
-			       .events = sp->held.count };
+			       .events = sp->held };
 	rc = settle(m, st, &sp->pool, t, false, &l);
-	sp->held.samples = sp->pool.hits;
-	event_stats_add(&st->proc->events, &sp->held);
-	sp->held = (struct event_stats){ 0 };
-	sp->pool_gc_ns = sp->pool_off_ns = 0;
+	events_of(m, st)->samples += sp->pool.hits;
+	sp->held = sp->pool_wall_ns = sp->pool_cpu_ns = sp->pool_gc_ns = 0;
 	samples_clear(&sp->pool);
 	return rc;
 }
@@ -422,6 +500,7 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 		.label = registry_label(&m->set, st->registry, e->label),
 		.iteration = e->h.id,
 		.incomplete = incomplete,
+		.open = t->open,
 		.begin_ns = clock_ns(&m->clock, e->begin),
 		.end_ns = clock_ns(&m->clock, e->end),
 		.cpu_ns = t->cpu,
@@ -450,7 +529,9 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 {
 	struct sampler *sp = sampler_of(st);
 	u64 begin_ns = clock_ns(&m->clock, e->begin);
-	struct measured x = { .wall = e->mono_end - e->mono_begin, .gc = t->gc + t->unsure_gc };
+	struct measured x = { .wall = e->mono_end - e->mono_begin,
+			      .gc = t->gc + t->unsure_gc,
+			      .open = m->sum && m->sum->end == e->end };
 	struct event_stats one;
 	struct ledger l;
 	bool own;
@@ -476,26 +557,32 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 				    .cpu_ns = x.cpu,
 				    .incomplete = incomplete,
 				    .max_ns = x.wall };
-	count_duration(one.durations, x.wall);
-	/* Looks of other times say nothing of one in which nobody looked. */
-	own = part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
+	durations_count(one.durations, x.wall);
+	if (x.open)
+		open_count(&one.open, x.wall, incomplete, 0);
+	/* Looks of other times say nothing of one in which nobody looked. Counted apart from those that have ended,
+	 * what goes on is settled apart from them. */
+	own = x.open || part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
 	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns &&
 	       (sp->now.hits || sp->now.gc_hits));
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;
-		event_stats_add(&st->proc->events, &one);
+		event_stats_add(events_of(m, st), &one);
 		samples_clear(&sp->now);
 		return rc ? rc : show_event(m, st, e, incomplete, &x, &l);
 	}
-	if (!sp->held.count)
+	if (!sp->held)
 		sp->pool_begin_ns = begin_ns;
 	x.off = min_u64(sp->now.off_ns, x.wall - x.gc);
 	rc = settle_waits(m, st, x.off);
 	if (!rc)
 		rc = pool_add(sp);
 	samples_clear(&sp->now);
-	event_stats_add(&sp->held, &one);
+	event_stats_add(events_of(m, st), &one);
+	sp->held++;
+	sp->pool_wall_ns += x.wall - x.off;
+	sp->pool_cpu_ns += x.cpu;
 	sp->pool_gc_ns += x.gc;
 	if (!rc)
 		rc = show_event(m, st, e, incomplete, &x, NULL);

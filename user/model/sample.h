@@ -41,9 +41,10 @@ struct sampler {
 	u32 iteration; /* that event */
 	u64 period_ns; /* between two samples */
 	struct samples pool; /* of short events */
-	struct event_stats held; /* those events, not yet in the figures */
-	u64 pool_gc_ns, pool_begin_ns;
-	u64 pool_off_ns; /* of the held events, settled already */
+	/* So many short events are in the figures, and the groups' part of them is not, nor their ledger: but what they
+	 * waited, which is not in pool_wall_ns. */
+	u64 held;
+	u64 pool_begin_ns, pool_wall_ns, pool_cpu_ns, pool_gc_ns;
 };
 
 /* Takes a sample in. 0 or -ENOMEM, or what the observer returned. */
@@ -55,6 +56,8 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
  * there: at the end of a thread or of the stream. */
 int sample_flush(struct model *m, struct stream *st);
 void sampler_free(struct sampler *s);
+/* The event under way once more, to go on with apart. NULL without memory. */
+struct sampler *sampler_copy(const struct sampler *from);
 
 /*
  * The 95 % interval (Wilson) of a share of which k of n samples are known, in

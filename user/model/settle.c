@@ -8,25 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Strictly more than 1, 2, 4 ... 512 ms, each bucket including the longer. */
-static void count_duration(u64 durations[JANK_BUCKETS], u64 ns)
-{
-	unsigned int i;
-
-	for (i = 0; i < JANK_BUCKETS && ns > NSEC_PER_MSEC << i; i++)
-		durations[i]++;
-}
-
-/* How long it takes is not known, but that it is so long. */
-static void count_open(struct open_counts *open, u64 ns, bool incomplete, u64 margin)
-{
-	open->events++;
-	open->cpu_margin_ns += margin;
-	open->incomplete += incomplete;
-	open->max_ns = max_u64(open->max_ns, ns);
-	count_duration(open->longer, ns);
-}
-
 static int share_add(struct group_stats *st, const struct turn *t, const struct share *sh,
 		     bool incomplete, bool open)
 {
@@ -51,9 +32,9 @@ static int share_add(struct group_stats *st, const struct turn *t, const struct 
 		st->off_ns[i] += sh->off_ns[i];
 	st->max_ns = max_u64(st->max_ns, sh->wall_ns);
 	st->incomplete += incomplete;
-	count_duration(st->durations, sh->wall_ns);
+	durations_count(st->durations, sh->wall_ns);
 	if (open) {
-		count_open(&st->open, sh->wall_ns, incomplete, sh->cpu_margin_ns);
+		open_count(&st->open, sh->wall_ns, incomplete, sh->cpu_margin_ns);
 		return 0;
 	}
 	return hist_add(&st->hist, sh->wall_ns);
@@ -226,9 +207,9 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	ev->cpu_ns += s.cpu_ns;
 	ev->incomplete += incomplete;
 	ev->max_ns = max_u64(ev->max_ns, s.ledger.event_wall_ns);
-	count_duration(ev->durations, s.ledger.event_wall_ns);
+	durations_count(ev->durations, s.ledger.event_wall_ns);
 	if (open) {
-		count_open(&ev->open, s.ledger.event_wall_ns, incomplete, 0);
+		open_count(&ev->open, s.ledger.event_wall_ns, incomplete, 0);
 		ev->open.implicit += !t->iteration;
 	}
 	ledger_add(m->sum ? &m->sum->ledger : &p->ledger, &s.ledger);

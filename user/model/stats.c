@@ -62,6 +62,23 @@
 /* What is open is in the figures as if it had ended now; what becomes of it may be less. */
 #define SUBTRACT(field) to->field -= min_u64(from->field, to->field);
 
+void durations_count(u64 durations[JANK_BUCKETS], u64 ns)
+{
+	unsigned int i;
+
+	for (i = 0; i < JANK_BUCKETS && ns > NSEC_PER_MSEC << i; i++)
+		durations[i]++;
+}
+
+void open_count(struct open_counts *open, u64 ns, bool incomplete, u64 margin_ns)
+{
+	open->events++;
+	open->cpu_margin_ns += margin_ns;
+	open->incomplete += incomplete;
+	open->max_ns = max_u64(open->max_ns, ns);
+	durations_count(open->longer, ns);
+}
+
 static void durations_add(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS])
 {
 	unsigned int i;

@@ -108,6 +108,11 @@ struct model_wait {
 	u64 begin_ns; /* of one event's: when the first began */
 };
 
+/* An event of so long, in each bucket that it is longer than. */
+void durations_count(u64 durations[JANK_BUCKETS], u64 ns);
+/* One that goes on: how long it takes is not known, but that it is so long. */
+void open_count(struct open_counts *open, u64 ns, bool incomplete, u64 margin_ns);
+
 /* to += from, to -= from (an earlier state; max and open stay those of `to`, whose events are those that
  * ended since, and the open ones). The group forms handle the histogram too: 0 or -ENOMEM. */
 int group_stats_add(struct group_stats *to, const struct group_stats *from);

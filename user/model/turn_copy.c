@@ -5,17 +5,6 @@
 
 #include <string.h>
 
-static int copy_map(struct map *to, const struct map *from)
-{
-	u64 key, value;
-	size_t at = 0;
-
-	while (map_next(from, &at, &key, &value))
-		if (map_put(to, key, value))
-			return -ENOMEM;
-	return 0;
-}
-
 /* Places without a share have room of their own, or none. */
 static int share_room(struct turn *t, u32 len)
 {
@@ -50,7 +39,7 @@ static int copy_lists(struct turn *to, const struct turn *from)
 {
 	if (share_room(to, from->share_len) || array_room(to->pend, to->pend_cap, from->pend_len) ||
 	    array_room(to->comps, to->comp_cap, from->comp_len) ||
-	    copy_map(&to->share_of, &from->share_of) || copy_map(&to->comp_of, &from->comp_of))
+	    map_copy(&to->share_of, &from->share_of) || map_copy(&to->comp_of, &from->comp_of))
 		return -ENOMEM;
 	for (; to->share_len < from->share_len; to->share_len++) {
 		struct share *sh = &to->shares[to->share_len];

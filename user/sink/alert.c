@@ -607,8 +607,16 @@ static int on_open_span(void *ctx, const struct model_span *s)
 	return is_in_nothing(s) ? 0 : opens_span(a->opens, a->trees, s);
 }
 
+static int on_open_sample(void *ctx, const struct model_sample *s)
+{
+	struct alerts *a = ctx;
+
+	return opens_sample(a->opens, a->trees, s);
+}
+
 static const struct model_observer open_observer = {
 	.span = on_open_span,
+	.sample = on_open_sample,
 	.event = on_open_event,
 };
 

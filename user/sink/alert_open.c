@@ -76,6 +76,13 @@ int opens_span(struct opens *o, const struct trees *trees, const struct model_sp
 	return rc ? rc : trees_span(o->trees, s);
 }
 
+int opens_sample(struct opens *o, const struct trees *trees, const struct model_sample *s)
+{
+	int rc = trees_copy(o->trees, trees, s->thread, s->iteration);
+
+	return rc ? rc : trees_sample(o->trees, s);
+}
+
 struct tree *opens_event(struct opens *o, const struct trees *trees, const struct model_event *e,
 			 bool keep)
 {

@@ -18,6 +18,8 @@ struct opens *opens_new(void);
 void opens_free(struct opens *o);
 /* A span of such an event, as if it ended now. trees: what has ended in it. 0 or -ENOMEM. */
 int opens_span(struct opens *o, const struct trees *trees, const struct model_span *s);
+/* The same of a look at its stack. */
+int opens_sample(struct opens *o, const struct trees *trees, const struct model_sample *s);
 /* The event, behind its spans: with `keep` its tree so far (refs 1), else NULL, as without memory. */
 struct tree *opens_event(struct opens *o, const struct trees *trees, const struct model_event *e,
 			 bool keep);

@@ -58,6 +58,20 @@ int stacks_add(struct stacks *s, const struct model_sample *m)
 	return 0;
 }
 
+int stacks_copy(struct stacks *to, const struct stacks *from)
+{
+	*to = *from;
+	if (!from->list)
+		return 0;
+	to->list = malloc(STACKS_MAX * sizeof(*to->list));
+	if (!to->list) {
+		*to = (struct stacks){ 0 };
+		return -ENOMEM;
+	}
+	memcpy(to->list, from->list, from->len * sizeof(*to->list));
+	return 0;
+}
+
 static u64 weight(const struct stack *k)
 {
 	return k->ran_ns + k->waited_ns;

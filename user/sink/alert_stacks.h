@@ -24,6 +24,8 @@ struct stacks {
 
 /* 0 or -ENOMEM. */
 int stacks_add(struct stacks *s, const struct model_sample *m);
+/* Into an empty one. 0 or -ENOMEM. */
+int stacks_copy(struct stacks *to, const struct stacks *from);
 /* The heaviest first. */
 void stacks_sort(struct stacks *s);
 void stacks_free(struct stacks *s);

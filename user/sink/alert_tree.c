@@ -303,7 +303,7 @@ static struct tree_node *copy_node(struct tree *to, const struct tree_node *from
 static int copy_forest(struct forest *to, const struct forest *from)
 {
 	struct tree *t = to->tree;
-	int rc = 0;
+	int rc = stacks_copy(&t->stacks, &from->tree->stacks);
 	u32 i;
 
 	t->omitted = from->tree->omitted;

@@ -17,6 +17,7 @@
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
  *   live_vm_items.c  what their programs tell -> items
+ *   live_vm_open.c   the same of events that go on
  *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
  *   live_refused.c   processes that cannot be traced
@@ -38,6 +39,7 @@
 struct ring_buffer;
 struct vm_state;
 struct vm_file;
+struct vm_told;
 
 /* ---- live_registry.c ---- */
 
@@ -242,6 +244,7 @@ struct live {
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u64 vm_kept; /* bytes: live_vm_stays.c */
+	struct vm_told *vm_told; /* records of stock VMs go there; NULL: out, as items */
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	bool direct; /* marks of some programs are traps */
 	bool passed_by; /* a program was not traced whose marks could have been traps */
@@ -507,6 +510,16 @@ int process_last_words(struct live *l, struct process *p, enum unfinished_why wh
 
 /* A piece of sweeping ended at time_ns. 0 or l->failed. */
 int live_often_swept(struct live *l, struct process *p, u64 time_ns);
+
+/* ---- live_open.c ---- */
+
+/* Younger events mostly end before anybody could look. */
+#define OPEN_LEAST_NS (100 * NSEC_PER_MSEC)
+
+/* ---- live_vm_open.c ---- */
+
+/* What threads of stock VMs are in, as ITEM_OPEN, until end_ns (CLOCK_MONOTONIC) at most. 0 or l->failed. */
+int live_vm_tell_open(struct live *l, u64 end_ns);
 
 /* ---- live_vm_items.c ---- */
 

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Younger ones mostly end before anybody could look. */
-#define OPEN_LEAST_NS (100 * NSEC_PER_MSEC)
 /* Who runs has its clock brought up to date at ticks: at least 100 a second, where there are any. */
 #define TICK_NS (10 * NSEC_PER_MSEC)
 /* For so long at one time; the next time goes on behind those that were told of. */
@@ -175,5 +173,5 @@ int live_tell_open(struct source *s, item_fn fn, void *ctx)
 		}
 	}
 	l->open_seen = k.over ? k.seen : 0;
-	return 0;
+	return live_vm_tell_open(l, k.end_ns);
 }

@@ -3,6 +3,7 @@
 #ifndef SOURCE_LIVE_VM_INT_H
 #define SOURCE_LIVE_VM_INT_H
 
+#include "base/buf.h"
 #include "base/intern.h"
 #include "probe/vm.h"
 #include "source/live_int.h"
@@ -37,6 +38,12 @@ struct vm_state {
 	u64 settle_ns; /* when what is kept is looked through next */
 };
 
+/* Records of one thread that are not handed out one by one: live_vm_open.c. */
+struct vm_told {
+	struct buf data;
+	u32 records;
+};
+
 /* Made on first sight; NULL without memory. */
 struct vm_state *vm_state_of(struct process *p);
 
@@ -56,7 +63,7 @@ u32 vm_label(struct live *l, struct process *p, const char *text);
 /* The thread's next event, of what the kernel tells; `label`: of vm_label(). */
 void vm_event(struct live *l, struct vm_stream *s, const struct wire_turn *w, u32 label,
 	      struct vmspan_event *e);
-/* Hands records of a thread out. 0 or l->failed. */
+/* Hands records of a thread out, or to l->vm_told. 0 or l->failed. */
 int vm_emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32 records,
 	    const void *data, u32 bytes);
 /* Characters of `unit` bytes (0: UTF-8 already) -> a terminated string. */
@@ -95,6 +102,9 @@ bool waits_rest(const struct vm_stream *s, struct wire_turn *w);
 /* The number of a thread's event, from the kernel's: there one goes on where it was cut here. */
 u32 waits_iteration(const struct vm_stream *s, u32 iteration);
 void waits_free(struct vm_stream *s);
+/* A wait that goes on in the thread's event, which is `w` if it ends now: handed out with its stack, as if it ended too.
+ * False: it is one for work, or l->failed. */
+bool waits_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *w);
 
 /* ---- live_vm_stays.c ---- */
 
@@ -106,6 +116,10 @@ void stays_look(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
 bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const struct wire_head *h);
 /* What is kept is told as it came. 0 or l->failed. */
 int stays_rest(struct live *l, struct process *p, struct vm_stream *s);
+/* What is kept, with the stay under way or the wait that follows the last one, is an event that goes on: handed out as if
+ * that ended at end_ns. `s`: a copy, of which alone anything changes. 0 or l->failed. */
+int stays_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *stay,
+	       u64 end_ns);
 void stays_free(struct live *l, struct vm_stream *s);
 
 /* ---- live_jvm.c ---- */

@@ -218,6 +218,11 @@ int vm_emit(struct live *l, struct process *p, struct vm_stream *s, u32 tid, u32
 {
 	struct item it = { .type = ITEM_BATCH };
 
+	if (l->vm_told) {
+		s->seq += records;
+		l->vm_told->records += records;
+		return buf_put(&l->vm_told->data, data, bytes) ? l->failed = -ENOMEM : 0;
+	}
 	it.batch = (struct item_batch){
 		.pid = p->pid,
 		.tid = tid,
@@ -416,7 +421,7 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 
 	if (from->end < from->begin || from->text_len > VM_TEXT || from->title_len > VM_TITLE)
 		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
-	if (live_watch_hit(l, p, role_of_turn(from->kind)))
+	if (!l->vm_told && live_watch_hit(l, p, role_of_turn(from->kind)))
 		return l->failed;
 	if (from->kind == TURN_STATEMENT || from->kind == TURN_IDLE)
 		return from->ended & TURN_GOES_ON

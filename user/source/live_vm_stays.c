@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "probe/vm.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,6 +283,42 @@ static void keep_wait(struct live *l, struct process *p, struct vm_stream *s,
 	x->late = idle;
 	x->wait_at = x->kept.len;
 	keep(l, x, &w->h);
+}
+
+/* A copy, which holds what is kept once more. False: no memory. */
+static bool copy_stays(struct vm_stays *to, const struct vm_stays *from)
+{
+	*to = *from;
+	to->kept = (struct buf){ 0 };
+	return !buf_put(&to->kept, from->kept.data, from->kept.len);
+}
+
+int stays_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *stay,
+	       u64 end_ns)
+{
+	const struct vm_stays *x = s->stays;
+	u64 kept = l->vm_kept;
+	struct vm_stays y;
+
+	if (!x || x->let_be || x->as_they_come || x->late)
+		return 0;
+	if (stay ? !goes_on(x, stay->iteration, stay->begin) : !x->count || x->open || !x->told)
+		return 0;
+	if (copy_stays(&y, x)) {
+		s->stays = &y;
+		if (stay) {
+			keep_stay(l, p, s, stay);
+		} else {
+			end_wait(&y, end_ns);
+			y.end = end_ns;
+		}
+		tell(l, p, s, true);
+	} else {
+		l->failed = -ENOMEM;
+	}
+	buf_free(&y.kept);
+	l->vm_kept = kept;
+	return l->failed;
 }
 
 static bool too_much(const struct live *l, const struct vm_stays *x)

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What threads of a stock VM are in for long is told while they are in it. */
+#include "live_vm_pool.h"
+
+#include "attach/clock.h"
+
+#define MS NSEC_PER_MSEC
+
+/* What was told of at one time. */
+static struct {
+	u32 count;
+	struct item_open last;
+	struct vmspan_event event;
+	u64 looks, waited_ns; /* in its records; waits are no looks */
+	struct vmspan_span span; /* the last */
+} told;
+
+static int take_open(void *ctx, const struct item *it)
+{
+	const struct item_batch *b = &it->open.batch;
+	const u8 *p = b->data, *end;
+
+	if (it->type != ITEM_OPEN)
+		return take(ctx, it);
+	if (!b->pid) {
+		memset(&told, 0, sizeof(told));
+		return 0;
+	}
+	told.count++;
+	told.last = it->open;
+	told.looks = told.waited_ns = 0;
+	assert_int_equal(batch_check(b->data, b->bytes, b->records), 0);
+	for (end = p + b->bytes; p < end;
+	     p += (size_t)((const struct vmspan_head *)p)->slots * VMSPAN_SLOT) {
+		const struct vmspan_head *h = (const void *)p;
+		const struct vmspan_sample *s = (const void *)p;
+		const struct vmspan_span *span = (const void *)p;
+
+		if (h->type == VMSPAN_SAMPLE && s->flags & VMSPAN_SAMPLE_OFF)
+			told.waited_ns += s->weight;
+		else if (h->type == VMSPAN_SAMPLE)
+			told.looks++;
+		else if (h->type == VMSPAN_EVENT)
+			told.event = *(const struct vmspan_event *)(const void *)p;
+		else
+			told.span = *span;
+	}
+	return 0;
+}
+
+/* How many go on. What is known of threads is as it was: so the next ones are told as if nobody had asked. */
+static u32 open_now(void)
+{
+	u32 events = rig.events, samples = rig.samples;
+	u64 kept = rig.l.vm_kept;
+
+	rig.l.started = true;
+	rig.l.parts[TRACE_TURNS].on = true;
+	rig.l.clock_ns = clock_mono_ns();
+	assert_int_equal(live_tell_open(&rig.l.s, take_open, NULL), 0);
+	assert_int_equal(rig.events, events);
+	assert_int_equal(rig.samples, samples);
+	assert_int_equal(rig.l.vm_kept, kept);
+	assert_null(rig.l.vm_told);
+	rig.l.fn = take;
+	return told.count;
+}
+
+/* The kernel side's answer: a thread is in this. */
+static struct wire_turn is_in(u16 kind, u32 iteration, u64 begin, u64 end, u64 off)
+{
+	return (struct wire_turn){ .h = { .kind = WIRE_VM_TURN,
+					  .bytes = WIRE_TURN_BARE - sizeof(struct wire_head),
+					  .pid = rig.p.pid,
+					  .tid = TID },
+				   .begin = begin,
+				   .end = end,
+				   .off_ns = off,
+				   .iteration = iteration,
+				   .cpu_begin = 3,
+				   .cpu_end = 3,
+				   .kind = kind };
+}
+
+static void answers(const struct wire_turn *w)
+{
+	buf_clear(&rig.open);
+	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
+}
+
+static void what_goes_on_is_told_with_what_has_come_of_it(void **state)
+{
+	struct wire_turn w = is_in(TURN_LOOP, 7, 100, 100 + 300 * MS, 5 * MS);
+	u64 before = clock_mono_ns() - OPEN_LEAST_NS;
+
+	(void)state;
+	look(100 + 10 * MS, 0, 0, TURN_LOOP, &busy);
+	look(100 + 20 * MS, 0, 0, TURN_LOOP, &busy);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_true(rig.open_before >= before);
+	assert_true(rig.open_before <= clock_mono_ns() - OPEN_LEAST_NS);
+	assert_int_equal(told.event.h.id, 7);
+	assert_int_equal(told.event.h.depth, VMSPAN_F_SAMPLED);
+	assert_int_equal(told.event.mono_begin, 100);
+	assert_int_equal(told.event.mono_end, 100 + 300 * MS);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 295 * MS);
+	/* Those that have come are not told again, but they are its records. */
+	assert_int_equal(told.last.batch.records, 1);
+	assert_int_equal(told.event.records, 2);
+	assert_int_equal(told.last.batch.tid, TID);
+	assert_int_equal(told.last.what.begin_ns, 100);
+	assert_int_equal(told.last.what.until_ns, 100 + 300 * MS);
+	assert_true(told.last.what.event);
+	/* It ends, and is told as any other. */
+	buf_clear(&rig.open);
+	assert_int_equal(open_now(), 0);
+	turn_ends(100 + 400 * MS, 5 * MS, 0);
+	expect_event(7, 100, 100 + 400 * MS, 395 * MS, 2);
+}
+
+/* Its stack came as it began, and how long it is, is known now. */
+static void a_wait_that_goes_on_is_told_with_its_stack(void **state)
+{
+	struct wire_turn w = is_in(TURN_LOOP, 7, 100, 100 + 500 * MS, 460 * MS);
+
+	(void)state;
+	look(100 + 10 * MS, 0, 0, TURN_LOOP, &busy);
+	wait_begins(100 + 50 * MS, 10 * MS, &busy);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.waited_ns, 450 * MS);
+	assert_int_equal(told.last.batch.records, 2);
+	assert_int_equal(told.event.records, 2);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 40 * MS);
+	/* It has ended, of which nothing has come. */
+	w.off_ns = 60 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.waited_ns, 50 * MS);
+	/* One for work is in no event, and before it there was one. */
+	wait_ends(100 + 50 * MS, 100 + 100 * MS);
+	wait_begins(100 + 200 * MS, 60 * MS, &idle);
+	assert_int_equal(rig.events, 1);
+	w.off_ns = 360 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	/* What follows is the next one, and young at first. */
+	wait_ends(100 + 200 * MS, 100 + 420 * MS);
+	w.off_ns = 280 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	w.end = 100 + 520 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.h.id, 8);
+	assert_int_equal(told.event.mono_begin, 100 + 420 * MS);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 100 * MS);
+}
+
+/* ---- Stays of a pool's thread ---- */
+
+static void stay_look(u32 number, u64 begin, u64 time, u16 flags, const struct frames *f)
+{
+	struct wire_sample w = { .h = { .kind = WIRE_VM_SAMPLE, .pid = rig.p.pid, .tid = TID },
+				 .time = time,
+				 .weight = flags & SAMPLE_OFF ? 0 : 10 * MS,
+				 .iteration = number,
+				 .flags = flags,
+				 .count = f->count,
+				 .turn_kind = TURN_BURST,
+				 .turn_begin = begin };
+
+	w.h.bytes = sizeof(w) - sizeof(w.h);
+	memcpy(w.frames, f->of, f->count * sizeof(u32));
+	assert_int_equal(live_record(&rig.l, &w, sizeof(w)), 0);
+}
+
+static void stay(u32 number, u64 begin, u64 end)
+{
+	struct wire_turn w = is_in(TURN_BURST, number, begin, end, 0);
+
+	assert_int_equal(live_record(&rig.l, &w, WIRE_TURN_BARE), 0);
+}
+
+static void what_a_pool_s_thread_does_for_long_is_told(void **state)
+{
+	static const struct frames work = { 2, { APP, BEGIN } };
+	/* Threads that wait are told of as of now. */
+	u64 now = clock_mono_ns(), t = now - 1000 * MS;
+	struct wire_turn w;
+
+	(void)state;
+	/* By the first look it is seen to be of a pool; that event is told as it comes. */
+	stay_look(1, t, t + MS, 0, &work);
+	stay(1, t, t + 10 * MS);
+	stay_look(1, t, t + 10 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &idle);
+	assert_int_equal(open_now(), 0);
+	/* The first of its stays. */
+	t += 100 * MS;
+	stay_look(2, t, t + 10 * MS, 0, &work);
+	w = is_in(TURN_BURST, 2, t, t + 99 * MS, 0);
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	stay_look(2, t, t + 90 * MS, 0, &work);
+	stay(2, t, t + 100 * MS);
+	w = is_in(TURN_BURST, 3, t + 100 * MS, t + 150 * MS, 20 * MS);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.h.id, 2);
+	assert_int_equal(told.event.mono_begin, t);
+	assert_int_equal(told.event.mono_end, t + 150 * MS);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 130 * MS);
+	assert_int_equal(told.looks, 2);
+	assert_int_equal(told.event.records, 2);
+	/* It waits, not for work: what the kernel side has of it has ended. */
+	stay(3, t + 100 * MS, t + 200 * MS);
+	stay_look(3, t + 100 * MS, t + 200 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &busy);
+	buf_clear(&rig.open);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.looks, 2);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 200 * MS);
+	assert_true(told.event.mono_end >= now);
+	assert_int_equal(told.waited_ns, told.event.mono_end - (t + 200 * MS));
+	/* It has gone on, as far as the kernel side knows. */
+	w = is_in(TURN_BURST, 4, t + 700 * MS, t + 750 * MS, 0);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.mono_end, t + 750 * MS);
+	assert_int_equal(told.waited_ns, 500 * MS);
+	/* All of it is one event at its end, whoever has asked. */
+	stay_look(4, t + 700 * MS, t + 710 * MS, 0, &work);
+	stay(4, t + 700 * MS, t + 800 * MS);
+	stay_look(4, t + 700 * MS, t + 800 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &idle);
+	expect_event(2, t, t + 800 * MS, 300 * MS, 4);
+	/* It waits for work. */
+	buf_clear(&rig.open);
+	assert_int_equal(open_now(), 0);
+}
+
+/* What is under way follows nothing that is kept: something between was lost, or has not come. */
+static void what_fits_to_nothing_is_not_told(void **state)
+{
+	static const struct frames work = { 2, { APP, BEGIN } };
+	struct wire_turn w;
+
+	(void)state;
+	stay_look(1, 100, 100 + MS, 0, &work);
+	stay_look(1, 100, 100 + 90 * MS, 0, &work);
+	stay(1, 100, 100 + 100 * MS);
+	w = is_in(TURN_BURST, 3, 100 + 200 * MS, 100 + 300 * MS, 0);
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	w.h.pid++;
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	w.h.pid--;
+	w.iteration = 2;
+	w.begin = 100 + 100 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	/* Answers that are cut. */
+	rig.open.len -= 8;
+	assert_int_equal(open_now(), 0);
+	rig.open.len = 8;
+	assert_int_equal(open_now(), 0);
+}
+
+/* A thread that has no loop and is of no pool is told of in pieces, none of which is long. */
+static void a_stay_of_no_pool_s_is_not_told(void **state)
+{
+	static const struct frames other = { 2, { APP, LOCK } };
+	struct wire_turn w = is_in(TURN_BURST, 1, 100, 100 + 150 * MS, 0);
+
+	(void)state;
+	stay_look(1, 100, 100 + MS, 0, &other);
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+}
+
+/* ---- Others ---- */
+
+static void a_request_is_told_by_its_name(void **state)
+{
+	struct wire_turn w = is_in(TURN_REQUEST, 1, 100, 100 + 200 * MS, 0);
+
+	(void)state;
+	/* Of its thread nothing has come. */
+	rig.p.vm_state->streams = (struct map){ 0 };
+	strcpy(w.text, "/slow?x=1");
+	w.text_len = 9;
+	w.h.bytes = sizeof(w) - sizeof(w.h);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_not_equal(told.last.what.label, 0);
+	assert_int_equal(told.last.what.label, told.event.label);
+}
+
+/* It is measured whole, and so is what it is charged to. */
+static void a_statement_is_told_whole(void **state)
+{
+	struct wire_turn w = is_in(TURN_STATEMENT, 1, 100, 100 + 200 * MS, 50 * MS);
+
+	(void)state;
+	strcpy(w.text, "select pg_sleep(9)");
+	w.text_len = 18;
+	strcpy(w.title, "postgres: app shop [local] SELECT");
+	w.title_len = (u16)strlen(w.title);
+	w.h.bytes = sizeof(w) - sizeof(w.h);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.span.end - told.span.begin, 200 * MS);
+	assert_int_not_equal(told.span.h.id, 0);
+	assert_int_equal(told.last.what.stay_count, 1);
+	assert_int_equal(told.last.what.stay[0], told.span.h.id);
+	assert_int_equal(told.event.h.depth, 0);
+	assert_int_equal(told.last.batch.records, 2);
+}
+
+/* With --exact-calls nobody looks at stacks, and calls come when they have ended. */
+static void of_calls_nothing_is_told(void **state)
+{
+	struct wire_turn w = is_in(TURN_LOOP, 7, 100, 100 + 300 * MS, 0);
+
+	(void)state;
+	rig.l.calls = true;
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		POOL(what_goes_on_is_told_with_what_has_come_of_it),
+		POOL(a_wait_that_goes_on_is_told_with_its_stack),
+		POOL(what_a_pool_s_thread_does_for_long_is_told),
+		POOL(what_fits_to_nothing_is_not_told),
+		POOL(a_stay_of_no_pool_s_is_not_told),
+		POOL(a_request_is_told_by_its_name),
+		POOL(a_statement_is_told_whole),
+		POOL(of_calls_nothing_is_told),
+	};
+
+	return cmocka_run_group_tests_name("live_vm_open", tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stock VMs: events that go on for long, while they do. The kernel side says which event each thread is in; the looks at
+ * its stack have come already. So the records that would come if all of that ended now are made as those are that do
+ * come, of a copy of what is known of the thread, and handed out together.
+ */
+#include "source/live_vm_int.h"
+
+#include "attach/vm.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The event that the records end with; NULL: none. In *stay what of the statement's is open, 0: it is none. */
+static const struct vmspan_event *event_of(const struct vm_told *told, u32 *stay)
+{
+	const u8 *p = told->data.data, *end = p + told->data.len;
+	const struct vmspan_head *last = NULL;
+
+	*stay = 0;
+	for (; p < end; p += (size_t)last->slots * VMSPAN_SLOT) {
+		last = (const void *)p;
+		if (last->type == VMSPAN_SPAN)
+			*stay = last->id;
+	}
+	return last && last->type == VMSPAN_EVENT ? (const void *)last : NULL;
+}
+
+static int hand_out(struct live *l, const struct process *p, const struct vm_stream *s, u32 tid,
+		    const struct vm_told *told)
+{
+	struct item it = { .type = ITEM_OPEN, .open.off = VMSPAN_OFF_SLEEPING };
+	u32 stay;
+	const struct vmspan_event *e = event_of(told, &stay);
+
+	/* What was before the last wait for work has been told of. */
+	if (!e || e->mono_end - e->mono_begin < OPEN_LEAST_NS)
+		return 0;
+	it.open.batch = (struct item_batch){
+		.pid = p->pid,
+		.tid = tid,
+		.registry = VM_REGISTRY,
+		.thread = tid,
+		.seq = s->seq,
+		.records = told->records,
+		.bytes = (u32)told->data.len,
+		.data = told->data.data,
+	};
+	it.open.what = (struct item_unfinished){
+		.pid = p->pid,
+		.tid = tid,
+		.registry = VM_REGISTRY,
+		.event = true,
+		.label = e->label,
+		.begin_ns = e->mono_begin,
+		.until_ns = e->mono_end,
+		.depth = stay != 0,
+		.stay_count = stay != 0,
+		.stay = { stay },
+		.stay_ns = { e->mono_begin },
+	};
+	return live_emit(l, &it);
+}
+
+/* Makes the records. `w`: what the kernel side says; NULL: a pool's thread that waits between its stays on the CPU. */
+static int make(struct live *l, struct process *p, struct vm_stream *copy,
+		const struct wire_turn *w, u64 now)
+{
+	if (!w || w->kind == TURN_BURST)
+		return stays_open(l, p, copy, w, now);
+	if (!waits_open(l, p, copy, w))
+		return l->failed;
+	return vm_take(l, p, copy, &w->h);
+}
+
+static int tell(struct live *l, struct process *p, const struct vm_stream *s, u32 tid,
+		const struct wire_turn *w, u64 now)
+{
+	struct vm_stream copy = *s;
+	struct vm_told told = { 0 };
+
+	l->vm_told = &told;
+	make(l, p, &copy, w, now);
+	l->vm_told = NULL;
+	if (!l->failed && !process_tell(l, p) && !process_thread(l, p, tid))
+		hand_out(l, p, s, tid, &told);
+	buf_free(&told.data);
+	return l->failed;
+}
+
+/* Those that the kernel side has told of, by thread: what is known here of the others has not changed since. */
+static int tell_waiting(struct live *l, const struct map *told, u64 end_ns)
+{
+	u64 now = clock_mono_ns(), key, value, tid;
+	size_t at = 0, in;
+
+	while (l->vm_kept && map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		for (in = 0; p->vm_state && map_next(&p->vm_state->streams, &in, &tid, &value);) {
+			const struct vm_stream *s = (const void *)(uintptr_t)value;
+
+			if (clock_mono_ns() >= end_ns)
+				return 0;
+			if (s->stays && !map_get(told, tid) && tell(l, p, s, (u32)tid, NULL, now))
+				return l->failed;
+		}
+	}
+	return 0;
+}
+
+static int tell_turn(struct live *l, const struct wire_turn *w, struct map *told)
+{
+	struct process *p = process_find(l, w->h.pid);
+	const u64 *at = p && p->vm_state ? map_get(&p->vm_state->streams, w->h.tid) : NULL;
+	const struct vm_stream none = { 0 };
+
+	if (!p || !p->vm_profile || !vm_state_of(p))
+		return 0;
+	if (map_put(told, w->h.tid, 1))
+		return l->failed = -ENOMEM;
+	return tell(l, p, at ? (const void *)(uintptr_t)*at : &none, w->h.tid, w, w->end);
+}
+
+/* `turns`: as vm_open_turns() has them. */
+static int tell_turns(struct live *l, const struct buf *turns, struct map *told, u64 end_ns)
+{
+	struct wire_turn w;
+	size_t at, bytes;
+
+	for (at = 0; at + WIRE_TURN_BARE <= turns->len && clock_mono_ns() < end_ns; at += bytes) {
+		memset(&w, 0, sizeof(w));
+		memcpy(&w, turns->data + at, WIRE_TURN_BARE);
+		bytes = sizeof(w.h) + w.h.bytes;
+		if (bytes > sizeof(w) || at + bytes > turns->len)
+			break;
+		memcpy(&w, turns->data + at, bytes);
+		if (tell_turn(l, &w, told))
+			break;
+	}
+	return l->failed;
+}
+
+static bool has_vms(const struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		if (((const struct process *)(uintptr_t)value)->vm_profile)
+			return true;
+	return false;
+}
+
+int live_vm_tell_open(struct live *l, u64 end_ns)
+{
+	struct map told = { 0 };
+	struct buf turns = { 0 };
+
+	/* Of calls that are measured one by one there are no looks that have come. */
+	if (l->failed || l->calls || !has_vms(l))
+		return l->failed;
+	/* Where the kernel does not say it, it is told of when it has ended. */
+	if (!vm_open_turns(l->t, clock_mono_ns() - OPEN_LEAST_NS, &turns) &&
+	    !tell_turns(l, &turns, &told, end_ns))
+		tell_waiting(l, &told, end_ns);
+	buf_free(&turns);
+	map_free(&told);
+	return l->failed;
+}
