@@ -86,6 +86,7 @@ struct thread {
 
 static __thread struct thread *current __attribute__((tls_model("initial-exec")));
 static int threads; /* of this process, besides the first */
+static int stopping; /* a thread of this process has it stopped, or is about to */
 static int alone = 1; /* no other thread was there as this process was forked */
 
 /* A stack may have come to another thread since. */
@@ -457,8 +458,6 @@ static void stack(void)
 	swapcontext(&here, &there);
 	free(memory);
 }
-
-static int stopping; /* a thread of this process has it stopped, or is about to */
 
 /* Somebody stops the process, and lets it go on. One at a time: what lets it go on undoes a stop that has not come
  * to be. */
