@@ -11,16 +11,18 @@
 
 # named NAME GROUP: what watch has said, and what it says of the dump again.
 named() {
-	json_eq "$1: that group, and no other" <(jq -s . "$T/watch.out") \
+	# What goes on is told of too, and shorter then.
+	jq -c 'select(.type == "alert")' "$T/watch.out" >"$T/alerts"
+	json_eq "$1: that group, and no other" <(jq -s . "$T/alerts") \
 		'[length >= 3, (map(.group) | unique)]' "[true,[\"$2\"]]"
-	json_eq "$1: about as long as it was" <(jq -s . "$T/watch.out") \
+	json_eq "$1: about as long as it was" <(jq -s . "$T/alerts") \
 		'all(.[]; .total_ns > 1500000000 and .total_ns <= .event.wall_ns and .threshold_ns == 1000000000)' true
-	json_eq "$1: the event's ledger sums" <(jq -s . "$T/watch.out") 'all(.[].event; (.ledger | add) == .wall_ns)' true
-	dump=$(jq -r 'select(.dump) | .dump' "$T/watch.out" | head -n 1)
+	json_eq "$1: the event's ledger sums" <(jq -s . "$T/alerts") 'all(.[].event; (.ledger | add) == .wall_ns)' true
+	dump=$(jq -r 'select(.dump) | .dump' "$T/alerts" | head -n 1)
 	check "$1: a dump" test -s "$dump"
 	check_status "$1: the dump replayed" 0 "$VMSPAN" watch "$dump" --json --threshold 1s
 	eq "$1: the same alerts as live" "$(jq -c '[.group, .total_ns, .event.iteration]' "$T/out" | head -n 3)" \
-		"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/watch.out" | head -n 3)"
+		"$(jq -c '[.group, .total_ns, .event.iteration]' "$T/alerts" | head -n 3)"
 }
 stacks_say() { # NAME FUNCTION
 	json_eq "$1: the stacks say where" <(jq -s . "$T/watch.out") \
@@ -41,7 +43,7 @@ if [ -x $PYTHON ]; then
 	start_app env PYTHONPATH="$T/app/site-packages" $PYTHON "$T/app/slow.py"
 	watch "$app_pid"
 	ask hold 3 >/dev/null
-	wait_lines watch '^\{' 3
+	wait_lines watch '"type":"alert"' 3
 	finish watch INT
 	named CPython package:heavy
 	stacks_say CPython inner
@@ -63,7 +65,7 @@ if [ -x $PHP ]; then
 	for path in / '/?slow' / '/?slow' '/?slow'; do
 		eq "PHP: $path is served" "$(get_php "$path")" answer
 	done
-	wait_lines watch '^\{' 3
+	wait_lines watch '"type":"alert"' 3
 	finish watch INT
 	named PHP plugin:heavy
 	stacks_say PHP heavy_inner
@@ -81,7 +83,7 @@ if [ -x /usr/lib/postgresql/15/bin/postgres ]; then
 		psql -q postgres -c 'select 1' >"$T/quick"
 		psql -q shop -c 'select burn(2)' >"$T/slow"
 	done
-	wait_lines watch '^\{' 3
+	wait_lines watch '"type":"alert"' 3
 	finish watch INT
 	named PostgreSQL 'tenant:shop SELECT'
 	finish server INT

@@ -302,7 +302,7 @@ static void a_statement_is_told_whole(void **state)
 	struct wire_turn w = is_in(TURN_STATEMENT, 1, 100, 100 + 200 * MS, 50 * MS);
 
 	(void)state;
-	strcpy(w.text, "select pg_sleep(9)");
+	strcpy(w.text, "select slow(now)");
 	w.text_len = 18;
 	strcpy(w.title, "postgres: app shop [local] SELECT");
 	w.title_len = (u16)strlen(w.title);
