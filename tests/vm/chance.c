@@ -26,12 +26,15 @@ struct host {
 void chance_visit(const struct host *h);
 void chance_visit(const struct host *h)
 {
-	static vmspan_u32 comp;
+	/* Threads that come here at once may each define it: what one has entered it leaves. */
+	static vmspan_u32 known;
+	vmspan_u32 comp = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
 
 	if (!comp) {
 		vmspan_u32 group = vmspan_group(VMSPAN_PLUGIN, NAME(CHANCE_LIBRARY));
 
 		comp = vmspan_compartment("library " NAME(CHANCE_LIBRARY), &group, 1);
+		__atomic_store_n(&known, comp, __ATOMIC_RELEASE);
 	}
 	vmspan_enter(comp);
 	h->entered(CHANCE_LIBRARY);

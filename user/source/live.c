@@ -134,7 +134,11 @@ static int nothing_traced(const struct live *l, struct err *err)
 				 "probes to trace"
 			       : "nothing was traced: no process has loaded probes to trace");
 	err_hint(err,
-		 l->passed_by
+		 l->method == METHOD_DIRECT
+			 ? "Looked for conventional probes alone, as --method direct asks for. "
+			   "Build the "
+			   "program with -DVMSPAN_PROBES, or leave the method out."
+		 : l->passed_by
 			 ? "There were conventional probes: --method direct takes a trap for each."
 			 : "Looked for vmspan:armed and vmspan:flush in every program it ran. "
 			   "Build the program or its VM with user/sdk/vmspan.h.");

@@ -499,6 +499,16 @@ bool attachments_armed(const struct process *p)
 	return false;
 }
 
+bool attachments_of_marks(const struct process *p)
+{
+	const struct attachment *a;
+
+	for (a = p->attachments; a; a = a->next)
+		if (!a->vm)
+			return true;
+	return false;
+}
+
 bool process_has_ended(const struct process *p)
 {
 	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };

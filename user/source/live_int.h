@@ -407,6 +407,8 @@ int attachments_thin(struct live *l, bool idle);
 bool attachments_by_batches(const struct process *p);
 /* Are marks on in any of its files? */
 bool attachments_armed(const struct process *p);
+/* The same, or are they traps? */
+bool attachments_of_marks(const struct process *p);
 /* A child gets links of its own. Had others turned its marks off, that is a loss. 0, or l->failed. */
 int process_link(struct live *l, struct process *p);
 /* A process has ended: counts what cannot be known of it any more. */

@@ -349,7 +349,7 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
  * the tracer comes in time, it finds out. What was attached to before it began has waited for nobody. */
 static int never_armed(struct live *l, const struct process *p)
 {
-	if (!p->heard_late || p->marked || attachments_armed(p) || !l->command.pid)
+	if (!p->heard_late || p->marked || attachments_of_marks(p) || !l->command.pid)
 		return 0;
 	return process_missed(l);
 }
@@ -398,7 +398,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);
-	p->armed_ns = p->rings_begun ? w->mono_ns : 0;
+	p->armed_ns = attachments_of_marks(p) ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
 	p->loaded = p->unseen = p->heard_late = p->marked = false;
