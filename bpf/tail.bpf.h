@@ -193,10 +193,17 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 	__u32 magic, pid;
 	__u64 first;
 
+	/* It is never unmapped, and now and then a page of it cannot be read all the same. All that is needed lies
+	 * in another one than its first. */
+	if (!bpf_probe_read_user(&magic, sizeof(magic), &p->magic) && magic != VMSPAN_MAGIC)
+		return;
+	if (bpf_probe_read_user(&pid, sizeof(pid), &p->pid) ||
+	    bpf_probe_read_user(&first, sizeof(first), &p->rings)) {
+		count(COUNT_READ_FAULT_BATCHES, 1);
+		return;
+	}
 	/* A child made by vfork has its parent's memory, not its threads. */
-	if (bpf_probe_read_user(&magic, sizeof(magic), &p->magic) || magic != VMSPAN_MAGIC ||
-	    bpf_probe_read_user(&pid, sizeof(pid), &p->pid) || pid != w->self ||
-	    bpf_probe_read_user(&first, sizeof(first), &p->rings))
+	if (pid != w->self)
 		return;
 	/* (As the first step does: the verifier then has half the states to look at.) */
 	w->at = w->seen = first;

@@ -296,6 +296,12 @@ struct wire_turn {
 };
 #define WIRE_TURN_BARE __builtin_offsetof(struct wire_turn, text)
 
+/* Before a struct wire_turn of an event that goes on. */
+struct wire_open {
+	vmspan_u64 waits_since; /* CLOCK_MONOTONIC, ns; 0: it does not wait */
+	vmspan_u32 iteration, pad;
+};
+
 /* A stay in a collection; a wait in an event, of one whose stacks are looked at one that a sample told of. */
 struct wire_stay {
 	struct wire_head h;

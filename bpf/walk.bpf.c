@@ -475,33 +475,49 @@ int vm_present(struct bpf_iter__task *ctx)
 /* Younger events are of no interest, but for stays on the CPU, which may be a part of something. */
 __u64 open_before = 0;
 
-/* Run by user space, and reads nothing but what each thread is in: a struct wire_turn each, as if that ended now, the
- * texts only where there are any. */
+/* Run by user space, and reads nothing but what each thread is in: a struct wire_open each, and a struct wire_turn as if
+ * that ended now, with texts only where there are any. */
 SEC("?iter/task")
 int vm_open(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
-	__u64 head[WIRE_TURN_BARE / sizeof(__u64)] = {}, now, off_at;
+	struct wire_open o = {};
+	__u64 head[WIRE_TURN_BARE / sizeof(__u64)] = {}, now, off_at, off_total;
 	struct wire_turn *r = (void *)head;
 
 	if (!t || !t->open || (t->turn_kind != TURN_BURST && t->turn_begin > open_before))
 		return 0;
+	/* It is at work on another CPU meanwhile. */
+	o.iteration = t->iteration;
+	barrier();
 	now = bpf_ktime_get_ns();
 	turn_head(r, t, task_ids(task), now, stolen_of(t, now));
 	r->cpu_end = r->cpu_begin;
 	r->text_len = t->text_len;
 	r->title_len = t->title_len;
 	off_at = t->off_at;
-	if (off_at && off_at < now)
-		r->off_ns += now - off_at;
-	/* It is at work on another CPU meanwhile, and may have come to its next one. */
+	off_total = t->off_total;
 	barrier();
-	if (!t->open || t->iteration != r->iteration || r->begin > now)
+	/* It has left its CPU since, or has one again: that is soon told again. */
+	if (off_at != t->off_at) {
+		off_at = t->off_at;
+		off_total = t->off_total;
+	}
+	r->off_ns = off_total - t->off_before + r->stolen_ns;
+	if (off_at && off_at < now) {
+		r->off_ns += now - off_at;
+		o.waits_since = t->preempted ? 0 : off_at;
+	}
+	barrier();
+	/* It may have come to its next one. */
+	if (!t->open || t->iteration != o.iteration || r->begin > now)
 		return 0;
+	r->iteration = o.iteration;
 	r->h.bytes = sizeof(head) - sizeof(r->h);
 	if (r->text_len)
 		r->h.bytes += sizeof(t->text) + sizeof(t->title);
+	bpf_seq_write(ctx->meta->seq, &o, sizeof(o));
 	bpf_seq_write(ctx->meta->seq, head, sizeof(head));
 	if (r->text_len) {
 		bpf_seq_write(ctx->meta->seq, t->text, sizeof(t->text));

@@ -3,7 +3,8 @@
 #include "bpf_vm_host.h"
 
 enum {
-	NOW = 1000 /* of the machine */
+	NOW = 1000, /* of the machine */
+	BARE = sizeof(struct wire_open) + WIRE_TURN_BARE,
 };
 
 static struct vm_thread state;
@@ -39,8 +40,17 @@ static struct wire_turn said(void)
 	struct wire_turn w;
 
 	memset(&w, 0, sizeof(w));
-	memcpy(&w, host.written, host.written_len);
+	memcpy(&w, host.written + sizeof(struct wire_open),
+	       host.written_len - sizeof(struct wire_open));
 	return w;
+}
+
+static __u64 waits_since(void)
+{
+	struct wire_open o;
+
+	memcpy(&o, host.written, sizeof(o));
+	return o.waits_since;
 }
 
 static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
@@ -56,7 +66,7 @@ static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
 	state.stolen = 5;
 	before = state;
 	host.cpu = 1;
-	assert_int_equal(asked(), WIRE_TURN_BARE);
+	assert_int_equal(asked(), BARE);
 	w = said();
 	assert_int_equal(w.h.kind, WIRE_VM_TURN);
 	assert_int_equal(w.h.bytes, WIRE_TURN_BARE - sizeof(w.h));
@@ -73,10 +83,17 @@ static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
 	/* It goes on as if nobody had asked. */
 	assert_memory_equal(&state, &before, sizeof(state));
 	assert_int_equal(host.records, 0);
-	/* It has no CPU. */
+	assert_int_equal(waits_since(), 0);
+	/* It has no CPU, and wants one, or waits. */
 	state.off_at = 900;
+	state.preempted = 1;
 	asked();
 	assert_int_equal(said().off_ns, 145);
+	assert_int_equal(waits_since(), 0);
+	state.preempted = 0;
+	asked();
+	assert_int_equal(said().off_ns, 145);
+	assert_int_equal(waits_since(), 900);
 	turn_close(&state, &host.thread, (struct ids){ TRACED, TRACED }, NOW);
 	assert_int_equal(asked(), 0);
 }
@@ -85,11 +102,11 @@ static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
 static void the_young_are_not_said_but_for_stays(void **s)
 {
 	turn_open(&state, &host.thread, TURN_REQUEST, 500);
-	assert_int_equal(asked(), WIRE_TURN_BARE);
+	assert_int_equal(asked(), BARE);
 	state.turn_begin = 501;
 	assert_int_equal(asked(), 0);
 	state.turn_kind = TURN_BURST;
-	assert_int_equal(asked(), WIRE_TURN_BARE);
+	assert_int_equal(asked(), BARE);
 	/* It has begun since: nothing can be said of it. */
 	state.turn_begin = NOW + 1;
 	assert_int_equal(asked(), 0);
@@ -104,7 +121,7 @@ static void texts_are_said_where_there_are_any(void **s)
 	state.text_len = 5;
 	strcpy(state.title, "title");
 	state.title_len = 5;
-	assert_int_equal(asked(), sizeof(w));
+	assert_int_equal(asked(), sizeof(struct wire_open) + sizeof(w));
 	w = said();
 	assert_int_equal(w.h.bytes, sizeof(w) - sizeof(w.h));
 	assert_int_equal(w.text_len, 5);

@@ -12,6 +12,7 @@ static struct {
 	struct item_open last;
 	struct vmspan_event event;
 	u64 looks, waited_ns; /* in its records; waits are no looks */
+	u64 blocked_ns; /* of a statement's */
 	struct vmspan_span span; /* the last */
 } told;
 
@@ -28,7 +29,7 @@ static int take_open(void *ctx, const struct item *it)
 	}
 	told.count++;
 	told.last = it->open;
-	told.looks = told.waited_ns = 0;
+	told.looks = told.waited_ns = told.blocked_ns = 0;
 	assert_int_equal(batch_check(b->data, b->bytes, b->records), 0);
 	for (end = p + b->bytes; p < end;
 	     p += (size_t)((const struct vmspan_head *)p)->slots * VMSPAN_SLOT) {
@@ -40,6 +41,8 @@ static int take_open(void *ctx, const struct item *it)
 			told.waited_ns += s->weight;
 		else if (h->type == VMSPAN_SAMPLE)
 			told.looks++;
+		else if (h->type == VMSPAN_BLOCK)
+			told.blocked_ns += span->end - span->begin;
 		else if (h->type == VMSPAN_EVENT)
 			told.event = *(const struct vmspan_event *)(const void *)p;
 		else
@@ -82,10 +85,18 @@ static struct wire_turn is_in(u16 kind, u32 iteration, u64 begin, u64 end, u64 o
 				   .kind = kind };
 }
 
+static void answers_waiting(const struct wire_turn *w, u64 since)
+{
+	const struct wire_open o = { .waits_since = since, .iteration = w->iteration };
+
+	buf_clear(&rig.open);
+	assert_int_equal(buf_put(&rig.open, &o, sizeof(o)), 0);
+	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
+}
+
 static void answers(const struct wire_turn *w)
 {
-	buf_clear(&rig.open);
-	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
+	answers_waiting(w, 0);
 }
 
 static void what_goes_on_is_told_with_what_has_come_of_it(void **state)
@@ -266,6 +277,26 @@ static void what_fits_to_nothing_is_not_told(void **state)
 	assert_int_equal(open_now(), 0);
 }
 
+/* Of a stack that is too deep nobody knows whether it is a pool's, until its thread waits for work. */
+static void a_thread_may_be_a_pool_s(void **state)
+{
+	static const struct frames deep = { 2, { APP, LOCK } };
+	u64 t = clock_mono_ns() - 1000 * MS;
+
+	(void)state;
+	stay_look(1, t, t + MS, SAMPLE_CUT, &deep);
+	stay(1, t, t + 10 * MS);
+	stay_look(1, t, t + 10 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &deep);
+	assert_int_equal(open_now(), 0);
+	stay(2, t + 20 * MS, t + 30 * MS);
+	stay_look(2, t + 20 * MS, t + 30 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &idle);
+	assert_int_equal(open_now(), 0);
+	stay(3, t + 40 * MS, t + 50 * MS);
+	stay_look(3, t + 40 * MS, t + 50 * MS, SAMPLE_OFF | SAMPLE_SLEEPS, &deep);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.mono_begin, t + 40 * MS);
+}
+
 /* A thread that has no loop and is of no pool is told of in pieces, none of which is long. */
 static void a_stay_of_no_pool_s_is_not_told(void **state)
 {
@@ -313,8 +344,17 @@ static void a_statement_is_told_whole(void **state)
 	assert_int_not_equal(told.span.h.id, 0);
 	assert_int_equal(told.last.what.stay_count, 1);
 	assert_int_equal(told.last.what.stay[0], told.span.h.id);
+	assert_int_equal(told.blocked_ns, 0);
 	assert_int_equal(told.event.h.depth, 0);
 	assert_int_equal(told.last.batch.records, 2);
+	answers_waiting(&w, 100 + 160 * MS);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.last.batch.records, 3);
+	assert_int_equal(told.blocked_ns, 40 * MS);
+	assert_int_equal(told.event.records, 2);
+	answers_waiting(&w, 50);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.blocked_ns, 200 * MS);
 }
 
 /* With --exact-calls nobody looks at stacks, and calls come when they have ended. */
@@ -335,6 +375,7 @@ int main(void)
 		POOL(a_wait_that_goes_on_is_told_with_its_stack),
 		POOL(what_a_pool_s_thread_does_for_long_is_told),
 		POOL(what_fits_to_nothing_is_not_told),
+		POOL(a_thread_may_be_a_pool_s),
 		POOL(a_stay_of_no_pool_s_is_not_told),
 		POOL(a_request_is_told_by_its_name),
 		POOL(a_statement_is_told_whole),

@@ -50,8 +50,8 @@ void vm_untrace(struct tracer *t, u32 pid);
 /* Where threads have come whose state could not be made, it is. For each round of the reader.
  * 0 or negative errno: the next one tries again. */
 int vm_look_again(struct tracer *t);
-/* Adds what threads are in to `to`: a struct wire_turn each, as it would be told of if it ended now, without texts that
- * are not there. Of what began after `before_ns` (CLOCK_MONOTONIC) stays on the CPU alone. -errno. */
+/* Adds what threads are in to `to`: a struct wire_open each, and a struct wire_turn as it would be told of if it ended
+ * now, without texts that are not there. Of what began after `before_ns` (CLOCK_MONOTONIC) stays on the CPU alone. -errno. */
 int vm_open_turns(struct tracer *t, u64 before_ns, struct buf *to);
 /* The trace ends, now, at once in all processes: probes take long to take away. After vm_stop(), what threads
  * are in goes out, with TURN_GOES_ON. */

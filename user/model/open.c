@@ -225,7 +225,6 @@ static int sum_up(struct model *m, const struct stream *st, const struct item_ba
 	while (to.turn_len)
 		model_turn_done(m, &to, to.turns[to.turn_len - 1]);
 	sched_free(to.sched);
-	sum->sampled = to.sampler;
 	sampler_free(to.sampler);
 	m->sum = NULL;
 	m->observer = observer;
@@ -250,22 +249,14 @@ static u64 end_of(const struct item_batch *b)
 	return last ? last->end : 0;
 }
 
-/* No stay says whose it is: by looks, the most of it is this group's; of waiting alone, the innermost's. */
-static int name_sampled(const struct model *m, const struct stream *st, struct open_sum *sum)
+/* No stay says whose it is, but looks at its stack do. */
+static int name_sampled(const struct model *m, const struct item_batch *b, struct open_sum *sum)
 {
-	const struct open_row *most = NULL;
-	char *name;
-	u32 i;
+	const char *group = model_group_of(m, b->pid, b->registry, sum->held_by);
+	char *name = group && !sum->what.group[0] ? strdup(group) : NULL;
 
-	for (i = 0; i < sum->row_len; i++)
-		if (st->proc->rows[sum->rows[i].row].kind != VMSPAN_TOP &&
-		    (!most || sum->rows[i].stats.self_ns > most->stats.self_ns))
-			most = &sum->rows[i];
-	if (!most || sum->what.group[0])
-		return 0;
-	name = strdup(registry_name(&m->set, st->proc->rows[most->row].name));
 	if (!name)
-		return -ENOMEM;
+		return group && !sum->what.group[0] ? -ENOMEM : 0;
 	free((char *)sum->what.group);
 	sum->what.group = name;
 	return 0;
@@ -296,8 +287,8 @@ int model_open(struct model *m, const struct item_open *it)
 	rc = unfinished_fill(m, &it->what, &sum->what);
 	if (!rc)
 		rc = sum_up(m, st, b, sum);
-	if (!rc && sum->sampled)
-		rc = name_sampled(m, st, sum);
+	if (!rc && sum->held_by)
+		rc = name_sampled(m, b, sum);
 	/* What is no event by the rules is none of those that go on. */
 	if (rc || !sum->events.count) {
 		sum_free(sum);

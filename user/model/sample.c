@@ -20,6 +20,7 @@ static void samples_clear(struct samples *s)
 {
 	map_clear(&s->row_of);
 	map_clear(&s->self_of);
+	map_clear(&s->held_by);
 	s->row_len = 0;
 	s->hits = s->gc_hits = s->unknown = s->off_ns = 0;
 }
@@ -28,6 +29,7 @@ static void samples_free(struct samples *s)
 {
 	map_free(&s->row_of);
 	map_free(&s->self_of);
+	map_free(&s->held_by);
 	free(s->rows);
 }
 
@@ -48,6 +50,7 @@ static int samples_copy(struct samples *to, const struct samples *from)
 				.unknown = from->unknown,
 				.off_ns = from->off_ns };
 	if (map_copy(&to->row_of, &from->row_of) || map_copy(&to->self_of, &from->self_of) ||
+	    map_copy(&to->held_by, &from->held_by) ||
 	    array_room(to->rows, to->row_cap, from->row_len))
 		return -ENOMEM;
 	if (from->row_len)
@@ -83,13 +86,13 @@ static struct sample_row *row_of(struct samples *s, u32 row)
 	return &s->rows[s->row_len++];
 }
 
-static int self_add(struct samples *s, u32 comp, u64 hits)
+static int add_to(struct map *of, u32 comp, u64 n)
 {
-	u64 *at = map_get(&s->self_of, comp);
+	u64 *at = map_get(of, comp);
 
 	if (!at)
-		return map_put(&s->self_of, comp, hits);
-	*at += hits;
+		return map_put(of, comp, n);
+	*at += n;
 	return 0;
 }
 
@@ -173,7 +176,9 @@ static int charge(struct model *m, struct stream *st, struct samples *s,
 			return -ENOMEM;
 		rc = charge_rows(s, c, what, r->weight);
 		if (!rc && i == self && what == WHAT_RUNS)
-			rc = self_add(s, f->comp, 1);
+			rc = add_to(&s->self_of, f->comp, 1);
+		if (!rc && i == self)
+			rc = add_to(&s->held_by, f->comp, r->weight);
 	}
 	if (what == WHAT_RUNS) {
 		s->hits++;
@@ -439,7 +444,7 @@ static int pool_add(struct sampler *sp)
 		r->off_ns += f->off_ns;
 	}
 	while (map_next(&from->self_of, &at, &key, &hits))
-		if (self_add(to, (u32)key, hits))
+		if (add_to(&to->self_of, (u32)key, hits))
 			return -ENOMEM;
 	to->hits += from->hits;
 	to->gc_hits += from->gc_hits;
@@ -463,7 +468,7 @@ static int settle_waits(struct model *m, struct stream *st, u64 waited)
 		return 0;
 	/* Without hits: its rows are charged for nothing but waiting. */
 	waits.hits = waits.gc_hits = waits.unknown = 0;
-	waits.self_of = (struct map){ 0 };
+	waits.self_of = waits.held_by = (struct map){ 0 };
 	waits.waits_only = true;
 	rc = settle(m, st, &waits, t, false, &l);
 	for (i = 0; i < s->row_len; i++)
@@ -475,6 +480,7 @@ static int settle_waits(struct model *m, struct stream *st, u64 waited)
 int sample_flush(struct model *m, struct stream *st)
 {
 	struct sampler *sp = st->sampler;
+	struct event_stats *of;
 	struct measured t;
 	struct ledger l;
 	int rc;
@@ -486,7 +492,10 @@ int sample_flush(struct model *m, struct stream *st)
 			       .gc = sp->pool_gc_ns,
 			       .events = sp->held };
 	rc = settle(m, st, &sp->pool, t, false, &l);
-	events_of(m, st)->samples += sp->pool.hits;
+	of = events_of(m, st);
+	of->wall_ns += sp->pool_wall_ns;
+	of->cpu_ns += sp->pool_cpu_ns;
+	of->samples += sp->pool.hits;
 	sp->held = sp->pool_wall_ns = sp->pool_cpu_ns = sp->pool_gc_ns = 0;
 	samples_clear(&sp->pool);
 	return rc;
@@ -524,6 +533,20 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 	return m->observer->event(m->observer_ctx, &out);
 }
 
+/* The compartment that most time was seen in, with what it waited for; 0: none. */
+static u32 most_of(const struct samples *s)
+{
+	u64 key, ns, most = 0, best = 0;
+	size_t at = 0;
+
+	while (map_next(&s->held_by, &at, &key, &ns))
+		if (ns > most || (ns == most && key < best)) {
+			most = ns;
+			best = key;
+		}
+	return (u32)best;
+}
+
 int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 bool incomplete)
 {
@@ -558,8 +581,10 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 				    .incomplete = incomplete,
 				    .max_ns = x.wall };
 	durations_count(one.durations, x.wall);
-	if (x.open)
+	if (x.open) {
 		open_count(&one.open, x.wall, incomplete, 0);
+		m->sum->held_by = most_of(&sp->now);
+	}
 	/* Looks of other times say nothing of one in which nobody looked. Counted apart from those that have ended,
 	 * what goes on is settled apart from them. */
 	own = x.open || part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
@@ -579,6 +604,8 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	if (!rc)
 		rc = pool_add(sp);
 	samples_clear(&sp->now);
+	one.wall_ns = x.off;
+	one.cpu_ns = 0;
 	event_stats_add(events_of(m, st), &one);
 	sp->held++;
 	sp->pool_wall_ns += x.wall - x.off;

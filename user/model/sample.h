@@ -28,6 +28,7 @@ struct samples {
 	u32 row_len, row_cap;
 	struct map row_of; /* row -> index */
 	struct map self_of; /* compartment id -> samples with it innermost */
+	struct map held_by; /* the same -> ns that those stand for, collecting and waiting too */
 	u32 stamp;
 	u64 hits, gc_hits; /* all of them */
 	u64 unknown; /* of hits: without a frame */
@@ -41,8 +42,8 @@ struct sampler {
 	u32 iteration; /* that event */
 	u64 period_ns; /* between two samples */
 	struct samples pool; /* of short events */
-	/* So many short events are in the figures, and the groups' part of them is not, nor their ledger: but what they
-	 * waited, which is not in pool_wall_ns. */
+	/* So many short events are in the figures, but of their time only what they waited: the rest is shared later, and
+	 * in none till then. */
 	u64 held;
 	u64 pool_begin_ns, pool_wall_ns, pool_cpu_ns, pool_gc_ns;
 };

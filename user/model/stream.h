@@ -25,7 +25,7 @@ struct open_sum {
 	struct model_unfinished what;
 	u64 end; /* cycles: of what is open */
 	u32 off; /* struct item_open */
-	bool sampled; /* whose it is, looks say */
+	u32 held_by; /* sampled: compartment in which most of it was seen; 0: none */
 	bool rest; /* its event's clock says how long it had no CPU at its end; else its own VMSPAN_AWAY */
 	struct event_stats events;
 	struct gc_stats gc;

@@ -520,8 +520,8 @@ int live_often_swept(struct live *l, struct process *p, u64 time_ns);
 
 /* ---- live_vm_open.c ---- */
 
-/* What threads of stock VMs are in, as ITEM_OPEN, until end_ns (CLOCK_MONOTONIC) at most. 0 or l->failed. */
-int live_vm_tell_open(struct live *l, u64 end_ns);
+/* What threads of stock VMs are in, as ITEM_OPEN. 0 or l->failed. */
+int live_vm_tell_open(struct live *l);
 
 /* ---- live_vm_items.c ---- */
 

@@ -173,5 +173,5 @@ int live_tell_open(struct source *s, item_fn fn, void *ctx)
 		}
 	}
 	l->open_seen = k.over ? k.seen : 0;
-	return live_vm_tell_open(l, k.end_ns);
+	return live_vm_tell_open(l);
 }

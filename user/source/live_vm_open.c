@@ -62,29 +62,52 @@ static int hand_out(struct live *l, const struct process *p, const struct vm_str
 	return live_emit(l, &it);
 }
 
-/* Makes the records. `w`: what the kernel side says; NULL: a pool's thread that waits between its stays on the CPU. */
-static int make(struct live *l, struct process *p, struct vm_stream *copy,
-		const struct wire_turn *w, u64 now)
+/* What the kernel side says of a thread. */
+struct vm_open {
+	struct wire_open o;
+	struct wire_turn turn;
+};
+
+/* Statements have no looks: their waits are told when they have ended, and so is this one. */
+static void make_wait(struct live *l, struct process *p, struct vm_stream *copy,
+		      const struct vm_open *w)
 {
-	if (!w || w->kind == TURN_BURST)
-		return stays_open(l, p, copy, w, now);
-	if (!waits_open(l, p, copy, w))
+	const struct wire_stay wait = { .h = w->turn.h,
+					.begin = max_u64(w->o.waits_since, w->turn.begin),
+					.end = w->turn.end,
+					.iteration = w->turn.iteration };
+
+	if (w->turn.kind == TURN_STATEMENT && w->o.waits_since && wait.begin <= wait.end)
+		statement_take_wait(l, p, copy, &wait);
+}
+
+/* Makes the records. `w`: what the kernel side says; NULL: a pool's thread that waits between its stays on the CPU. */
+static int make(struct live *l, struct process *p, struct vm_stream *copy, const struct vm_open *w,
+		u64 now)
+{
+	if (!w || w->turn.kind == TURN_BURST)
+		return stays_open(l, p, copy, w ? &w->turn : NULL, now);
+	make_wait(l, p, copy, w);
+	if (!waits_open(l, p, copy, &w->turn))
 		return l->failed;
-	return vm_take(l, p, copy, &w->h);
+	return vm_take(l, p, copy, &w->turn.h);
 }
 
 static int tell(struct live *l, struct process *p, const struct vm_stream *s, u32 tid,
-		const struct wire_turn *w, u64 now)
+		const struct vm_open *w, u64 now)
 {
 	struct vm_stream copy = *s;
 	struct vm_told told = { 0 };
 
+	if (!waits_copy(&copy))
+		return l->failed = -ENOMEM;
 	l->vm_told = &told;
 	make(l, p, &copy, w, now);
 	l->vm_told = NULL;
 	if (!l->failed && !process_tell(l, p) && !process_thread(l, p, tid))
 		hand_out(l, p, s, tid, &told);
 	buf_free(&told.data);
+	waits_free(&copy);
 	return l->failed;
 }
 
@@ -109,29 +132,31 @@ static int tell_waiting(struct live *l, const struct map *told, u64 end_ns)
 	return 0;
 }
 
-static int tell_turn(struct live *l, const struct wire_turn *w, struct map *told)
+static int tell_turn(struct live *l, const struct vm_open *w, struct map *told)
 {
-	struct process *p = process_find(l, w->h.pid);
-	const u64 *at = p && p->vm_state ? map_get(&p->vm_state->streams, w->h.tid) : NULL;
+	struct process *p = process_find(l, w->turn.h.pid);
+	u32 tid = w->turn.h.tid;
+	const u64 *at = p && p->vm_state ? map_get(&p->vm_state->streams, tid) : NULL;
 	const struct vm_stream none = { 0 };
 
 	if (!p || !p->vm_profile || !vm_state_of(p))
 		return 0;
-	if (map_put(told, w->h.tid, 1))
+	if (map_put(told, tid, 1))
 		return l->failed = -ENOMEM;
-	return tell(l, p, at ? (const void *)(uintptr_t)*at : &none, w->h.tid, w, w->end);
+	return tell(l, p, at ? (const void *)(uintptr_t)*at : &none, tid, w, w->turn.end);
 }
 
 /* `turns`: as vm_open_turns() has them. */
 static int tell_turns(struct live *l, const struct buf *turns, struct map *told, u64 end_ns)
 {
-	struct wire_turn w;
+	const size_t least = sizeof(struct wire_open) + WIRE_TURN_BARE;
+	struct vm_open w;
 	size_t at, bytes;
 
-	for (at = 0; at + WIRE_TURN_BARE <= turns->len && clock_mono_ns() < end_ns; at += bytes) {
+	for (at = 0; at + least <= turns->len && clock_mono_ns() < end_ns; at += bytes) {
 		memset(&w, 0, sizeof(w));
-		memcpy(&w, turns->data + at, WIRE_TURN_BARE);
-		bytes = sizeof(w.h) + w.h.bytes;
+		memcpy(&w, turns->data + at, least);
+		bytes = sizeof(w.o) + sizeof(w.turn.h) + w.turn.h.bytes;
 		if (bytes > sizeof(w) || at + bytes > turns->len)
 			break;
 		memcpy(&w, turns->data + at, bytes);
@@ -152,8 +177,13 @@ static bool has_vms(const struct live *l)
 	return false;
 }
 
-int live_vm_tell_open(struct live *l, u64 end_ns)
+/* For so long at one time. All that is kept of threads is gone through once more, which is 32 MB at most; who is not reached
+ * is in no figure until the next time. */
+#define LOOK_NS (250 * NSEC_PER_MSEC)
+
+int live_vm_tell_open(struct live *l)
 {
+	u64 end_ns = clock_mono_ns() + LOOK_NS;
 	struct map told = { 0 };
 	struct buf turns = { 0 };
 

@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What has gone on for longer is told as far as it has come. */
-#define KEPT_NS (10 * NSEC_PER_SEC)
+/* What has gone on for longer is told as far as it has come: of who has been seen to wait for work, and of others. */
+#define KEPT_NS (300 * NSEC_PER_SEC)
+#define KEPT_UNPROVEN_NS (10 * NSEC_PER_SEC)
 /* Bytes of a thread, and of all; and what a thread's memory for it is not given back below. */
 #define KEPT_MAX (1u << 20)
 #define KEPT_ALL_MAX (32u << 20)
@@ -31,6 +32,7 @@ struct vm_stays {
 	bool let_be; /* it is of no pool */
 	bool as_they_come; /* until it waits for work: more than could be kept */
 	bool proven; /* it has been seen to wait for work */
+	bool of_pool; /* or to be a pool's, by a frame; else its stack was too deep to say */
 	u32 waits; /* since then */
 	struct buf kept; /* the kernel's records, each without what it has no use for */
 	/* Of the stays that have ended; the kernel's numbers of the first and the last. */
@@ -75,8 +77,10 @@ void stays_look(struct live *l, struct process *p, struct vm_stream *s, u32 tid,
 	if (s->stays || !(r->flags & SAMPLE_CUT || of_pool(p->vm_state, r)))
 		return;
 	s->stays = calloc(1, sizeof(*s->stays));
-	if (s->stays)
-		vm_want_waits(l->t, tid, true);
+	if (!s->stays)
+		return;
+	s->stays->of_pool = of_pool(p->vm_state, r);
+	vm_want_waits(l->t, tid, true);
 }
 
 /* ---- Told ---- */
@@ -300,7 +304,7 @@ int stays_open(struct live *l, struct process *p, struct vm_stream *s, const str
 	u64 kept = l->vm_kept;
 	struct vm_stays y;
 
-	if (!x || x->let_be || x->as_they_come || x->late)
+	if (!x || x->let_be || x->as_they_come || x->late || !(x->proven || x->of_pool))
 		return 0;
 	if (stay ? !goes_on(x, stay->iteration, stay->begin) : !x->count || x->open || !x->told)
 		return 0;
@@ -321,10 +325,15 @@ int stays_open(struct live *l, struct process *p, struct vm_stream *s, const str
 	return l->failed;
 }
 
+static u64 kept_ns(const struct vm_stays *x)
+{
+	return x->proven ? KEPT_NS : KEPT_UNPROVEN_NS;
+}
+
 static bool too_much(const struct live *l, const struct vm_stays *x)
 {
 	return x->kept.failed || x->kept.len > KEPT_MAX || l->vm_kept > KEPT_ALL_MAX ||
-	       (x->count && x->end - x->begin > KEPT_NS);
+	       (x->count && x->end - x->begin > kept_ns(x));
 }
 
 static void keep_look(struct live *l, struct process *p, struct vm_stream *s,
@@ -402,7 +411,7 @@ int live_vm_settle(struct live *l, struct process *p, u64 now)
 		struct vm_stream *s = (struct vm_stream *)(uintptr_t)value;
 		struct vm_stays *x = s->stays;
 
-		if (!x || !x->count || now < x->begin + KEPT_NS)
+		if (!x || !x->count || now < x->begin + kept_ns(x))
 			continue;
 		x->as_they_come = true;
 		stays_rest(l, p, s);

@@ -40,6 +40,20 @@ void waits_free(struct vm_stream *s)
 	s->waits = NULL;
 }
 
+bool waits_copy(struct vm_stream *s)
+{
+	struct vm_waits *x;
+
+	if (!s->waits)
+		return true;
+	x = malloc(sizeof(*x));
+	if (!x)
+		return false;
+	*x = *s->waits;
+	s->waits = x;
+	return true;
+}
+
 u32 waits_iteration(const struct vm_stream *s, u32 iteration)
 {
 	return s->waits ? iteration + s->waits->cuts : iteration;
