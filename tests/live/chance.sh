@@ -54,6 +54,7 @@ try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
 	"$T/chance$i" --print "$T/truth" >"$T/truth.json"
 	json_eq "$name: it came to its end" "$T/truth.json" '[.failed, .ended]' '[0,1]'
 	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	[ "$program" = "$T/chance$i" ] || json_eq "$name: nobody is left out" "$T/report.json" .left_out null
 	runs=$((runs + 1))
 	if [ "$(jq "$lost" "$T/report.json")" != 0 ]; then
 		incomplete=$((incomplete + 1))

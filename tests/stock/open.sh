@@ -130,3 +130,28 @@ if [ -x /usr/bin/php8.2 ]; then
 else
 	skip "PHP" "no /usr/bin/php8.2: tools/install-deps --vms"
 fi
+
+if [ -x /usr/lib/postgresql/15/bin/postgres ]; then
+	serve_postgres
+	start_ready holder psql -q postgres -c '\echo ready to hold' -f -
+	release() { send holder 'select pg_advisory_unlock(1);'; }
+	for by in top watch; do
+		$by "$server_pid"
+		send holder 'select pg_advisory_lock(1);'
+		send holder '\echo holding'
+		wait_lines holder '^holding' "$([ $by = top ] && echo 1 || echo 2)" || not_ok "PostgreSQL" "no lock"
+		psql -q postgres -c 'select pg_advisory_lock(1)' >"$T/sql" &
+		client=$!
+		if [ $by = top ]; then
+			goes_on "PostgreSQL, a lock" "tenant:postgres SELECT" blocked_ns
+		else
+			check "PostgreSQL, a lock: watch tells of it while it goes on" until_true alerted \
+				'any(.[]; .type == "open" and .group == "tenant:postgres SELECT" and .blocked_ns >= 0.9 * .total_ns)'
+			release
+			finish watch INT
+		fi
+		wait $client
+	done
+else
+	skip "PostgreSQL" "no PostgreSQL 15: tools/install-deps --vms"
+fi

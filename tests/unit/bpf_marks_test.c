@@ -280,6 +280,40 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
 }
 
+/* A page of what is always there may be unreadable for a moment. What is needed is read without it, or counted. */
+static void rings_at_an_end_are_found_without_the_first_page(void **state)
+{
+	static char memory[VMSPAN_RING_AT + sizeof(struct vmspan_ring)] __attribute__((aligned(8)));
+	static struct vmspan_process process = { .magic = VMSPAN_MAGIC, .pid = 17 };
+	const void *const needed[] = { &process.pid, &process.rings };
+	struct tail w = { .pid = TRACED, .self = 17, .left = wake_bytes };
+	__u32 i;
+
+	a_thread_with_a_ring();
+	ring_head.magic = VMSPAN_MAGIC;
+	memcpy(memory + VMSPAN_RING_AT, &ring_head, sizeof(ring_head));
+	process.rings = (__u64)memory;
+	host.bad = &process.magic;
+	tail_rings(&w, (__u64)&process);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	for (i = 0; i < 2; i++) {
+		host.bad = needed[i];
+		tail_rings(&w, (__u64)&process);
+		assert_int_equal(host.records, 1);
+		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], i + 1);
+	}
+	/* What is none is no loss, nor is what is another's. */
+	host.bad = NULL;
+	w.self = 18;
+	tail_rings(&w, (__u64)&process);
+	w.self = 17;
+	process.magic++;
+	tail_rings(&w, (__u64)&process);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
+}
+
 /* Rings in a list of the target's making, each with as many marks as it holds. */
 static struct {
 	char head[VMSPAN_RING_AT];
@@ -461,6 +495,7 @@ int main(void)
 		TEST(marks_of_another_thread_are_said_to_be_that),
 		TEST(the_end_of_an_event_that_somebody_waits_for_wakes_the_reader),
 		TEST(rings_at_an_end_are_read_or_lost),
+		TEST(rings_at_an_end_are_found_without_the_first_page),
 		TEST(a_list_that_leads_back_into_itself_ends),
 		TEST(states_that_lead_back_end_too),
 		TEST(a_list_of_many_rings_is_read_once),
