@@ -260,9 +260,9 @@ static void what_goes_on_is_called_by_its_stacks(void **state)
 	free(c);
 }
 
-/* Short events are pooled until there are looks enough to share by; that they were, how long the longest was and what
- * they waited is known at once. */
-static void short_events_are_counted_as_they_end(void **state)
+/* Events that ran for a short time are pooled until there are looks enough to share that by. What they waited is known at
+ * once, and that there was one that everybody has seen. */
+static void long_waits_are_counted_as_they_end(void **state)
 {
 	struct model *m = start();
 	struct sim *s = sim_new(1);
@@ -271,19 +271,22 @@ static void short_events_are_counted_as_they_end(void **state)
 	(void)state;
 	look(s, 3000 * MS, 2990 * MS, VMSPAN_SAMPLE_OFF, 1, 1, 0);
 	event(s, 9 * MS, 3001 * MS, 2990 * MS, 1, 1);
+	/* Of the short one nobody could have seen that it goes on. */
+	look(s, 3070 * MS, 60 * MS, VMSPAN_SAMPLE_OFF, 2, 1, 0);
+	event(s, 3005 * MS, 3075 * MS, 60 * MS, 2, 1);
 	assert_int_equal(sim_batch(s, m, SIM_PID, 0, s->records), 0);
 	snap = seen(m);
 	assert_int_equal(snap->events.count, 1);
 	assert_int_equal(snap->events.max_ns, 2992 * MS);
-	assert_int_equal(snap->events.wall_ns, 2990 * MS);
-	assert_int_equal(snap->ledger.blocked_ns, 2990 * MS);
+	assert_int_equal(snap->events.wall_ns, 3050 * MS);
+	assert_int_equal(snap->ledger.blocked_ns, 3050 * MS);
 	snapshot_free(snap);
 	assert_int_equal(model_finish(m), 0);
 	snap = seen(m);
-	assert_int_equal(snap->events.count, 1);
-	assert_int_equal(snap->events.wall_ns, 2992 * MS);
-	assert_int_equal(snap->events.cpu_ns, 2 * MS);
-	assert_int_equal(snap->ledger.lost_ns, 2 * MS);
+	assert_int_equal(snap->events.count, 2);
+	assert_int_equal(snap->events.wall_ns, 3062 * MS);
+	assert_int_equal(snap->events.cpu_ns, 12 * MS);
+	assert_int_equal(snap->ledger.lost_ns, 12 * MS);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);
@@ -363,7 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_times),
 		cmocka_unit_test(what_goes_on_is_called_by_its_stacks),
-		cmocka_unit_test(short_events_are_counted_as_they_end),
+		cmocka_unit_test(long_waits_are_counted_as_they_end),
 		cmocka_unit_test(alerts_say_what_the_stacks_of_it_are),
 	};
 

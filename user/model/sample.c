@@ -15,6 +15,8 @@
 #define OWN_PERIODS 4
 /* Short events wait so long for samples of others to share. */
 #define POOL_NS (250 * NSEC_PER_MSEC)
+/* Longer ones may have been shown while they went on, and are not to be gone until that. */
+#define COUNTED_NS (100 * NSEC_PER_MSEC)
 
 static void samples_clear(struct samples *s)
 {
@@ -480,23 +482,21 @@ static int settle_waits(struct model *m, struct stream *st, u64 waited)
 int sample_flush(struct model *m, struct stream *st)
 {
 	struct sampler *sp = st->sampler;
-	struct event_stats *of;
 	struct measured t;
 	struct ledger l;
 	int rc;
 
-	if (!sp || !sp->held)
+	if (!sp || !(sp->held.count + sp->counted))
 		return 0;
-	t = (struct measured){ .wall = sp->pool_wall_ns,
-			       .cpu = sp->pool_cpu_ns,
+	t = (struct measured){ .wall = sp->held.wall_ns,
+			       .cpu = sp->held.cpu_ns,
 			       .gc = sp->pool_gc_ns,
-			       .events = sp->held };
+			       .events = sp->held.count + sp->counted };
 	rc = settle(m, st, &sp->pool, t, false, &l);
-	of = events_of(m, st);
-	of->wall_ns += sp->pool_wall_ns;
-	of->cpu_ns += sp->pool_cpu_ns;
-	of->samples += sp->pool.hits;
-	sp->held = sp->pool_wall_ns = sp->pool_cpu_ns = sp->pool_gc_ns = 0;
+	sp->held.samples = sp->pool.hits;
+	event_stats_add(events_of(m, st), &sp->held);
+	sp->held = (struct event_stats){ 0 };
+	sp->counted = sp->pool_gc_ns = 0;
 	samples_clear(&sp->pool);
 	return rc;
 }
@@ -531,6 +531,25 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 					      .native_ns = t->wall - t->gc - t->off,
 					      .event_wall_ns = t->wall };
 	return m->observer->event(m->observer_ctx, &out);
+}
+
+/* An event is pooled: what it waited has been settled. */
+static void hold(struct model *m, struct stream *st, const struct event_stats *one, u64 waited)
+{
+	struct event_stats counted = *one, *held = &st->sampler->held;
+
+	if (one->max_ns < COUNTED_NS) {
+		event_stats_add(held, one);
+		held->wall_ns -= waited;
+		events_of(m, st)->wall_ns += waited;
+		return;
+	}
+	counted.wall_ns = waited;
+	counted.cpu_ns = 0;
+	event_stats_add(events_of(m, st), &counted);
+	held->wall_ns += one->wall_ns - waited;
+	held->cpu_ns += one->cpu_ns;
+	st->sampler->counted++;
 }
 
 /* The compartment that most time was seen in, with what it waited for; 0: none. */
@@ -597,19 +616,14 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 		samples_clear(&sp->now);
 		return rc ? rc : show_event(m, st, e, incomplete, &x, &l);
 	}
-	if (!sp->held)
+	if (!(sp->held.count + sp->counted))
 		sp->pool_begin_ns = begin_ns;
 	x.off = min_u64(sp->now.off_ns, x.wall - x.gc);
 	rc = settle_waits(m, st, x.off);
 	if (!rc)
 		rc = pool_add(sp);
 	samples_clear(&sp->now);
-	one.wall_ns = x.off;
-	one.cpu_ns = 0;
-	event_stats_add(events_of(m, st), &one);
-	sp->held++;
-	sp->pool_wall_ns += x.wall - x.off;
-	sp->pool_cpu_ns += x.cpu;
+	hold(m, st, &one, x.off);
 	sp->pool_gc_ns += x.gc;
 	if (!rc)
 		rc = show_event(m, st, e, incomplete, &x, NULL);

@@ -42,10 +42,11 @@ struct sampler {
 	u32 iteration; /* that event */
 	u64 period_ns; /* between two samples */
 	struct samples pool; /* of short events */
-	/* So many short events are in the figures, but of their time only what they waited: the rest is shared later, and
-	 * in none till then. */
-	u64 held;
-	u64 pool_begin_ns, pool_wall_ns, pool_cpu_ns, pool_gc_ns;
+	/* Those events, not yet in the figures: of their times what they did not wait, which is. Of those that were long the
+	 * times alone, since they have been counted: so many. */
+	struct event_stats held;
+	u64 counted;
+	u64 pool_begin_ns, pool_gc_ns;
 };
 
 /* Takes a sample in. 0 or -ENOMEM, or what the observer returned. */
