@@ -167,7 +167,7 @@ LIBVMSPAN ?= $(B)/libvmspan.a
 # The kernel side's programs copy texts and records by words.
 $(B)/tests/bpf_%: private CFLAGS_ALL += -fno-strict-aliasing
 # What it says to the kernel side.
-$(B)/tests/live_vm_%: private LDFLAGS += -Wl,--wrap=vm_want_waits,--wrap=vm_looked,--wrap=vm_open_turns
+$(B)/tests/live_vm_%: private LDFLAGS += -Wl,--wrap=vm_want_waits,--wrap=vm_looked,--wrap=vm_open_turns,--wrap=clock_mono_ns
 # A test's own text takes longer to optimize than to run; alert_oracle_test computes for long.
 # Programs that include what they test (the SDK's header, the kernel side, a source) have it as it
 # ships.

@@ -193,8 +193,8 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 	__u32 magic, pid;
 	__u64 first;
 
-	/* It is never unmapped, and now and then a page of it cannot be read all the same. All that is needed lies
-	 * in another one than its first. */
+	/* It is never unmapped. But into its first page user space writes, of a process that it has heard of, and
+	 * where that still is the parent's too, it cannot be read for a moment. All that is needed lies in another. */
 	if (!bpf_probe_read_user(&magic, sizeof(magic), &p->magic) && magic != VMSPAN_MAGIC)
 		return;
 	if (bpf_probe_read_user(&pid, sizeof(pid), &p->pid) ||

@@ -483,7 +483,7 @@ int vm_open(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct vm_thread *t = task ? bpf_task_storage_get(&vm_threads, task, NULL, 0) : NULL;
 	struct wire_open o = {};
-	__u64 head[WIRE_TURN_BARE / sizeof(__u64)] = {}, now, off_at, off_total;
+	__u64 head[WIRE_TURN_BARE / sizeof(__u64)] = {}, now, on, off, off_at;
 	struct wire_turn *r = (void *)head;
 
 	if (!t || !t->open || (t->turn_kind != TURN_BURST && t->turn_begin > open_before))
@@ -491,28 +491,32 @@ int vm_open(struct bpf_iter__task *ctx)
 	/* It is at work on another CPU meanwhile. */
 	o.iteration = t->iteration;
 	barrier();
-	now = bpf_ktime_get_ns();
-	turn_head(r, t, task_ids(task), now, stolen_of(t, now));
+	turn_head(r, t, task_ids(task), 0, 0);
 	r->cpu_end = r->cpu_begin;
 	r->text_len = t->text_len;
 	r->title_len = t->title_len;
 	off_at = t->off_at;
-	off_total = t->off_total;
+	off = t->off_total - t->off_before;
 	barrier();
 	/* It has left its CPU since, or has one again: that is soon told again. */
 	if (off_at != t->off_at) {
 		off_at = t->off_at;
-		off_total = t->off_total;
+		off = t->off_total - t->off_before;
 	}
-	r->off_ns = off_total - t->off_before + r->stolen_ns;
-	if (off_at && off_at < now) {
-		r->off_ns += now - off_at;
+	r->end = now = bpf_ktime_get_ns();
+	/* Who was not followed for a time has no CPU since before that. */
+	if (off_at >= r->begin && off_at < now) {
+		off += now - off_at;
 		o.waits_since = t->preempted ? 0 : off_at;
 	}
 	barrier();
 	/* It may have come to its next one. */
-	if (!t->open || t->iteration != o.iteration || r->begin > now)
+	if (!t->open || t->iteration != o.iteration || t->turn_begin != r->begin || r->begin > now)
 		return 0;
+	on = now - r->begin;
+	off = off < on ? off : on;
+	r->stolen_ns = t->stolen < on - off ? t->stolen : on - off;
+	r->off_ns = off + r->stolen_ns;
 	r->iteration = o.iteration;
 	r->h.bytes = sizeof(head) - sizeof(r->h);
 	if (r->text_len)

@@ -94,6 +94,12 @@ static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
 	asked();
 	assert_int_equal(said().off_ns, 145);
 	assert_int_equal(waits_since(), 900);
+	/* Since before its event: nobody has followed it. */
+	state.off_at = 90;
+	asked();
+	assert_int_equal(said().off_ns, 45);
+	assert_int_equal(waits_since(), 0);
+	state.off_at = 0;
 	turn_close(&state, &host.thread, (struct ids){ TRACED, TRACED }, NOW);
 	assert_int_equal(asked(), 0);
 }

@@ -334,7 +334,7 @@ static void a_statement_is_told_whole(void **state)
 
 	(void)state;
 	strcpy(w.text, "select slow(now)");
-	w.text_len = 18;
+	w.text_len = (u16)strlen(w.text);
 	strcpy(w.title, "postgres: app shop [local] SELECT");
 	w.title_len = (u16)strlen(w.title);
 	w.h.bytes = sizeof(w) - sizeof(w.h);
@@ -355,6 +355,68 @@ static void a_statement_is_told_whole(void **state)
 	answers_waiting(&w, 50);
 	assert_int_equal(open_now(), 1);
 	assert_int_equal(told.blocked_ns, 200 * MS);
+}
+
+static u32 order; /* what came, a digit each: 1 a process, 2 definitions, 3 what goes on */
+
+static int take_order(void *ctx, const struct item *it)
+{
+	u32 what = it->type == ITEM_PROCESS ? 1 : it->type == ITEM_DEFS ? 2 : 0;
+
+	(void)ctx;
+	if (it->type == ITEM_OPEN && it->open.batch.pid)
+		what = 3;
+	order = what ? order * 10 + what : order;
+	return 0;
+}
+
+/* Who has been silent is told of before the names that it has. */
+static void a_process_is_told_before_what_goes_on_in_it(void **state)
+{
+	struct wire_turn w = is_in(TURN_REQUEST, 1, 100, 100 + 200 * MS, 0);
+
+	(void)state;
+	rig.p.told = false;
+	strcpy(w.text, "/silent");
+	w.text_len = (u16)strlen(w.text);
+	w.h.bytes = sizeof(w) - sizeof(w.h);
+	answers(&w);
+	rig.l.started = true;
+	rig.l.parts[TRACE_TURNS].on = true;
+	rig.l.clock_ns = clock_mono_ns();
+	order = 0;
+	assert_int_equal(live_tell_open(&rig.l.s, take_order, NULL), 0);
+	assert_int_equal(order, 123);
+	rig.l.fn = take;
+}
+
+/* Who is not reached in time is, the next time. */
+static void a_look_that_ends_in_time_is_gone_on_with(void **state)
+{
+	struct wire_turn w = is_in(TURN_LOOP, 1, 100, 100 + 200 * MS, 0);
+	const struct wire_open o = { .iteration = 1 };
+	u32 i, last = 0, all = 0;
+
+	(void)state;
+	for (i = 0; i < 6; i++) {
+		w.h.tid = TID + i;
+		assert_int_equal(map_put(&rig.p.threads, w.h.tid, 1), 0);
+		assert_int_equal(buf_put(&rig.open, &o, sizeof(o)), 0);
+		assert_int_equal(buf_put(&rig.open, &w, WIRE_TURN_BARE), 0);
+	}
+	assert_int_equal(open_now(), 6);
+	rig.step = 60 * MS;
+	for (i = 0; i < 6 && last != TID + 5; i++) {
+		all += open_now();
+		assert_true(told.count > 0);
+		assert_true(told.count < 6);
+		assert_true(told.last.batch.tid > last);
+		last = told.last.batch.tid;
+	}
+	assert_int_equal(all, 6);
+	assert_int_equal(last, TID + 5);
+	rig.step = 0;
+	assert_int_equal(open_now(), 6);
 }
 
 /* With --exact-calls nobody looks at stacks, and calls come when they have ended. */
@@ -379,6 +441,8 @@ int main(void)
 		POOL(a_stay_of_no_pool_s_is_not_told),
 		POOL(a_request_is_told_by_its_name),
 		POOL(a_statement_is_told_whole),
+		POOL(a_process_is_told_before_what_goes_on_in_it),
+		POOL(a_look_that_ends_in_time_is_gone_on_with),
 		POOL(of_calls_nothing_is_told),
 	};
 

@@ -472,6 +472,7 @@ static void stops(void)
 		return;
 	pid = fork();
 	if (pid < 0) {
+		stopping = 0;
 		add(&truth->failed);
 		return;
 	}

@@ -161,10 +161,12 @@ typedef int (*libvmspan_alert_fn)(void *ctx, const struct libvmspan_alert *a);
  * as may libvmspan_unlisten(), by a listener that is being told. */
 int64_t libvmspan_listen(struct libvmspan *t, const char *glob, libvmspan_alert_fn fn, void *ctx);
 /*
- * Looks what threads of a live trace are in now, programs with version 2 of the SDK. Listeners are told, from in
- * here, once, of each group that an event which goes on has held for its threshold or longer, and for a second at
- * least (alert.open); of several threads that of the longest. At its end there is an alert as of any other. Once a
- * second is often enough, and costs some microseconds a thread. 0, or what a listener returned; a negative errno as of
+ * Looks what threads of a live trace are in now, of programs with version 2 of the SDK and of stock VMs. Listeners are told,
+ * from in here, once, of each group that an event which goes on has held for its threshold or longer, and for a second at
+ * least (alert.open); of several threads that of the longest. At its end there is an alert as of any other, but for what
+ * a stock VM's pool has done for longer than is kept (docs/STOCK-VMS.md). Once a second is often enough, and costs some
+ * microseconds a thread, where stock VMs are traced for each of the machine, and what is kept of their pools is gone
+ * through: up to 0.3 s in all. 0, or what a listener returned; a negative errno as of
  * libvmspan_poll().
  */
 int libvmspan_look(struct libvmspan *t);

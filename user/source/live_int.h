@@ -244,6 +244,7 @@ struct live {
 	struct vm_file **vm_files; /* owned */
 	u32 vm_file_count;
 	u64 vm_kept; /* bytes: live_vm_stays.c */
+	u32 vm_open_seen; /* as open_seen, of stock VMs */
 	struct vm_told *vm_told; /* records of stock VMs go there; NULL: out, as items */
 	u32 vm_hz; /* 0: stock VMs are not traced */
 	bool direct; /* marks of some programs are traps */
@@ -407,7 +408,7 @@ int attachments_thin(struct live *l, bool idle);
 bool attachments_by_batches(const struct process *p);
 /* Are marks on in any of its files? */
 bool attachments_armed(const struct process *p);
-/* The same, or are they traps? */
+/* Is it attached to for its marks, by batches or traps? */
 bool attachments_of_marks(const struct process *p);
 /* A child gets links of its own. Had others turned its marks off, that is a loss. 0, or l->failed. */
 int process_link(struct live *l, struct process *p);

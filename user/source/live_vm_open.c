@@ -93,28 +93,49 @@ static int make(struct live *l, struct process *p, struct vm_stream *copy, const
 	return vm_take(l, p, copy, &w->turn.h);
 }
 
+/* Names that come to light are told of before it: so the process is, and before those. */
 static int tell(struct live *l, struct process *p, const struct vm_stream *s, u32 tid,
 		const struct vm_open *w, u64 now)
 {
 	struct vm_stream copy = *s;
 	struct vm_told told = { 0 };
 
+	if (process_tell(l, p) || process_thread(l, p, tid))
+		return l->failed;
 	if (!waits_copy(&copy))
 		return l->failed = -ENOMEM;
 	l->vm_told = &told;
 	make(l, p, &copy, w, now);
 	l->vm_told = NULL;
-	if (!l->failed && !process_tell(l, p) && !process_thread(l, p, tid))
+	if (!l->failed)
 		hand_out(l, p, s, tid, &told);
 	buf_free(&told.data);
 	waits_free(&copy);
 	return l->failed;
 }
 
-/* Those that the kernel side has told of, by thread: what is known here of the others has not changed since. */
-static int tell_waiting(struct live *l, const struct map *told, u64 end_ns)
+/* One time: threads that it has come to, in one order each time, and those that were reached before are left out. */
+struct look {
+	struct live *l;
+	u64 end_ns;
+	u32 skip, seen;
+	bool over;
+	struct map told; /* thread -> 1, of those that the kernel side has told of */
+};
+
+static bool is_next(struct look *k)
+{
+	if (k->seen++ < k->skip)
+		return false;
+	k->over = clock_mono_ns() >= k->end_ns;
+	return !k->over;
+}
+
+/* Of the others what is known here has not changed since. */
+static int tell_waiting(struct look *k)
 {
 	u64 now = clock_mono_ns(), key, value, tid;
+	struct live *l = k->l;
 	size_t at = 0, in;
 
 	while (l->vm_kept && map_next(&l->processes, &at, &key, &value)) {
@@ -123,47 +144,55 @@ static int tell_waiting(struct live *l, const struct map *told, u64 end_ns)
 		for (in = 0; p->vm_state && map_next(&p->vm_state->streams, &in, &tid, &value);) {
 			const struct vm_stream *s = (const void *)(uintptr_t)value;
 
-			if (clock_mono_ns() >= end_ns)
-				return 0;
-			if (s->stays && !map_get(told, tid) && tell(l, p, s, (u32)tid, NULL, now))
+			if (!s->stays || map_get(&k->told, tid))
+				continue;
+			if (is_next(k) && tell(l, p, s, (u32)tid, NULL, now))
 				return l->failed;
+			if (k->over)
+				return 0;
 		}
 	}
 	return 0;
 }
 
-static int tell_turn(struct live *l, const struct vm_open *w, struct map *told)
+static int tell_turn(struct look *k, const struct vm_open *w)
 {
-	struct process *p = process_find(l, w->turn.h.pid);
+	struct process *p = process_find(k->l, w->turn.h.pid);
 	u32 tid = w->turn.h.tid;
 	const u64 *at = p && p->vm_state ? map_get(&p->vm_state->streams, tid) : NULL;
 	const struct vm_stream none = { 0 };
 
 	if (!p || !p->vm_profile || !vm_state_of(p))
 		return 0;
-	if (map_put(told, tid, 1))
-		return l->failed = -ENOMEM;
-	return tell(l, p, at ? (const void *)(uintptr_t)*at : &none, tid, w, w->turn.end);
+	if (map_put(&k->told, tid, 1))
+		return k->l->failed = -ENOMEM;
+	/* A stay that is of no pool's is nothing. */
+	if (w->turn.kind == TURN_BURST &&
+	    !(at && ((const struct vm_stream *)(uintptr_t)*at)->stays))
+		return 0;
+	if (!is_next(k))
+		return 0;
+	return tell(k->l, p, at ? (const void *)(uintptr_t)*at : &none, tid, w, w->turn.end);
 }
 
 /* `turns`: as vm_open_turns() has them. */
-static int tell_turns(struct live *l, const struct buf *turns, struct map *told, u64 end_ns)
+static int tell_turns(struct look *k, const struct buf *turns)
 {
 	const size_t least = sizeof(struct wire_open) + WIRE_TURN_BARE;
 	struct vm_open w;
 	size_t at, bytes;
 
-	for (at = 0; at + least <= turns->len && clock_mono_ns() < end_ns; at += bytes) {
+	for (at = 0; at + least <= turns->len && !k->over; at += bytes) {
 		memset(&w, 0, sizeof(w));
 		memcpy(&w, turns->data + at, least);
 		bytes = sizeof(w.o) + sizeof(w.turn.h) + w.turn.h.bytes;
 		if (bytes > sizeof(w) || at + bytes > turns->len)
 			break;
 		memcpy(&w, turns->data + at, bytes);
-		if (tell_turn(l, &w, told))
+		if (tell_turn(k, &w))
 			break;
 	}
-	return l->failed;
+	return k->l->failed;
 }
 
 static bool has_vms(const struct live *l)
@@ -177,14 +206,13 @@ static bool has_vms(const struct live *l)
 	return false;
 }
 
-/* For so long at one time. All that is kept of threads is gone through once more, which is 32 MB at most; who is not reached
- * is in no figure until the next time. */
+/* For so long at one time: all that is kept of threads is gone through once more, 32 MB at most. Who is not reached is in
+ * no figure until the next time, which goes on behind those that were. */
 #define LOOK_NS (250 * NSEC_PER_MSEC)
 
 int live_vm_tell_open(struct live *l)
 {
-	u64 end_ns = clock_mono_ns() + LOOK_NS;
-	struct map told = { 0 };
+	struct look k = { .l = l, .end_ns = clock_mono_ns() + LOOK_NS, .skip = l->vm_open_seen };
 	struct buf turns = { 0 };
 
 	/* Of calls that are measured one by one there are no looks that have come. */
@@ -192,9 +220,10 @@ int live_vm_tell_open(struct live *l)
 		return l->failed;
 	/* Where the kernel does not say it, it is told of when it has ended. */
 	if (!vm_open_turns(l->t, clock_mono_ns() - OPEN_LEAST_NS, &turns) &&
-	    !tell_turns(l, &turns, &told, end_ns))
-		tell_waiting(l, &told, end_ns);
+	    !tell_turns(&k, &turns) && !k.over)
+		tell_waiting(&k);
+	l->vm_open_seen = k.over ? k.seen - 1 : 0;
 	buf_free(&turns);
-	map_free(&told);
+	map_free(&k.told);
 	return l->failed;
 }

@@ -321,19 +321,21 @@ int stays_open(struct live *l, struct process *p, struct vm_stream *s, const str
 		l->failed = -ENOMEM;
 	}
 	buf_free(&y.kept);
+	s->stays = NULL;
 	l->vm_kept = kept;
 	return l->failed;
 }
 
-static u64 kept_ns(const struct vm_stays *x)
+/* Where much is kept of others, who goes on for long is not to take their room. */
+static u64 kept_ns(const struct live *l, const struct vm_stays *x)
 {
-	return x->proven ? KEPT_NS : KEPT_UNPROVEN_NS;
+	return x->proven && l->vm_kept < KEPT_ALL_MAX / 2 ? KEPT_NS : KEPT_UNPROVEN_NS;
 }
 
 static bool too_much(const struct live *l, const struct vm_stays *x)
 {
 	return x->kept.failed || x->kept.len > KEPT_MAX || l->vm_kept > KEPT_ALL_MAX ||
-	       (x->count && x->end - x->begin > kept_ns(x));
+	       (x->count && x->end - x->begin > kept_ns(l, x));
 }
 
 static void keep_look(struct live *l, struct process *p, struct vm_stream *s,
@@ -411,7 +413,7 @@ int live_vm_settle(struct live *l, struct process *p, u64 now)
 		struct vm_stream *s = (struct vm_stream *)(uintptr_t)value;
 		struct vm_stays *x = s->stays;
 
-		if (!x || !x->count || now < x->begin + kept_ns(x))
+		if (!x || !x->count || now < x->begin + kept_ns(l, x))
 			continue;
 		x->as_they_come = true;
 		stays_rest(l, p, s);
