@@ -156,6 +156,12 @@ static void a_wait_that_goes_on_is_told_with_its_stack(void **state)
 	w.off_ns = 360 * MS;
 	answers(&w);
 	assert_int_equal(open_now(), 0);
+	/* It has long ended, of which nothing has come. */
+	w.off_ns = 80 * MS;
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.mono_begin, 100 + 200 * MS);
+	assert_int_equal(told.event.cpu_ns_end - told.event.cpu_ns_begin, 280 * MS);
 	/* What follows is the next one, and young at first. */
 	wait_ends(100 + 200 * MS, 100 + 420 * MS);
 	w.off_ns = 280 * MS;

@@ -104,9 +104,9 @@ u32 waits_iteration(const struct vm_stream *s, u32 iteration);
 void waits_free(struct vm_stream *s);
 /* A thread's copy has what is known of its waits to itself, and frees it. False: no memory. */
 bool waits_copy(struct vm_stream *s);
-/* A wait that goes on in the thread's event, which is `w` if it ends now: handed out with its stack, as if it ended too.
- * False: it is one for work, or l->failed. */
-bool waits_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *w);
+/* A wait that goes on in the thread's event, which is `w` if it ends now, and is none for work: handed out with its stack,
+ * as if it ended too. 0 or l->failed. */
+int waits_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *w);
 
 /* ---- live_vm_stays.c ---- */
 

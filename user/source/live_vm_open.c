@@ -88,9 +88,7 @@ static int make(struct live *l, struct process *p, struct vm_stream *copy, const
 	if (!w || w->turn.kind == TURN_BURST)
 		return stays_open(l, p, copy, w ? &w->turn : NULL, now);
 	make_wait(l, p, copy, w);
-	if (!waits_open(l, p, copy, &w->turn))
-		return l->failed;
-	return vm_take(l, p, copy, &w->turn.h);
+	return waits_open(l, p, copy, &w->turn) ?: vm_take(l, p, copy, &w->turn.h);
 }
 
 /* Names that come to light are told of before it: so the process is, and before those. */

@@ -109,22 +109,20 @@ static int cut(struct live *l, struct process *p, struct vm_stream *s, struct wi
 	return r;
 }
 
-bool waits_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *w)
+int waits_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *w)
 {
 	const struct vm_waits *x = s->waits;
 	union vm_look look;
 
-	if (!x || !x->waiting || x->since < w->begin || x->since >= w->end)
-		return true;
-	if (x->idle)
-		return false;
+	if (!x || !x->waiting || x->since < w->begin || x->since >= w->end || x->idle)
+		return 0;
 	look = x->look;
 	look.r.time = live_cycles(l, w->end);
 	/* It may have ended, and no more have come of it. */
 	look.r.weight = min_u64(w->end - x->since, w->off_ns - min_u64(x->off_then, w->off_ns));
 	look.r.iteration = waits_iteration(s, w->iteration);
 	look.r.cpu = w->cpu_end;
-	return !vm_emit_sample(l, p, s, w->h.tid, &look.r);
+	return vm_emit_sample(l, p, s, w->h.tid, &look.r);
 }
 
 void waits_seen(struct vm_stream *s)
