@@ -119,6 +119,7 @@ static void what_goes_on_is_told_with_what_has_come_of_it(void **state)
 	/* Those that have come are not told again, but they are its records. */
 	assert_int_equal(told.last.batch.records, 1);
 	assert_int_equal(told.event.records, 2);
+	assert_int_equal(told.last.batch.seq, 2);
 	assert_int_equal(told.last.batch.tid, TID);
 	assert_int_equal(told.last.what.begin_ns, 100);
 	assert_int_equal(told.last.what.until_ns, 100 + 300 * MS);
