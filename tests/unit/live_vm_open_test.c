@@ -94,6 +94,11 @@ static void answers_waiting(const struct wire_turn *w, u64 since)
 	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
 }
 
+struct vm_said {
+	struct wire_open o;
+	struct wire_turn turn;
+};
+
 static void answers(const struct wire_turn *w)
 {
 	answers_waiting(w, 0);
@@ -281,6 +286,13 @@ static void what_fits_to_nothing_is_not_told(void **state)
 	rig.open.len -= 8;
 	assert_int_equal(open_now(), 0);
 	rig.open.len = 8;
+	assert_int_equal(open_now(), 0);
+	/* It says that there are texts. */
+	answers(&w);
+	((struct vm_said *)(void *)rig.open.data)->turn.h.bytes = sizeof(w) - sizeof(w.h);
+	assert_int_equal(open_now(), 0);
+	assert_int_equal(buf_put(&rig.open, &w, WIRE_TURN_BARE), 0);
+	((struct vm_said *)(void *)rig.open.data)->turn.h.bytes = ~0u;
 	assert_int_equal(open_now(), 0);
 }
 
