@@ -577,7 +577,10 @@ static void ends(int how)
 	marked_over(&self()->marked);
 	switch (how >> 1) {
 	case 0:
-		exit(0);
+		/* Where another thread was in the middle of dlopen() at the fork, that has a lock which exit() takes. */
+		if (alone)
+			exit(0);
+		_exit(0);
 	case 1:
 		_exit(0);
 	case 2:
