@@ -41,22 +41,6 @@ static int hear(void *ctx, const struct alert *a)
 	return 0;
 }
 
-static void define(struct model *m, u32 id, const char *name)
-{
-	u64 space[sizeof(struct vmspan_def) / 8 + 8] = { 0 };
-	struct vmspan_def *d = (void *)space;
-	struct item it = { .type = ITEM_DEFS };
-
-	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, id, VMSPAN_PACKAGE, name, NULL, 0);
-	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, id, 0, name, &id, 1);
-	d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
-	d->flags = VMSPAN_FRAME_NAMED;
-	d->count = 1;
-	d->groups[0] = id;
-	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
-	assert_int_equal(model_item(m, &it), 0);
-}
-
 static void look(struct sim *s, u64 time, u16 flags, u32 inner, u32 outer)
 {
 	struct vmspan_sample *r = sim_record(s, VMSPAN_SAMPLE, 2, 2, 0);
@@ -81,8 +65,8 @@ static void stacks_of_the_event_are_evidence(void **state)
 
 	(void)state;
 	sim_start(m, "test");
-	define(m, 1, "heavy");
-	define(m, 2, "light");
+	sim_package(m, 1, "heavy", VMSPAN_FRAME_NAMED);
+	sim_package(m, 2, "light", VMSPAN_FRAME_NAMED);
 	model_observe(m, &alerts_observer, a);
 	assert_int_equal(listen_add(alerts_listeners(a), NULL, &observer, NULL, &id), 0);
 	for (i = 0; i < 12; i++)

@@ -19,21 +19,6 @@
 #define GROUPS 5u
 #define LOOKS 400
 
-static void define(struct model *m, u32 id, const char *name)
-{
-	u64 space[8] = { 0 };
-	struct vmspan_def *d = (void *)space;
-	struct item it = { .type = ITEM_DEFS };
-
-	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, id, VMSPAN_PACKAGE, name, NULL, 0);
-	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, id, 0, name, &id, 1);
-	d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
-	d->count = 1;
-	d->groups[0] = id;
-	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
-	assert_int_equal(model_item(m, &it), 0);
-}
-
 static struct model *start(void)
 {
 	static const char *const names[GROUPS] = { "a", "b", "c", "d", "e" };
@@ -43,7 +28,7 @@ static struct model *start(void)
 	assert_non_null(m);
 	sim_start(m, "test");
 	for (i = 0; i < GROUPS; i++)
-		define(m, i + 1, names[i]);
+		sim_package(m, i + 1, names[i], 0);
 	return m;
 }
 

@@ -29,20 +29,8 @@ static struct model *start(bool outermost)
 
 	assert_non_null(m);
 	sim_start(m, "test");
-	for (i = HEAVY; i <= STDLIB; i++) {
-		u64 space[8] = { 0 };
-		struct vmspan_def *d = (void *)space;
-		struct item it = { .type = ITEM_DEFS };
-
-		sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, i, VMSPAN_PACKAGE, names[i], NULL, 0);
-		sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, i, 0, names[i], &i, 1);
-		d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, i };
-		d->flags = i == STDLIB ? 0 : VMSPAN_FRAME_NAMED;
-		d->count = 1;
-		d->groups[0] = i;
-		it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
-		assert_int_equal(model_item(m, &it), 0);
-	}
+	for (i = HEAVY; i <= STDLIB; i++)
+		sim_package(m, i, names[i], i == STDLIB ? 0 : VMSPAN_FRAME_NAMED);
 	return m;
 }
 

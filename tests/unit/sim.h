@@ -161,6 +161,23 @@ static inline void sim_define(struct model *m, u32 pid, u8 type, u32 id, u8 kind
 	assert(!model_item(m, &it));
 }
 
+/* A package, in a compartment and a frame of its number. flags: VMSPAN_FRAME_*. */
+static inline void sim_package(struct model *m, u32 id, const char *name, u8 flags)
+{
+	u64 space[sizeof(struct vmspan_def) / 8 + 8] = { 0 };
+	struct vmspan_def *d = (void *)space;
+	struct item it = { .type = ITEM_DEFS };
+
+	sim_define(m, SIM_PID, VMSPAN_DEF_GROUP, id, VMSPAN_PACKAGE, name, NULL, 0);
+	sim_define(m, SIM_PID, VMSPAN_DEF_COMPARTMENT, id, 0, name, &id, 1);
+	d->h = (struct vmspan_head){ VMSPAN_DEF_FRAME, 1, 0, id };
+	d->flags = flags;
+	d->count = 1;
+	d->groups[0] = id;
+	it.defs = (struct item_defs){ SIM_PID, SIM_REGISTRY, d, VMSPAN_SLOT };
+	assert(!model_item(m, &it));
+}
+
 /* Records [from, to) as one batch. */
 static inline struct item sim_item(const struct sim *s, u32 pid, u32 from, u32 to)
 {
