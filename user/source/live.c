@@ -136,8 +136,7 @@ static int nothing_traced(const struct live *l, struct err *err)
 	err_hint(err,
 		 l->method == METHOD_DIRECT
 			 ? "Looked for conventional probes alone, as --method direct asks for. "
-			   "Build the "
-			   "program with -DVMSPAN_PROBES, or leave the method out."
+			   "Build the program with -DVMSPAN_PROBES, or leave the method out."
 		 : l->passed_by
 			 ? "There were conventional probes: --method direct takes a trap for each."
 			 : "Looked for vmspan:armed and vmspan:flush in every program it ran. "
