@@ -69,7 +69,7 @@ left_end() { # whole | broken
 		at=${mounts[i]#* }
 		at=${at%% *}
 		printf -v at '%b' "${at//\\/\\0}" # a blank is \040 there
-		[[ $at == "$left_dir"/* ]] || continue
+		[[ $at == "$left_dir"/* || $at == *"/${left_dir##*/}-"* ]] || continue
 		echo "mount: $at"
 		umount "$at" || umount -l "$at"
 	done

@@ -22,7 +22,8 @@ planter_watch() { # NAME PLANTED PID HIDDEN-KIND WATCH-ARGUMENTS...
 	start watch "$VMSPAN" watch --json -p "$pid" "$@"
 	wait_line watch '^watching ' err >/dev/null || not_ok "$name: a watch of $pid" "it does not begin"
 	send planter
-	check "$name: the turns are there" wait_line planter '^done'
+	# A turn lasts for 0.8 s, or twice that beside others.
+	LIMIT=$((LIMIT + 10 * planted)) check "$name: the turns are there" wait_line planter '^done'
 	finish watch INT
 	finish planter
 	grep '^{' "$T/planter.out" >"$T/truth"

@@ -31,10 +31,15 @@ steal_told() {
 	[ "$("$VMSPAN" doctor --json | jq .stolen.told)" = true ]
 }
 
+# Is there one that keeps it to itself?
+steal_silent() {
+	[ "$("$VMSPAN" doctor --json | jq '.stolen | .virtual == true and .told != true')" = true ]
+}
+
 no_more_stolen() { # NAME NS: so much is said to be, since steal_begin
 	local name="$1: no more is said to be stolen than the kernel has counted" most
 	most=$(steal_most)
-	if [ "$2" -gt "$most" ] && ! steal_told; then
+	if [ "$2" -gt "$most" ] && steal_silent; then
 		skip "$name" "this hypervisor does not tell"
 	else
 		check "$name" test "$2" -le "$most"
@@ -54,14 +59,20 @@ hidden_now() {
 }
 
 # Makes a run, which writes $T/report.json; and again while what the scheduler's record lost may have
-# been hidden. What cannot have been is for the caller's checks.
+# been hidden. What cannot have been is for the caller's checks. 5 to 10 of 100 runs are so, crowded or
+# not; more than 8 and a quarter of all that a script makes are once in a million scripts at most, and
+# are the program's: they are left to the checks too.
+told_runs=0 hidden_runs=0
 all_told() { # COMMAND...
-	local try before lost
-	for ((try = 0; try < 50; try++)); do
+	local before lost
+	while :; do
 		before=$(hidden_now)
 		"$@" || return
+		told_runs=$((told_runs + 1))
 		lost=$(jq .losses.sched "$T/report.json") || return
 		[ "$lost" -gt 0 ] && [ "$lost" -le $(($(hidden_now) - before)) ] || break
+		hidden_runs=$((hidden_runs + 1))
+		[ $hidden_runs -le $((8 + told_runs / 4)) ] || break
 		echo "# $lost switches were hidden: once more"
 	done
 }

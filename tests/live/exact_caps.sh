@@ -21,6 +21,7 @@ user_traces_or_skip "exact mode with two capabilities" "$VMSPAN_THERE"
 
 # Records a run of that user's own target.
 run() { # CASE EVENTS
+	steal_begin
 	start_ready burn setpriv --reuid 65534 --regid 65534 --clear-groups "$BURN" "$1" "$2" || return 1
 	start record "${as[@]}" "$VMSPAN_THERE" record --exact -p "$burn_pid" -o "$USER_DIR/rec.vmspan"
 	wait_line record '^recording ' err >/dev/null || return 1
@@ -36,6 +37,7 @@ exact() { # NAME EVENTS
 	json_eq "$1: nothing lost or discarded, all events, and those incomplete had time stolen" "$T/report.json" \
 		"[(.losses | add), .ledger.moved_ns, .events.count, $steal_explains]" \
 		"[0,0,$2,true]"
+	no_more_stolen "$1" "$(jq .repairs.stolen_ns "$T/report.json")"
 }
 
 if all_told run migrate 60; then

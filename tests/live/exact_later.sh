@@ -41,4 +41,5 @@ for g in first_of_all second third; do
 done
 json_eq "all events are there" "$T/report.json" '.events.count - .events.implicit' 5
 json_eq "none lacks data, but for what was stolen" "$T/report.json" "[$steal_explains, .ledger.lost_ns]" '[true,0]'
+no_more_stolen "by name" "$(jq .repairs.stolen_ns "$T/report.json")"
 for n in first second third; do dismiss $n; done

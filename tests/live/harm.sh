@@ -6,6 +6,8 @@
 # shellcheck disable=SC2154 # start sets target_pid and record_pid
 # shellcheck source=tests/attach_lib.sh
 . "$(dirname "$0")/../attach_lib.sh"
+# shellcheck source=tests/steal_lib.sh
+. "$TOP/tests/steal_lib.sh"
 
 seed=${VMSPAN_TEST_SEED:-1}
 RANDOM=$seed
@@ -21,9 +23,13 @@ for i in $(seq 400); do
 	cp "$T/plugin.so" "$T/plugin$i.so"
 done
 
-# Now and then the kernel does not tell of a switch, and exact mode says so (bpf/sched.bpf.h): once in some hundred of
-# these runs. What is counted has to be right all the same.
+# Now and then the kernel does not tell of a switch, and exact mode says so (bpf/sched.bpf.h): one or two, in one of some
+# hundred of these runs, and no more than it has hidden. What is counted has to be right all the same.
 UNSEEN_MAX=2
+unseen_most() { # HIDDEN-BEFORE
+	local hidden=$(($(hidden_now) - $1))
+	echo $((hidden < UNSEEN_MAX ? hidden : UNSEEN_MAX))
+}
 
 begin() { # KIND ROUNDS [LIBRARY...]
 	start_ready target "$T/harm" "$@"
@@ -48,8 +54,9 @@ come_and_go() { # RECORD-ARGUMENTS...
 
 # One that is there from before the first mark to the end.
 all_of_it() { # NAME KIND [RECORD-ARGUMENT...]
-	local name=$1 kind=$2 events unsure
+	local name=$1 kind=$2 events unsure hidden unseen
 	shift 2
+	hidden=$(hidden_now)
 	start record "$VMSPAN" record --buffer 64M -p "$target_pid" -o "$T/all.vmspan" "$@"
 	need_line record '^recording ' err
 	send target
@@ -58,10 +65,11 @@ all_of_it() { # NAME KIND [RECORD-ARGUMENT...]
 	eq "$name: the tracer's status" $? 0
 	[[ " $counted " == *" $kind "* ]] || return
 	"$VMSPAN" report "$T/all.vmspan" --json >"$T/all.json"
+	unseen=$(unseen_most "$hidden")
 	# What a child marks in its parent's place has no scheduler's record.
 	if [ "$kind $*" = "vmarks --exact" ]; then
 		json_eq "$name: what is lost lacks the scheduler's record" "$T/all.json" \
-			".losses | if .sched <= $UNSEEN_MAX then del(.sched) else . end | map_values(select(. > 0)) | keys" '["no_sched"]'
+			".losses | if .sched <= $unseen then del(.sched) else . end | map_values(select(. > 0)) | keys" '["no_sched"]'
 		return
 	fi
 	read -r events unsure < <(sed -n 3p "$T/target.out")
@@ -69,7 +77,7 @@ all_of_it() { # NAME KIND [RECORD-ARGUMENT...]
 	# its parent does.
 	json_eq "$name: nothing lost" "$T/all.json" \
 		".losses | if $unsure > 0 then del(.read_fault) else . end |
-		 if .sched <= $UNSEEN_MAX then del(.sched) else . end | map_values(select(. > 0))" '{}'
+		 if .sched <= $unseen then del(.sched) else . end | map_values(select(. > 0))" '{}'
 	json_eq "$name: all that was made" "$T/all.json" \
 		"(.events.count - $events) as \$e | (.spans - 2 * $events) as \$s |
 		 if \$e >= 0 and \$e <= $unsure and \$s >= 0 and \$s <= 2 * $unsure then true
@@ -100,7 +108,7 @@ traced() { # MODE KIND ROUNDS [LIBRARY...]
 # Each in one of the two modes, if it is to be done once.
 # (To detach from a library takes the kernel 0.1 s.)
 tracers=1 both='' many=24
-[ -z "${VMSPAN_TEST_SECONDS-}" ] || tracers=4 both=1 many=400
+[ -z "${VMSPAN_TEST_SECONDS-}" ] || tracers=4 both=1 many=400 LIMIT=$((5 * LIMIT))
 harm() { # MODE KIND ROUNDS [LIBRARY...]
 	local mode=$1
 	shift

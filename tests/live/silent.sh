@@ -9,10 +9,10 @@ SAID='note: steady ([0-9]*): its marks are armed, and it has used the CPU for a 
 t_pid=''
 target t "$T/steady"
 start watch "$VMSPAN" watch -p "$t_pid"
-wait_line watch '^watching ' err >/dev/null
+need_line watch '^watching ' err
 start top "$VMSPAN" top -p "$t_pid" -d 0.2
 start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan"
-wait_line record '^recording ' err >/dev/null
+need_line record '^recording ' err
 
 # Each time it burns for so long; how often depends on when somebody looks.
 burns=0
@@ -26,26 +26,29 @@ check "not before it is worth a word" test "$burns" -ge 5
 check "top says it" until_true said_while_it_burns "$T/top.out"
 check "once" test "$(grep -c "$SAID" "$T/watch.err")" = 1
 tell t "event 3"
-finish record INT
-finish watch INT
-finish top INT
+for who in record watch top; do
+	finish $who INT
+	eq "$who ends well" $? 0
+done
 check_status "a report" 0 "$VMSPAN" report "$T/rec.vmspan" --json
 json_eq "no word of it when it has made one" "$T/out" '[.spans, .processes[0].notes]' '[3,null]'
 
 # What has made marks before is asked anew by each tracer.
 start watch "$VMSPAN" watch -p "$t_pid"
-wait_line watch '^watching ' err >/dev/null
+need_line watch '^watching ' err
 check "a trace of its own" until_true said_while_it_burns "$T/watch.err"
 finish watch INT
+eq "a trace of its own ends well" $? 0
 start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan"
-wait_line record '^recording ' err >/dev/null
+need_line record '^recording ' err
 tell t "burn 1100"
 finish record INT
+eq "a recording ends well" $? 0
 "$VMSPAN" report "$T/rec.vmspan" | tr -s ' \n' ' ' >"$T/text" # its lines are cut to fit
 check "so does a report" grep -q "${SAID%?} " "$T/text"
 # Another program has none to make.
 start watch "$VMSPAN" watch -p "$t_pid"
-wait_line watch '^watching ' err >/dev/null
+need_line watch '^watching ' err
 tell t "leap"
 ticks() {
 	local stat
@@ -62,6 +65,7 @@ check "it is another program" until_true is_sh
 leapt=$(ticks)
 check "which uses the CPU" until_true uses_the_cpu
 finish watch INT
+eq "whose target became another program: it ends well" $? 0
 none "nobody expects marks of it" "$(grep 'marks are armed' "$T/watch.err")"
 kill "$t_pid"
 
@@ -73,9 +77,10 @@ left_out() { # RECORDING: what is said of it
 }
 record() { # ARGUMENT...
 	start record "$VMSPAN" record -p "$t_pid" -o "$T/rec.vmspan" "$@"
-	wait_line record '^recording ' err >/dev/null
+	need_line record '^recording ' err
 	tell t "spans 3"
 	finish record INT
+	eq "a recording ends well: $*" $? 0
 }
 record --no-children
 none "nobody is there: nobody is left out" "$(left_out "$T/rec.vmspan")"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 # Their sockets have short paths.
-RUN=/run/vmspan-${T##*.}
+RUN=/run/${TMPDIR##*/}-${T##*.}
 rootfs=$T/rootfs comm=vmc$$ group=vmspan-test-${T##*.} # nobody else has these
 mkdir -p "$RUN" "$rootfs"/{bin,lib64,proc,dev,sys,tmp,etc}
 for file in "$T/steady" "$(readlink -f /bin/sh)"; do

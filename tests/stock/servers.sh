@@ -10,7 +10,10 @@ PYTHON=/usr/bin/python3.11 JAVA=/usr/lib/jvm/java-17-openjdk-amd64/bin
 if [ ! -x $PYTHON ] || [ ! -x $JAVA/javac ]; then
 	skip_rest "servers" "no $PYTHON, or no $JAVA/javac: tools/install-deps --vms"
 fi
-port=18331
+port='' # of the server that runs
+free_port() {
+	"$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
 
 # Requests by one client, whose answer is what they have used: in $T/used.
 requests() { # N MS PAUSE keep|close
@@ -74,12 +77,14 @@ check_server() { # NAME COMMAND...
 }
 
 if command -v puma >/dev/null; then
-	check_server Puma "$(command -v puma)" -q -t 2:2 -b tcp://127.0.0.1:$port "$APPS/servers/config.ru"
+	port=$(free_port)
+	check_server Puma "$(command -v puma)" -q -t 2:2 -b "tcp://127.0.0.1:$port" "$APPS/servers/config.ru"
 else
 	skip Puma "not installed: tools/install-deps --vms"
 fi
 if [ -x /usr/bin/gunicorn ]; then
-	check_server gunicorn $PYTHON /usr/bin/gunicorn -k gthread --threads 2 -b 127.0.0.1:$port \
+	port=$(free_port)
+	check_server gunicorn $PYTHON /usr/bin/gunicorn -k gthread --threads 2 -b "127.0.0.1:$port" \
 		--chdir "$APPS/servers" wsgi:app
 else
 	skip gunicorn "not installed: tools/install-deps --vms"
@@ -97,7 +102,9 @@ java_server() { # NAME CLASS ARGUMENT...; `jars` are its
 }
 
 jars=(/usr/share/java/{jetty9-{server,http,io,util},servlet-api}.jar)
-java_server Jetty JettyServer $port
+port=$(free_port)
+java_server Jetty JettyServer "$port"
 jars=(/usr/share/java/tomcat10-*.jar)
 mkdir "$T/tomcat"
-java_server Tomcat TomcatServer $port "$T/tomcat"
+port=$(free_port)
+java_server Tomcat TomcatServer "$port" "$T/tomcat"

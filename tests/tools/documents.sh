@@ -37,7 +37,7 @@ accuracy() { # QUIET-OF-RUN-2
 		{schema: 3, kernel: "6.1.0-x", cpus: 2, cpu: "a CPU", quiet: $quiet,
 		 cases: [{case: "idle machine", run: 1, cpu: $e, wall: $e, ledgers_sum: true, quiet: $quiet},
 			 {case: "idle machine", run: 2, cpu: $e, wall: $e, ledgers_sum: true, quiet: $two},
-			 {case: "nested loops", run: 1, cpu: $e, wall: $e, ledgers_sum: true, quiet: $quiet}],
+			 {case: "nested loops", run: 1, tries: 3, cpu: $e, wall: $e, ledgers_sum: true, quiet: $quiet}],
 		 overhead: [{run: 1, switches_per_s: 9000, none_ns: 100, default_ns: 104, exact_ns: 105,
 			exact_over_default_ppm: 9000, exact_over_none_ppm: 50000, quiet: $quiet}]}' >"$T/accuracy.json"
 }
@@ -49,7 +49,8 @@ has "accuracy: the worst of each figure is in the README's table" README.md \
 has "accuracy: in the other's too" BENCHMARKS.md \
 	"| idle machine | 0.010 % | 0.020 % | 0.030 % | 0.040 % | 0.9 %, 0.2 % |"
 has "accuracy: with what --exact costs" BENCHMARKS.md "| run 1 | 9,000 | +4.00 % | +5.00 % | +0.90 % | 0.1 %, 0.2 % |"
-check "accuracy: in all the time" grep -qF "in all that time: 0.1 %, 0.2 %." "$tree/README.md"
+check "accuracy: in all the time, and how often it was tried again" grep -qF \
+	"in all that time: 0.1 %, 0.2 %. 2 of the runs were made again, since time had been stolen in them." "$tree/README.md"
 eq "accuracy: nothing is marked" "$(grep -c 'not quiet' "$tree/README.md" "$tree/BENCHMARKS.md" | tr '\n' ' ' | sed 's|[^ ]*/||g')" \
 	"README.md:0 BENCHMARKS.md:0 "
 for how in "stolen $(q 25000 2000 false)" "used $(q 0 200000 false)" "not-known null"; do

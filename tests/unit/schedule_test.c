@@ -200,8 +200,9 @@ static double variance(const struct errors *e, int method, u32 g)
 }
 
 /* No group has more than it used by more than the other method's largest error, nor
- * less, but for what is discarded because it moved, and shown. What chance makes is 6.2
- * deviations of means of 40: of 360 comparisons one is beyond that once in a million draws. */
+ * less, but for what is discarded because it moved, and shown. What chance makes is 7.7
+ * deviations of means of 40, which are seen from these alone: by Student's distribution with 39
+ * degrees of freedom one of 360 comparisons is beyond that once in a million draws. */
 static void compare(const struct shape *shape, const struct load *load, const struct errors *e)
 {
 	double largest = 0, chance = 0;
@@ -211,7 +212,7 @@ static void compare(const struct shape *shape, const struct load *load, const st
 		largest = fmax(largest, fabs(e->sum[1][g]) / BLOCKS);
 		chance = fmax(chance, variance(e, 0, g) + variance(e, 1, g));
 	}
-	largest += 6.2 * sqrt(chance) + load->worse;
+	largest += 7.7 * sqrt(chance) + load->worse;
 	for (g = 1; g <= GROUPS; g++) {
 		double error = e->sum[0][g] / BLOCKS, moved = e->moved[g] / BLOCKS;
 

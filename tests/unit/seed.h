@@ -9,14 +9,22 @@
 
 #include "base/types.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/* The number, or 0 if there is none. */
+/* The number, or 0 if there is none; printed once. */
 static inline u64 seed_given(void)
 {
 	const char *text = getenv("VMSPAN_TEST_SEED");
+	u64 seed = text ? strtoull(text, NULL, 0) : 0;
+	static bool said;
 
-	return text ? strtoull(text, NULL, 0) : 0;
+	if (!said)
+		printf("# seed %" PRIu64 "\n", seed);
+	said = true;
+	return seed;
 }
 
 /* Begins random() for case n of a test. */
