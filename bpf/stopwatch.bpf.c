@@ -474,7 +474,7 @@ static __always_inline int hand_over(struct task_struct *task, enum unended_why 
 	w->started = 0;
 	/* No batch has come after those. */
 	if (!w->calls && w->batch.too_deep != w->too_deep_told)
-		count(COUNT_MARK_LOST, w->batch.too_deep - w->too_deep_told);
+		count(COUNT_TOO_DEEP, w->batch.too_deep - w->too_deep_told);
 	if (w->calls || (!w->turns && !w->depth))
 		return 0;
 	watch_unended(w, bpf_task_storage_get(&watch_stacks, task, NULL, 0), cycles_now());

@@ -173,8 +173,8 @@ chmod 755 "$T" "$PROBE" "$T/steady"
 # What the tests compare with.
 # shellcheck disable=SC2034 # used by those that source this
 {
-	clean='[.gaps, .ring_full, .read_fault, .truncated, .undefined, .backwards]'
-	none='[0,0,0,0,0,0]'
+	clean='[.gaps, (.lost - .sched - .no_sched), .undefined, .backwards]'
+	none='[0,0,0,0]'
 	untouched='0 90 90 '
 	traced='1 cc cc '
 	# shellcheck disable=SC2034 # for those that source this

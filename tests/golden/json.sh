@@ -18,7 +18,7 @@ json_eq "group keys, in order" "$T/demo.json" '.groups[0] | keys_unsorted' \
 json_eq "ledger keys, in order" "$T/demo.json" '.ledger | keys_unsorted' \
 	'["self_ns","gc_ns","blocked_ns","native_ns","moved_ns","stale_ns","lost_ns","event_wall_ns","preempted_ns","stopped_ns","frozen_ns","throttled_ns"]'
 json_eq "loss causes, in order" "$T/demo.json" '.losses | keys_unsorted' \
-	'["ring_full","read_fault","sequence_gap","unmatched","truncated","sched","no_sched"]'
+	'["ring_full","read_fault","sequence_gap","unmatched","truncated","sched","no_sched","too_deep","not_made","malformed","limit","marks_off","names","other"]'
 json_eq "10,000 groups, all of them" "$T/many.json" '[(.groups | length), (.groups | unique_by(.name) | length)]' \
 	'[10000,10000]'
 json_eq "10,000 groups, in order" "$T/many.json" \

@@ -167,7 +167,7 @@ for end in _exit exec; do
 	check "a young child that another tracer's detaching disarms, $end: its end is told" wait_line a '^end'
 	detach a
 	with_memory "a young child that another tracer's detaching disarms, $end: a loss" \
-		"$(counts a '[.spans, .truncated]')" '[5,1]'
+		"$(counts a '[.spans, .marks_off]')" '[5,1]'
 done
 attach_at_once "a young child of a new program that another tracer's detaching disarms" executed
 echo _exit >&"$family_in"
@@ -176,7 +176,7 @@ kill -s CONT "$a_pid"
 check "a young child of a new program that another tracer's detaching disarms: its end is told" wait_line a '^end'
 detach a
 with_memory "a young child of a new program that another tracer's detaching disarms: a loss" \
-	"$(counts a '[.spans, .truncated]')" '[8,1]'
+	"$(counts a '[.spans, .marks_off]')" '[8,1]'
 attach_at_once "a young child that another tracer's detaching disarms, and lives"
 kill -s CONT "$a_pid"
 is_armed() {
@@ -185,7 +185,7 @@ is_armed() {
 check "a young child that another tracer's detaching disarms, and lives: it is armed again" until_true is_armed
 tell family "spans 9"
 detach a
-eq "a young child that another tracer's detaching disarms, and lives: a loss" "$(counts a '[.spans, .truncated]')" '[14,1]'
+eq "a young child that another tracer's detaching disarms, and lives: a loss" "$(counts a '[.spans, .marks_off]')" '[14,1]'
 dismiss family
 
 target family "$T/steady"
@@ -269,7 +269,7 @@ if "$VMSPAN" doctor --json | jq -e 'any(.checks[]; .id == "task_storage" and .re
 	eq "direct: the recording ends well" $? 0
 	"$VMSPAN" report "$T/direct.vmspan" --json >"$T/direct.json"
 	json_eq "direct: what is too deep is lost, and said to be" "$T/direct.json" \
-		'[.spans, .losses.truncated, .repairs.repaired]' "[$((31 + 4 + 7 + 256 + 5)),6,4]"
+		'[.spans, .losses.too_deep, .repairs.repaired]' "[$((31 + 4 + 7 + 256 + 5)),6,4]"
 	json_eq "direct: what is too deep makes that event incomplete, and no other" "$T/direct.json" \
 		'[.events.count, .events.incomplete]' "[5,1]"
 	# A ring for few of its batches, and nobody reads.
@@ -351,10 +351,10 @@ target liar "$T/hostile" wait bad_calls bad_batches honest wait
 attach a -p "$liar_pid"
 tell liar go
 detach a
-eq "hostile batches: counted, the rest intact" "$(counts a '[.spans, .truncated, .read_fault]')" \
+eq "hostile batches: counted, the rest intact" "$(counts a '[.spans, .malformed, .read_fault]')" \
 	"[10,24,11]"
 eq "hostile batches: of no possible size, and with heads and records that do not fit" \
-	"$(counts a .truncated_batches)" $((7 + 6))
+	"$(counts a .malformed_batches)" $((7 + 6))
 dismiss liar
 for lie in circle garbage endless; do
 	target liar "$T/hostile" "$lie" wait honest wait
@@ -362,7 +362,7 @@ for lie in circle garbage endless; do
 	tell liar go
 	detach a
 	eq "hostile registry ($lie): counted, the rest intact" \
-		"$(counts a '[.spans, .truncated > 0, .gaps]')" '[10,true,0]'
+		"$(counts a '[.spans, .malformed > 0, .gaps]')" '[10,true,0]'
 	dismiss liar
 done
 target liar "$T/hostile" wait wild honest threads wait
@@ -371,7 +371,7 @@ tell liar go
 check "hostile ids, registries and threads: no harm" detach a
 # A reader that has no CPU meanwhile lets the ring buffer fill: that is counted too.
 eq "hostile ids, registries and threads: nothing uncounted" \
-	"$(counts a '.records + .truncated + .ring_full')" 20010
+	"$(counts a '.records + .malformed + .limit + .ring_full')" 20010
 dismiss liar
 
 # ---- How a program is linked and where it lives ----

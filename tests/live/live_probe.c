@@ -155,9 +155,10 @@ static void print(const struct counts *c, int status, u64 wakeups)
 {
 	struct out o;
 	struct json j;
-	u64 key, value;
+	u64 key, value, lost = 0;
 	size_t at = 0;
 	char pid[16];
+	int i;
 
 	out_open_fd(&o, 1);
 	json_open(&j, &o);
@@ -172,13 +173,15 @@ static void print(const struct counts *c, int status, u64 wakeups)
 	json_key_u64(&j, "batches", c->batches);
 	json_key_u64(&j, "gaps", c->gaps);
 	json_key_u64(&j, "wakeups", wakeups);
-	json_key_u64(&j, "ring_full", c->lost[LOSS_RING_FULL]);
-	json_key_u64(&j, "read_fault", c->lost[LOSS_READ_FAULT]);
-	json_key_u64(&j, "truncated", c->lost[LOSS_TRUNCATED]);
-	json_key_u64(&j, "truncated_batches", c->lost_batches[LOSS_TRUNCATED]);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		json_key_u64(&j, loss_name((enum loss_cause)i), c->lost[i]);
+		lost += c->lost[i];
+	}
+	json_key_u64(&j, "lost", lost);
+	json_key_u64(&j, "malformed_batches", c->lost_batches[LOSS_MALFORMED]);
 	json_key_u64(&j, "repaired", c->repaired);
-	json_key_u64(&j, "too_deep", c->too_deep);
-	json_key_u64(&j, "unmatched", c->unmatched);
+	json_key_u64(&j, "too_deep_said", c->too_deep);
+	json_key_u64(&j, "unmatched_said", c->unmatched);
 	json_key_u64(&j, "seen", c->changes[PROCESS_SEEN]);
 	json_key_u64(&j, "forks", c->changes[PROCESS_FORK]);
 	json_key_u64(&j, "execs", c->changes[PROCESS_EXEC]);

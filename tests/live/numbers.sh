@@ -87,7 +87,7 @@ tell foreign "event 3 7 5" "event 3 4294967280 17"
 finish record INT
 dismiss foreign
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.truncated, .events.incomplete]' '[5,34,1]'
+json_eq "numbers beyond those of ids: each mark is a loss" "$T/report.json" '[.spans, .losses.not_made, .events.incomplete]' '[5,34,1]'
 
 # A child is attached to when it has lived for a while, or has ended by then.
 target steady "$T/steady"
@@ -97,7 +97,7 @@ tell steady "spans 5" "fork 7"
 finish record INT
 dismiss steady
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-json_eq "a child that ends soon is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,1]'
+json_eq "a child that ends soon is a loss" "$T/report.json" '[.spans, .losses.marks_off]' '[5,1]'
 
 # The trace's end comes before that.
 target steady "$T/steady"
@@ -111,7 +111,7 @@ kill -s CONT "$record_pid"
 finish record
 dismiss steady
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-json_eq "a child that is young at the end is a loss" "$T/report.json" '[.spans, .losses.truncated]' '[5,1]'
+json_eq "a child that is young at the end is a loss" "$T/report.json" '[.spans, .losses.marks_off]' '[5,1]'
 
 # A command's marks are those from its first on, and its registry's, where it has one.
 check_status "a command: nothing is traced" 4 \

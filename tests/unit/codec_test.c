@@ -276,6 +276,7 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 	static u64 next[5][8]; /* seq, so that batches often go on as expected */
 	struct item it = { .type = ITEM_BATCH };
 	u32 few = (u32)(gen_random(seed) % 5), tid = (u32)(gen_random(seed) % 8);
+	enum loss_cause cause;
 
 	switch (gen_random(seed) % 12) {
 	case 0:
@@ -298,10 +299,10 @@ static void put_any(struct bench *b, u64 *seed, struct buf *data)
 						  few & 1, any_number(seed), names[few] };
 		break;
 	case 3:
+		cause = (enum loss_cause)(gen_random(seed) % LOSS_CAUSES);
 		it.type = ITEM_LOSS;
-		it.loss = (struct item_loss){ (enum loss_cause)few, any_number(seed),
-					      any_number(seed),
-					      few == LOSS_TRUNCATED && any_number(seed) % 2 };
+		it.loss = (struct item_loss){ cause, any_number(seed), any_number(seed),
+					      cause == LOSS_TRUNCATED && any_number(seed) % 2 };
 		break;
 	case 4:
 		any_records(seed, data);

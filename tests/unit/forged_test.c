@@ -111,7 +111,7 @@ static void records_of_the_scheduler_are_the_kernels(void **state)
 		assert_int_equal(s->events.count, 1);
 		assert_int_equal(s->events.incomplete, 0);
 		assert_int_equal(s->ledger.preempted_ns, 499000);
-		assert_int_equal(s->losses.batches[LOSS_TRUNCATED], i ? 1 : 0);
+		assert_int_equal(s->losses.batches[LOSS_MALFORMED], i ? 1 : 0);
 		snapshot_free(s);
 		close_rig(g);
 	}
@@ -150,9 +150,38 @@ static void who_names_many_registries_takes_no_place_of_the_tracers(void **state
 		s = snapshot_take(model);
 		assert_non_null(s);
 		assert_int_equal(s->spans, ITEM_REGISTRIES);
-		assert_int_equal(s->losses.records[LOSS_TRUNCATED], 2);
+		assert_int_equal(s->losses.records[LOSS_LIMIT], 2);
 		assert_int_equal(s->ledger.preempted_ns, 499000);
 		assert_int_equal(s->note_count, 1);
+		snapshot_free(s);
+		close_rig(g);
+	}
+}
+
+/* Of one registry nothing can be read; of the other one what is named is not defined, which is its program's
+ * affair. */
+static void names_that_could_not_be_read_are_lost_and_said(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct rig *g = open_rig();
+		struct snapshot *s;
+
+		marked(g, VMSPAN_MARK_ENTER, 5, 2);
+		marked(g, VMSPAN_MARK_LEAVE, 5, 3);
+		hand_over(g);
+		if (i)
+			stay_in(g, 0x1000);
+		assert_int_equal(registries_end(&g->l, &g->p), 0);
+		assert_int_equal(registries_end(&g->l, &g->p), 0);
+		assert_int_equal(model_finish(model), 0);
+		s = snapshot_take(model);
+		assert_non_null(s);
+		assert_int_equal(s->spans, 1 + i);
+		assert_int_equal(s->losses.records[LOSS_NAMES], i);
+		assert_int_equal(s->note_count, i);
 		snapshot_free(s);
 		close_rig(g);
 	}
@@ -232,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_of_the_scheduler_are_the_kernels),
 		cmocka_unit_test(who_names_many_registries_takes_no_place_of_the_tracers),
+		cmocka_unit_test(names_that_could_not_be_read_are_lost_and_said),
 		cmocka_unit_test(notes_are_the_tracers),
 		cmocka_unit_test(a_process_is_left_out_until_that_is_taken_back),
 	};

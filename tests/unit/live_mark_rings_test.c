@@ -341,12 +341,12 @@ static void what_could_not_be_marked_is_told_once(void **state)
 	g->process->lost_threads += 4;
 	assert_int_equal(look(g), 0);
 	assert_int_equal(g->in_mark, 2 + 3);
-	assert_int_equal(g->records[LOSS_TRUNCATED], 4);
+	assert_int_equal(g->records[LOSS_NOT_MADE], 4);
 	g->process->lost_threads++;
 	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
-	assert_int_equal(g->records[LOSS_TRUNCATED], 5);
+	assert_int_equal(g->records[LOSS_NOT_MADE], 5);
 	assert_int_equal(live_rings_read(&g->l, &g->p, g->r), 0);
-	assert_int_equal(g->records[LOSS_TRUNCATED], 5);
+	assert_int_equal(g->records[LOSS_NOT_MADE], 5);
 	assert_int_equal(g->in_mark, 2 + 3);
 	/* And the batches go on from where they were. */
 	g->ring->head.lost++;
@@ -370,7 +370,7 @@ static void what_could_not_be_marked_is_told_once(void **state)
 	hand_over(g);
 	assert_int_equal(g->in_mark, 2 + 3 + 1 + 2);
 	assert_int_equal(look(g), 0);
-	assert_int_equal(g->records[LOSS_TRUNCATED], 5);
+	assert_int_equal(g->records[LOSS_NOT_MADE], 5);
 	rig_close(g);
 }
 

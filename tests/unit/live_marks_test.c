@@ -577,15 +577,15 @@ static void a_head_that_makes_no_sense_is_a_loss(void **state)
 	bad[8].start = 8;
 	bad[9].mask = 7;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		g->records[LOSS_TRUNCATED] = g->batches[LOSS_TRUNCATED] = 0;
+		g->records[LOSS_MALFORMED] = g->batches[LOSS_MALFORMED] = 0;
 		assert_int_equal(arrive_as(g, 0, 320, &bad[i], false), 0);
-		assert_int_equal(g->records[LOSS_TRUNCATED], 20);
-		assert_int_equal(g->batches[LOSS_TRUNCATED], 1);
+		assert_int_equal(g->records[LOSS_MALFORMED], 20);
+		assert_int_equal(g->batches[LOSS_MALFORMED], 1);
 	}
 	assert_int_equal(arrive_as(g, 8, 304, &g->ring->head, false), 0);
 	assert_int_equal(arrive_as(g, 0, 312, &g->ring->head, false), 0);
 	assert_int_equal(arrive_as(g, UINT64_MAX - 15, 160, &g->ring->head, false), 0);
-	assert_int_equal(g->batches[LOSS_TRUNCATED], 4);
+	assert_int_equal(g->batches[LOSS_MALFORMED], 4);
 	assert_int_equal(g->spans, 0);
 	rig_close(g);
 }
@@ -633,7 +633,7 @@ static void a_definition_is_handed_on(void **state)
 	assert_int_equal(define(g, VMSPAN_DEF_LABEL, 1, 320), 0);
 	assert_int_equal(define(g, VMSPAN_SPAN, 1, 32), 0); /* none */
 	assert_int_equal(g->defs, 1);
-	assert_int_equal(g->batches[LOSS_TRUNCATED], 3);
+	assert_int_equal(g->batches[LOSS_MALFORMED], 3);
 	rig_close(g);
 }
 

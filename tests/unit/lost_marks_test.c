@@ -29,7 +29,7 @@ static struct rig *open_rig(bool exact)
 }
 
 /* What the figures say, and the end of it. */
-static void told(struct rig *g, u64 events, u64 incomplete, u64 truncated)
+static void told(struct rig *g, u64 events, u64 incomplete, u64 not_made)
 {
 	struct snapshot *s;
 
@@ -38,7 +38,7 @@ static void told(struct rig *g, u64 events, u64 incomplete, u64 truncated)
 	assert_non_null(s);
 	assert_int_equal(s->events.count, events);
 	assert_int_equal(s->events.incomplete, incomplete);
-	assert_int_equal(s->losses.records[LOSS_TRUNCATED], truncated);
+	assert_int_equal(s->losses.records[LOSS_NOT_MADE], not_made);
 	snapshot_free(s);
 	model_free(model);
 	rig_close(g);

@@ -72,6 +72,13 @@ static void totals_are_those_of_the_snapshot(void **state)
 		"lost_records_total{cause=\"truncated\"} 15",
 		"lost_records_total{cause=\"sched\"} 16",
 		"lost_records_total{cause=\"no_sched\"} 17",
+		"lost_records_total{cause=\"too_deep\"} 41",
+		"lost_records_total{cause=\"not_made\"} 42",
+		"lost_records_total{cause=\"malformed\"} 43",
+		"lost_records_total{cause=\"limit\"} 44",
+		"lost_records_total{cause=\"marks_off\"} 45",
+		"lost_records_total{cause=\"names\"} 46",
+		"lost_records_total{cause=\"other\"} 47",
 		"left_out_processes 18",
 		"group_wall_seconds_total{group=\"page:shop\",kind=\"page\"} 21.000000000",
 		"group_self_seconds_total{group=\"page:shop\",kind=\"page\"} 22.000000000",
@@ -107,7 +114,14 @@ static void totals_are_those_of_the_snapshot(void **state)
 							[LOSS_UNMATCHED] = 14,
 							[LOSS_TRUNCATED] = 15,
 							[LOSS_SCHED] = 16,
-							[LOSS_NO_SCHED] = 17 } };
+							[LOSS_NO_SCHED] = 17,
+							[LOSS_TOO_DEEP] = 41,
+							[LOSS_NOT_MADE] = 42,
+							[LOSS_MALFORMED] = 43,
+							[LOSS_LIMIT] = 44,
+							[LOSS_MARKS_OFF] = 45,
+							[LOSS_NAMES] = 46,
+							[LOSS_OTHER] = 47 } };
 	f->s.left_out = 18;
 	g->wall_ns = 21 * NSEC_PER_SEC;
 	g->self_ns = 22 * NSEC_PER_SEC;

@@ -129,7 +129,7 @@ static void a_loss_of_an_unknown_cause_is_one(void **state)
 	encode(&c, &it);
 	c.bytes.data[c.at] = 99;
 	assert_false(is_bad(&c, &loss));
-	assert_int_equal(loss.cause, LOSS_TRUNCATED);
+	assert_int_equal(loss.cause, LOSS_OTHER);
 	assert_int_equal(loss.records, 17);
 	assert_int_equal(loss.batches, 1);
 }

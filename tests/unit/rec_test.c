@@ -111,7 +111,7 @@ static void what_cannot_be_kept_is_counted(void **state)
 	stream_begin(&s, 5);
 	it.batch = (struct item_batch){ .records = 1, .bytes = 32, .data = bad };
 	assert_int_equal(rec_item(s.w, &it), 0);
-	loss.loss = (struct item_loss){ LOSS_TRUNCATED, 1, 1, true };
+	loss.loss = (struct item_loss){ LOSS_MALFORMED, 1, 1, true };
 	log_item(&f->written, &loss);
 	for (size_t i = 0; i < sizeof(large); i += 32)
 		large[i] = VMSPAN_SPAN, large[i + 1] = 1;

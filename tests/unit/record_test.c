@@ -122,11 +122,27 @@ static void what_was_lost_is_told(void **state)
 	assert_string_equal(last_words(&s, false, false), HEAD LOST);
 	assert_string_equal(last_words(&s, true, false), LOST);
 	/* A batch of which nothing is known is a loss too. */
-	s.losses = (struct loss_stats){ .batches[LOSS_TRUNCATED] = 1 };
+	s.losses = (struct loss_stats){ .batches[LOSS_MALFORMED] = 1 };
 	assert_string_equal(last_words(&s, false, true),
 			    HEAD "INCOMPLETE: records lost, how many is not known\n0 records in 1 "
 				 "batch lost because they "
-				 "were cut: too deep, malformed, or a cut recording [truncated]\n");
+				 "made no sense [malformed]\n");
+#define OFF                                                                                      \
+	"records, how many is not known, lost because a program ran for a while with its marks " \
+	"off [marks_off]\n"
+	/* Nor how many there would have been. */
+	s.losses = (struct loss_stats){ .records[LOSS_MARKS_OFF] = 2 };
+	assert_string_equal(last_words(&s, false, true),
+			    HEAD "INCOMPLETE: records lost, how many is not known\n" OFF);
+	s.losses.records[LOSS_TOO_DEEP] = 7;
+	assert_string_equal(
+		last_words(&s, false, true), HEAD
+		"INCOMPLETE: 7 records lost, other records lost, how many is not known\n"
+		"7 records lost because stays were nested deeper than is kept [too_deep]; " OFF);
+	s.losses = (struct loss_stats){ .records[LOSS_NAMES] = 1 };
+	assert_string_equal(last_words(&s, false, true),
+			    HEAD "INCOMPLETE: names of groups lost\nnames of groups lost because a "
+				 "program was over before they could be read [names]\n");
 }
 
 static void where_nothing_was_lost_that_is_told(void **state)

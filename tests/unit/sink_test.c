@@ -68,7 +68,9 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"event_wall_ns\":1200000000,\"preempted_ns\":0,"
 		"\"stopped_ns\":0,\"frozen_ns\":0,\"throttled_ns\":0},"
 		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
-		"\"unmatched\":0,\"truncated\":0,\"sched\":0,\"no_sched\":0},"
+		"\"unmatched\":0,\"truncated\":0,\"sched\":0,\"no_sched\":0,"
+		"\"too_deep\":0,\"not_made\":0,\"malformed\":0,\"limit\":0,\"marks_off\":0,"
+		"\"names\":0,\"other\":0},"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0,\"stolen_"
 		"ns\":0},\"waits\":[],"
@@ -243,7 +245,7 @@ static void every_cause_of_loss_has_words(void **state)
 		summary_losses(&o, &l);
 		out_write(&o, "", 1);
 		snprintf(needle, sizeof(needle), " [%s]", loss_name(i));
-		assert_non_null(strstr((const char *)o.buf.data, "3 records lost because the"));
+		assert_non_null(strstr((const char *)o.buf.data, " lost because "));
 		assert_non_null(strstr((const char *)o.buf.data, needle));
 		assert_null(strstr((const char *)o.buf.data, "null"));
 		for (k = 0; k < i; k++)

@@ -114,6 +114,7 @@ static void what_copies_share_is_found(void **state)
 	/* Not what it should be: nothing is believed of it. */
 	assert_int_equal(target_log_read((u32)getpid(), address, false, &c, take, &bytes), 0);
 	assert_int_equal(bytes, 0);
+	assert_true(c.unread);
 	p->magic = VMSPAN_MAGIC;
 	p->abi = VMSPAN_ABI;
 	p->group_last = 5;
@@ -121,6 +122,7 @@ static void what_copies_share_is_found(void **state)
 	p->label_last = 7;
 	assert_int_equal(target_log_read((u32)getpid(), address, false, &c, take, &bytes), 0);
 	assert_int_equal(bytes, 3 * VMSPAN_SLOT);
+	assert_false(c.unread);
 	assert_int_equal(target_defined((u32)getpid(), address, false, defined), 0);
 	assert_true(defined[0] == 5 && defined[1] == 6 && defined[2] == 7);
 	t.registry.group_last = 8;
@@ -220,6 +222,7 @@ static void what_cannot_be_read_is_nothing(void **state)
 	t.blocks[0].head.next = 16;
 	assert_int_equal(read_log(&t, &c, &bytes), 0);
 	assert_int_equal(bytes, VMSPAN_SLOT);
+	assert_true(c.unread);
 	t.registry.magic++;
 	c = (struct log_cursor){ 0 };
 	assert_int_equal(read_log(&t, &c, &bytes), 0);

@@ -199,13 +199,13 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 	for (at = json_object_iter((json_t *)(uintptr_t)losses); at;
 	     at = json_object_iter_next((json_t *)(uintptr_t)losses, at))
 		if (json_integer_value(json_object_iter_value(at)))
-			s->losses.batches[LOSS_TRUNCATED] = 1;
+			s->losses.batches[LOSS_OTHER] = 1;
 	/* Of some losses nobody knows how many records they were. */
 	for (k = 0; k < s->group_count && !s->left_out; k++)
 		if (!s->groups[k].stats.incomplete &&
 		    json_is_false(json_object_get(
 			    json_array_get(json_object_get(root, "groups"), k), "complete")))
-			s->losses.batches[LOSS_TRUNCATED] = 1;
+			s->losses.batches[LOSS_OTHER] = 1;
 	return true;
 }
 

@@ -6,10 +6,20 @@
 const char *loss_name(enum loss_cause cause)
 {
 	static const char *const names[LOSS_CAUSES] = {
-		[LOSS_RING_FULL] = "ring_full",       [LOSS_READ_FAULT] = "read_fault",
-		[LOSS_SEQUENCE_GAP] = "sequence_gap", [LOSS_UNMATCHED] = "unmatched",
-		[LOSS_TRUNCATED] = "truncated",       [LOSS_SCHED] = "sched",
+		[LOSS_RING_FULL] = "ring_full",
+		[LOSS_READ_FAULT] = "read_fault",
+		[LOSS_SEQUENCE_GAP] = "sequence_gap",
+		[LOSS_UNMATCHED] = "unmatched",
+		[LOSS_TRUNCATED] = "truncated",
+		[LOSS_SCHED] = "sched",
 		[LOSS_NO_SCHED] = "no_sched",
+		[LOSS_TOO_DEEP] = "too_deep",
+		[LOSS_NOT_MADE] = "not_made",
+		[LOSS_MALFORMED] = "malformed",
+		[LOSS_LIMIT] = "limit",
+		[LOSS_MARKS_OFF] = "marks_off",
+		[LOSS_NAMES] = "names",
+		[LOSS_OTHER] = "other",
 	};
 
 	return (unsigned int)cause < LOSS_CAUSES ? names[cause] : "unknown";

@@ -95,9 +95,16 @@ enum loss_cause {
 	LOSS_READ_FAULT,
 	LOSS_SEQUENCE_GAP, /* records missing for no cause known; model only */
 	LOSS_UNMATCHED, /* leaves without an enter; model only */
-	LOSS_TRUNCATED, /* too deep, inside a mark, malformed, cut recording */
+	LOSS_TRUNCATED, /* a recording is cut or damaged */
 	LOSS_SCHED, /* scheduler records (exact mode) */
 	LOSS_NO_SCHED, /* what came without those (exact mode) */
+	LOSS_TOO_DEEP, /* stays nested deeper than anybody keeps */
+	LOSS_NOT_MADE, /* marks: inside another mark, a thread without room for them, numbers that are none */
+	LOSS_MALFORMED, /* what makes no sense */
+	LOSS_LIMIT, /* threads, registries, names: more than are kept */
+	LOSS_MARKS_OFF, /* they were off in a process that ran; each time it was so counts as one record */
+	LOSS_NAMES, /* of groups; each program of which they are counts as one record */
+	LOSS_OTHER, /* a later version knows which */
 	LOSS_CAUSES,
 };
 

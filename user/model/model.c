@@ -436,7 +436,7 @@ static u64 counted(u32 before, u32 now)
 /* How far the SDK's own counters have moved on. */
 static void take_counters(struct model *m, struct stream *st, const struct item_batch *b)
 {
-	u64 lost;
+	u64 deep, in_mark;
 
 	if (b->seq == st->first && b->seq) {
 		/* The thread was traced before: its past is not our loss. */
@@ -444,11 +444,12 @@ static void take_counters(struct model *m, struct stream *st, const struct item_
 		st->unmatched = b->unmatched;
 		st->in_mark = b->in_mark;
 	}
-	lost = counted(st->too_deep, b->too_deep) + counted(st->in_mark, b->in_mark);
-	if (lost) {
-		m->losses.records[LOSS_TRUNCATED] += lost;
+	deep = counted(st->too_deep, b->too_deep);
+	in_mark = counted(st->in_mark, b->in_mark);
+	if (deep || in_mark)
 		st->flaw = FLAW_BATCH;
-	}
+	m->losses.records[LOSS_TOO_DEEP] += deep;
+	m->losses.records[LOSS_NOT_MADE] += in_mark;
 	m->losses.records[LOSS_UNMATCHED] += counted(st->unmatched, b->unmatched);
 	st->too_deep = b->too_deep;
 	st->unmatched = b->unmatched;
@@ -561,8 +562,8 @@ static int item_batch(struct model *m, const struct item_batch *b)
 
 	if (!st) {
 		/* More registries than anybody has: count what is left out. */
-		m->losses.records[LOSS_TRUNCATED] += b->records;
-		m->losses.batches[LOSS_TRUNCATED]++;
+		m->losses.records[LOSS_LIMIT] += b->records;
+		m->losses.batches[LOSS_LIMIT]++;
 		return 0;
 	}
 	if (!st->sched && model_stream_sched(st, b))

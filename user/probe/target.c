@@ -73,19 +73,24 @@ int target_abi1(u32 pid, u64 address, struct abi1_registry *head)
 	return head->abi == ABI1 ? 0 : -ENOTSUP;
 }
 
-/* The first block, or 0. */
-static u64 log_of(u32 pid, u64 registry, bool abi1)
+/* The first block; 0 where there is none. */
+static int log_of(u32 pid, u64 registry, bool abi1, u64 *first)
 {
 	struct abi1_registry old;
 	u64 head[2]; /* of struct vmspan_process: magic, abi, log */
+	int r;
 
 	_Static_assert(offsetof(struct vmspan_process, log) == sizeof(head[0]), "what is read");
-	if (abi1)
-		return target_abi1(pid, registry, &old) ? 0 : old.log;
-	if (target_read(pid, registry, head, sizeof(head)) ||
-	    head[0] != (VMSPAN_MAGIC | (u64)VMSPAN_ABI << 32))
-		return 0;
-	return head[1];
+	if (abi1) {
+		r = target_abi1(pid, registry, &old);
+		*first = r ? 0 : old.log;
+		return r;
+	}
+	r = target_read(pid, registry, head, sizeof(head));
+	if (!r && head[0] != (VMSPAN_MAGIC | (u64)VMSPAN_ABI << 32))
+		r = -EBADMSG;
+	*first = r ? 0 : head[1];
+	return r;
 }
 
 static int broken(struct log_cursor *c)
@@ -103,7 +108,8 @@ static int read_block(u32 pid, struct log_cursor *c, u64 *next, log_fn fn, void 
 	int r;
 
 	*next = 0;
-	if (target_read(pid, c->block, &head, sizeof(head)))
+	c->unread = target_read(pid, c->block, &head, sizeof(head));
+	if (c->unread)
 		return 0;
 	/* `next` was read no later than `used`, and a block with a successor is
 	 * complete: nothing is missed by going on to it. */
@@ -116,6 +122,7 @@ static int read_block(u32 pid, struct log_cursor *c, u64 *next, log_fn fn, void 
 		return broken(c);
 	if (bytes) {
 		data = malloc(bytes);
+		c->unread = !data;
 		if (!data)
 			return 0;
 		r = target_read(pid, c->block + sizeof(head) + c->used, data, bytes);
@@ -124,6 +131,7 @@ static int read_block(u32 pid, struct log_cursor *c, u64 *next, log_fn fn, void 
 			r = fn(ctx, data, bytes);
 		} else {
 			head.next = 0;
+			c->unread = true;
 			r = 0;
 		}
 		free(data);
@@ -142,7 +150,7 @@ int target_log_read(u32 pid, u64 registry, bool abi1, struct log_cursor *c, log_
 	if (c->broken)
 		return 0;
 	if (!c->block) {
-		c->block = log_of(pid, registry, abi1);
+		c->unread = log_of(pid, registry, abi1, &c->block);
 		if (!c->block)
 			return 0;
 	}

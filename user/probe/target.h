@@ -33,6 +33,7 @@ struct log_cursor {
 	u32 blocks;
 	u64 bytes;
 	bool broken; /* it makes no sense: not read any more */
+	bool unread; /* the last reading came upon what could not be read */
 };
 
 /* Takes whole slots of a log, unchecked. Non-zero ends the walk. */

@@ -30,7 +30,9 @@ enum tag {
 /* The numbers in the file; the enum's order is nobody's business. */
 static const u8 loss_codes[LOSS_CAUSES] = {
 	[LOSS_RING_FULL] = 0, [LOSS_READ_FAULT] = 1, [LOSS_SEQUENCE_GAP] = 2, [LOSS_UNMATCHED] = 3,
-	[LOSS_TRUNCATED] = 4, [LOSS_SCHED] = 5,      [LOSS_NO_SCHED] = 7,
+	[LOSS_TRUNCATED] = 4, [LOSS_SCHED] = 5,      [LOSS_NO_SCHED] = 7,     [LOSS_TOO_DEEP] = 8,
+	[LOSS_NOT_MADE] = 9,  [LOSS_MALFORMED] = 10, [LOSS_LIMIT] = 11,       [LOSS_MARKS_OFF] = 12,
+	[LOSS_NAMES] = 13,    [LOSS_OTHER] = 14,
 };
 
 #define LOSS_ALL_CODE 6 /* LOSS_TRUNCATED of everything that came there */
@@ -159,8 +161,7 @@ static void put_loss(struct codec *c, const struct item_loss *l)
 {
 	bool known = (unsigned int)l->cause < LOSS_CAUSES;
 
-	buf_put_uleb(&c->body,
-		     l->all ? LOSS_ALL_CODE : loss_codes[known ? l->cause : LOSS_TRUNCATED]);
+	buf_put_uleb(&c->body, l->all ? LOSS_ALL_CODE : loss_codes[known ? l->cause : LOSS_OTHER]);
 	buf_put_uleb(&c->body, l->records);
 	buf_put_uleb(&c->body, l->batches);
 }
@@ -421,8 +422,8 @@ static void get_loss(struct cursor *k, struct item_loss *l)
 	u32 code = get_u32(k), i;
 
 	/* A cause that a later version knows is still a loss. */
-	l->cause = LOSS_TRUNCATED;
 	l->all = code == LOSS_ALL_CODE;
+	l->cause = l->all ? LOSS_TRUNCATED : LOSS_OTHER;
 	for (i = 0; i < LOSS_CAUSES; i++)
 		if (loss_codes[i] == code)
 			l->cause = (enum loss_cause)i;

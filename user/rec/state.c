@@ -558,7 +558,7 @@ int state_emit(struct state *s, item_fn fn, void *ctx)
 		rc = emit_processes(&e, s);
 	if (!rc && e.missing) {
 		it = (struct item){ .type = ITEM_LOSS };
-		it.loss = (struct item_loss){ LOSS_TRUNCATED, e.missing, 0, false };
+		it.loss = (struct item_loss){ LOSS_LIMIT, e.missing, 0, false };
 		rc = emit_item(&e, &it);
 	}
 	return rc ? rc : forget_ended(s);

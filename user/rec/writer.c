@@ -362,7 +362,7 @@ static int item_lost(struct rec_writer *w, const struct item *it)
 {
 	struct item loss = { .type = ITEM_LOSS };
 
-	loss.loss.cause = LOSS_TRUNCATED;
+	loss.loss.cause = LOSS_MALFORMED;
 	loss.loss.records = it->type == ITEM_BATCH ? it->batch.records : 1;
 	loss.loss.batches = it->type == ITEM_BATCH;
 	return rec_item(w, &loss);

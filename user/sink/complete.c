@@ -11,6 +11,11 @@ u64 lost_records(const struct loss_stats *l)
 	return sum;
 }
 
+u64 lost_counted(const struct loss_stats *l)
+{
+	return lost_records(l) - l->records[LOSS_MARKS_OFF] - l->records[LOSS_NAMES];
+}
+
 bool lost_any(const struct loss_stats *l)
 {
 	unsigned int i;

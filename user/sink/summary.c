@@ -77,7 +77,8 @@ void summary_left_out(struct out *o, const struct snapshot *s)
 
 static void summary_lacks(struct out *o, const struct snapshot *s)
 {
-	u64 lost = lost_records(&s->losses), incomplete = s->events.incomplete;
+	u64 lost = lost_counted(&s->losses);
+	u64 incomplete = s->events.incomplete;
 	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
 	const char *separator = "INCOMPLETE: ";
 
@@ -89,12 +90,18 @@ static void summary_lacks(struct out *o, const struct snapshot *s)
 			out_printf(o, " (a hypervisor took %s of their CPU time)",
 				   time_text(time, s->repairs.stolen_lacks_ns));
 	}
-	if (lost || (lost_any(&s->losses) && !incomplete)) {
-		if (lost)
-			out_printf(o, "%s%s record%s lost", separator, count_text(a, lost),
-				   plural(lost));
-		else
-			out_printf(o, "%srecords lost, how many is not known", separator);
+	if (lost) {
+		out_printf(o, "%s%s record%s lost", separator, count_text(a, lost), plural(lost));
+		separator = ", ";
+	}
+	if (s->losses.records[LOSS_MARKS_OFF] ||
+	    (!lost && !s->losses.records[LOSS_NAMES] && !incomplete && lost_any(&s->losses))) {
+		out_printf(o, "%s%srecords lost, how many is not known", separator,
+			   lost ? "other " : "");
+		separator = ", ";
+	}
+	if (s->losses.records[LOSS_NAMES]) {
+		out_printf(o, "%snames of groups lost", separator);
 		separator = ", ";
 	}
 	if (s->left_out)
@@ -172,14 +179,28 @@ bool summary_cost(struct out *o, const struct snapshot *s)
 
 void summary_losses(struct out *o, const struct loss_stats *l)
 {
-	static const char *const why[LOSS_CAUSES] = {
-		[LOSS_RING_FULL] = "the ring buffer was full (--buffer makes it larger)",
-		[LOSS_READ_FAULT] = "the target's memory could not be read",
-		[LOSS_SEQUENCE_GAP] = "they never arrived, for no cause known",
-		[LOSS_UNMATCHED] = "they left what was never entered",
-		[LOSS_TRUNCATED] = "they were cut: too deep, malformed, or a cut recording",
-		[LOSS_SCHED] = "the scheduler's record was full, or a switch was not told of",
-		[LOSS_NO_SCHED] = "the scheduler's record of their thread was not there",
+	static const struct {
+		const char *why, *what; /* NULL: so many records */
+	} causes[LOSS_CAUSES] = {
+		[LOSS_RING_FULL] = { "the ring buffer was full (--buffer makes it larger)", NULL },
+		[LOSS_READ_FAULT] = { "the target's memory could not be read", NULL },
+		[LOSS_SEQUENCE_GAP] = { "they never arrived, for no cause known", NULL },
+		[LOSS_UNMATCHED] = { "they left what was never entered", NULL },
+		[LOSS_TRUNCATED] = { "the recording is cut or damaged", NULL },
+		[LOSS_SCHED] = { "the scheduler's record was full, or a switch was not told of",
+				 NULL },
+		[LOSS_NO_SCHED] = { "the scheduler's record of their thread was not there", NULL },
+		[LOSS_TOO_DEEP] = { "stays were nested deeper than is kept", NULL },
+		[LOSS_NOT_MADE] = { "they could not be marked: inside another mark, or no room for "
+				    "their thread",
+				    NULL },
+		[LOSS_MALFORMED] = { "they made no sense", NULL },
+		[LOSS_LIMIT] = { "there are more threads, libraries or names than are kept", NULL },
+		[LOSS_MARKS_OFF] = { "a program ran for a while with its marks off",
+				     "records, how many is not known," },
+		[LOSS_NAMES] = { "a program was over before they could be read",
+				 "names of groups" },
+		[LOSS_OTHER] = { "of what this version does not know", NULL },
 	};
 	const char *separator = "";
 	char text[COUNT_TEXT_MAX];
@@ -188,12 +209,16 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 	for (i = 0; i < LOSS_CAUSES; i++) {
 		if (!l->records[i] && !l->batches[i])
 			continue;
-		out_printf(o, "%s%s record%s", separator, count_text(text, l->records[i]),
-			   plural(l->records[i]));
+		out_puts(o, separator);
+		if (causes[i].what)
+			out_puts(o, causes[i].what);
+		else
+			out_printf(o, "%s record%s", count_text(text, l->records[i]),
+				   plural(l->records[i]));
 		if (l->batches[i])
 			out_printf(o, " in %s batch%s", count_text(text, l->batches[i]),
 				   l->batches[i] == 1 ? "" : "es");
-		out_printf(o, " lost because %s [%s]", why[i], loss_name(i));
+		out_printf(o, " lost because %s [%s]", causes[i].why, loss_name(i));
 		separator = "; ";
 	}
 }

@@ -360,7 +360,7 @@ static bool others_disarmed(struct live *l, const struct process *p)
 /* How many marks there were while they were off nobody knows. */
 static int tell_disarmed(struct live *l)
 {
-	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	return live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
 /* It lives, and there is nothing in it that waits. */
@@ -592,7 +592,7 @@ void attachments_ended(struct live *l, const struct process *p, u64 mono_ns)
 {
 	if (p->unlinked && p->by_batches && p->told && p->forked_ns < l->doubt_end_ns &&
 	    mono_ns > l->doubt_begin_ns)
-		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
 int attachments_thin(struct live *l, bool idle)

@@ -23,6 +23,11 @@ struct process *live_process_of(struct live *l, u32 pid)
 	return p && !process_tell(l, p) && !live_marked(l, p) ? p : NULL;
 }
 
+enum loss_cause live_unplaced(const struct process *p)
+{
+	return p && p->registry_count >= ITEM_REGISTRIES ? LOSS_LIMIT : LOSS_MALFORMED;
+}
+
 /*
  * Before a batch that names an id nobody has defined here (the batch with its
  * definition was lost, or a child has its parent's) the log is read again; where there is no registry,
@@ -32,12 +37,13 @@ struct process *live_process_of(struct live *l, u32 pid)
 int live_define(struct live *l, struct process *p, struct registry *r, const void *data, u32 bytes,
 		const struct batch_sum *sum)
 {
-	bool first = !r->read_ns;
+	bool first = !r->read_ns, knows = registry_knows(r, data, bytes, sum);
 
-	if (registry_knows(r, data, bytes, sum) && (!first || registry_is_numbers(r->address)))
+	if (knows && (!first || registry_is_numbers(r->address)))
 		return 0;
 	if (registry_is_numbers(r->address))
 		return registry_numbers(l, p, r, data, bytes);
+	r->wanted |= !knows;
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;
 
@@ -52,11 +58,17 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 	return registry_read(l, p, r);
 }
 
-static int malformed(struct live *l, u32 records, u32 bytes)
+/* A batch that is not taken: no more of it is lost than it had room for, whatever it says. */
+static int refuse(struct live *l, enum loss_cause cause, u32 records, u32 bytes)
 {
 	u32 slots = bytes > VMSPAN_BATCH_HEADER ? (bytes - VMSPAN_BATCH_HEADER) / VMSPAN_SLOT : 0;
 
-	return live_emit_loss(l, LOSS_TRUNCATED, records < slots ? records : slots, 1);
+	return live_emit_loss(l, cause, records < slots ? records : slots, 1);
+}
+
+static int malformed(struct live *l, u32 records, u32 bytes)
+{
+	return refuse(l, LOSS_MALFORMED, records, bytes);
 }
 
 /* Threads that the kernel's side numbers mark by traps. */
@@ -106,7 +118,7 @@ static int batch(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	r = p ? live_registry_of(p, b->registry) : NULL;
 	if (!r)
-		return malformed(l, b->records, h->bytes);
+		return refuse(l, live_unplaced(p), b->records, h->bytes);
 	/* One that was killed right after it had handed over. */
 	next = map_get(&r->seq, b->thread);
 	if (h->kind == WIRE_TAIL && next && b->seq < *next)
@@ -304,10 +316,10 @@ int live_losses(struct live *l)
 	} table[] = {
 		{ LOSS_RING_FULL, COUNT_RING_FULL_RECORDS, COUNT_RING_FULL_BATCHES },
 		{ LOSS_READ_FAULT, COUNT_READ_FAULT_RECORDS, COUNT_READ_FAULT_BATCHES },
-		{ LOSS_TRUNCATED, -1, COUNT_MALFORMED },
-		{ LOSS_TRUNCATED, COUNT_MARK_LOST, -1 },
-		/* How many marks there were while they were off nobody knows. */
-		{ LOSS_TRUNCATED, COUNT_DISARMED, -1 },
+		{ LOSS_MALFORMED, -1, COUNT_MALFORMED },
+		{ LOSS_NOT_MADE, COUNT_MARK_LOST, -1 },
+		{ LOSS_TOO_DEEP, COUNT_TOO_DEEP, -1 },
+		{ LOSS_MARKS_OFF, COUNT_DISARMED, -1 },
 		{ LOSS_RING_FULL, COUNT_VM_LOST, -1 },
 		{ LOSS_RING_FULL, -1, COUNT_LIFE_LOST },
 		{ LOSS_READ_FAULT, COUNT_WALK_FAULTS, -1 },

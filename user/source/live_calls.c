@@ -25,8 +25,10 @@ int calls_take_function(struct live *l, struct process *p, const struct wire_cal
 	u32 comp;
 
 	if (w->file_len > VM_FILE || w->scope_len > VM_SCOPE || w->function_len > VM_FUNCTION ||
-	    !p->vm_profile || v->calls.len >= CALLS_MAX)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	    !p->vm_profile)
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
+	if (v->calls.len >= CALLS_MAX)
+		return live_emit_loss(l, LOSS_LIMIT, 1, 0);
 	vm_text(w->file, w->file_len, 0, file, sizeof(file));
 	vm_text(w->scope, w->scope_len, 0, scope, sizeof(scope));
 	vm_text(w->function, w->function_len, 0, function, sizeof(function));
@@ -83,10 +85,10 @@ int calls_take(struct live *l, struct process *p, struct vm_stream *s, const str
 	u32 bytes;
 
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
-		return live_emit_loss(l, LOSS_TRUNCATED, 0, 1);
+		return live_emit_loss(l, LOSS_MALFORMED, 0, 1);
 	bytes = h->bytes - (u32)sizeof(*b);
 	if (bytes > sizeof(room) || batch_check(b + 1, bytes, b->records))
-		return live_emit_loss(l, LOSS_TRUNCATED, b->records, 1);
+		return live_emit_loss(l, LOSS_MALFORMED, b->records, 1);
 	memcpy(room, b + 1, bytes);
 	/* What was lost before it leaves a gap in the stream, and in its event. */
 	if (b->seq > s->calls_seq) {

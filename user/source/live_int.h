@@ -81,6 +81,7 @@ struct registry {
 	u64 read_ns; /* when its log was last read */
 	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
+	bool wanted; /* an unknown id was seen, and its log has not been read since */
 	u32 numbers; /* that have been given names: see registry_is_numbers() */
 };
 
@@ -463,6 +464,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_REFUSED VM_ROLES
 #define NOTE_SILENT (VM_ROLES + 1)
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
+#define NOTE_NAMELESS (VM_ROLES + 3)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
@@ -549,9 +551,13 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 		const struct batch_sum *sum);
 /* The process of what came; one that nobody told of is taken in now. NULL: there is none. */
 struct process *live_process_of(struct live *l, u32 pid);
+/* Why no registry was found for what came of a process, or of none. */
+enum loss_cause live_unplaced(const struct process *p);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
+/* The program is over: what it has named and nobody could read is a loss, and said. 0 or l->failed. */
+int registries_end(struct live *l, struct process *p);
 /* True when all ids in checked records are known; learns definitions. `sum`:
  * theirs. */
 bool registry_knows(struct registry *r, const void *data, u32 bytes, const struct batch_sum *sum);

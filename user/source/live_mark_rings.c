@@ -198,7 +198,7 @@ static int tell_lost_threads(struct live *l, const struct process *p, struct reg
 		return 0;
 	n = now - r->lost;
 	r->lost = now;
-	return n && n <= INT32_MAX ? live_emit_loss(l, LOSS_TRUNCATED, n, 1) : 0;
+	return n && n <= INT32_MAX ? live_emit_loss(l, LOSS_NOT_MADE, n, 1) : 0;
 }
 
 /* The marks of a ring that have not been seen. */

@@ -240,7 +240,7 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	if (l->failed)
 		return l->failed;
 	if (!t)
-		return live_emit_loss(l, LOSS_TRUNCATED, bytes / sizeof(*marks), 1);
+		return live_emit_loss(l, LOSS_LIMIT, bytes / sizeof(*marks), 1);
 	/* Without rseq it looks at its clock at the ends of events alone. */
 	if (g->flags & VMSPAN_RING_PLAIN)
 		marks_untold(&t->m);
@@ -279,7 +279,7 @@ int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thr
 
 static int malformed(struct live *l, u32 marks)
 {
-	return live_emit_loss(l, LOSS_TRUNCATED, marks, 1);
+	return live_emit_loss(l, LOSS_MALFORMED, marks, 1);
 }
 
 int live_marks(struct live *l, const struct wire_head *h, size_t size)
@@ -302,7 +302,7 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	r = p ? live_registry_at(p, w->ring.process, false) : NULL;
 	if (!r)
-		return malformed(l, n);
+		return live_emit_loss(l, live_unplaced(p), n, 1);
 	if (!r->asked)
 		mark_rings_ask(l, p, r);
 	l->cost.traps += !w->foreign;
@@ -328,7 +328,7 @@ int live_definition(struct live *l, const struct wire_head *h, size_t size)
 		return l->failed;
 	r = p ? live_registry_at(p, w->process, false) : NULL;
 	if (!r)
-		return malformed(l, 1);
+		return live_emit_loss(l, live_unplaced(p), 1, 1);
 	/* It may name groups whose definitions were lost. */
 	if (live_define(l, p, r, w + 1, w->bytes, &sum))
 		return l->failed;

@@ -332,7 +332,7 @@ int process_missed(struct live *l)
 {
 	/* How many marks nobody knows. */
 	return l->marks_off || !l->parts[TRACE_TURNS].on ? 0
-							 : live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+							 : live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
 int process_armed(struct live *l, struct process *p, u64 mono_ns)
@@ -391,8 +391,9 @@ int process_exec(struct live *l, const struct wire_life *w)
 	if (!strncmp(p->name, w->comm, sizeof(p->name)))
 		p->unseen = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
-	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || never_armed(l, p) ||
-	    live_silence_end(l, p) || process_last_words(l, p, UNFINISHED_EXEC))
+	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || registries_end(l, p) ||
+	    never_armed(l, p) || live_silence_end(l, p) ||
+	    process_last_words(l, p, UNFINISHED_EXEC))
 		return l->failed;
 	forget_memory(l, p);
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
@@ -421,15 +422,15 @@ int process_young(struct live *l, struct process *p)
 	if (!p->unlinked || !p->by_traps || p->young_told || born_off || !l->parts[TRACE_TURNS].on)
 		return 0;
 	p->young_told = true;
-	return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+	return live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
 int process_end(struct live *l, struct process *p, u64 mono_ns)
 {
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
-	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !never_armed(l, p) &&
-	    !process_last_words(l, p, UNFINISHED_PROCESS))
+	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !registries_end(l, p) &&
+	    !never_armed(l, p) && !process_last_words(l, p, UNFINISHED_PROCESS))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);

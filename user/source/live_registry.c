@@ -160,7 +160,7 @@ static int hand_out(void *ctx, const void *data, u32 bytes)
 int registry_read(struct live *l, struct process *p, struct registry *r)
 {
 	const struct item broken = {
-		.type = ITEM_LOSS, .loss = { .cause = LOSS_TRUNCATED, .records = 1, .batches = 1 }
+		.type = ITEM_LOSS, .loss = { .cause = LOSS_MALFORMED, .records = 1, .batches = 1 }
 	};
 	struct reading g = { l, p, r };
 	int e;
@@ -170,7 +170,9 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 	r->due = false;
 	r->read_ns = clock_mono_ns();
 	e = target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g);
-	if (e == -EBADMSG && !l->failed) {
+	if (!e && !r->log.unread) {
+		r->wanted = false;
+	} else if (e == -EBADMSG && !l->failed) {
 		process_emit(l, p, &broken);
 	} else if (e == -ENOSPC) {
 		memset(&r->log, 0, sizeof(r->log));
@@ -178,6 +180,25 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 		p->held_full = true;
 	}
 	return l->failed;
+}
+
+int registries_end(struct live *l, struct process *p)
+{
+	bool nameless = false;
+	u32 i;
+
+	for (i = 0; i < p->registry_count; i++) {
+		struct registry *r = &p->registries[i];
+
+		nameless |= r->wanted;
+		r->wanted = false;
+	}
+	if (!nameless || live_emit_loss(l, LOSS_NAMES, 1, 0))
+		return l->failed;
+	return live_note(l, p, NOTE_NAMELESS,
+			 "names of its groups could not be read before it was over: what has none "
+			 "is in its own group alone",
+			 "");
 }
 
 /* ---- Numbers that nothing defines ---- */
@@ -266,7 +287,7 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 		.in_mark = t->batch.in_mark,
 	};
 	if (batch_sum(it.batch.data, it.batch.bytes, it.batch.records, &sum))
-		return live_emit_loss(l, LOSS_TRUNCATED, it.batch.records, 1);
+		return live_emit_loss(l, LOSS_MALFORMED, it.batch.records, 1);
 	if (process_tell(l, p) || live_marked(l, p))
 		return l->failed;
 	if ((!registry_knows(r, it.batch.data, it.batch.bytes, &sum) || !r->read_ns) &&
@@ -383,6 +404,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	int i;
 
 	*to = *from;
+	to->wanted = false;
 	memset(&to->seq, 0, sizeof(to->seq));
 	memset(&to->rings, 0, sizeof(to->rings));
 	memset(&to->tids, 0, sizeof(to->tids));

@@ -77,7 +77,7 @@ int statement_take_wait(struct live *l, struct process *p, struct vm_stream *s,
 	struct vmspan_block b = wait_of(l, w->begin, w->end, w->iteration);
 
 	if (w->end < w->begin)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	vm_count_record(s, w->iteration);
 	return vm_emit(l, p, s, w->h.tid, 1, &b, sizeof(b));
 }

@@ -272,7 +272,7 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 
 	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
 	    w->function_unit > 4 || !p->vm_profile)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	if (p->vm_state->jvm)
 		return jvm_take_frame(l, p, p->vm_state->jvm, w);
 	vm_text(w->file, w->file_len, w->file_unit, file, sizeof(file));
@@ -311,7 +311,7 @@ static int take_sample(struct live *l, struct process *p, struct vm_stream *s,
 	struct vmspan_sample *r = &look.r;
 
 	if (w->count > VM_FRAMES)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	vm_look(p, w, &look);
 	s->in_vm |= r->h.depth != 0;
 	/* The end of a stay on the CPU is told by itself. */
@@ -420,7 +420,7 @@ static int take_turn(struct live *l, struct process *p, struct vm_stream *s,
 	u32 label = 0;
 
 	if (from->end < from->begin || from->text_len > VM_TEXT || from->title_len > VM_TITLE)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	if (!l->vm_told && live_watch_hit(l, p, role_of_turn(from->kind)))
 		return l->failed;
 	if (from->kind == TURN_STATEMENT || from->kind == TURN_IDLE)
@@ -470,7 +470,7 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 	struct vm_stream *s;
 
 	if (!v || size < sizes[h->kind])
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	if (process_tell(l, p))
 		return l->failed;
 	if (h->kind == WIRE_VM_FRAME)
@@ -482,7 +482,7 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 		return calls_take_function(l, p, (const void *)h);
 	s = stream_of(v, h->tid);
 	if (!s)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_LIMIT, 1, 0);
 	if (process_thread(l, p, h->tid))
 		return l->failed;
 	if (h->kind == WIRE_VM_CALLS)

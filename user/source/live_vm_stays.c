@@ -189,7 +189,7 @@ static void keep(struct live *l, struct vm_stays *x, const struct wire_head *h)
 	struct wire_head head = *h;
 
 	if (!buf_space(&x->kept, n)) {
-		live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		live_emit_loss(l, LOSS_LIMIT, 1, 0);
 		return;
 	}
 	buf_put(&x->kept, h, n);

@@ -142,7 +142,7 @@ int waits_take_begin(struct live *l, struct process *p, struct vm_stream *s,
 	int r = 0;
 
 	if (!x || w->turn_begin > w->time)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, x ? LOSS_MALFORMED : LOSS_LIMIT, 1, 0);
 	x->waiting = true;
 	x->since = w->time;
 	x->off_then = w->off_ns;
@@ -182,7 +182,7 @@ int waits_take_end(struct live *l, struct process *p, struct vm_stream *s,
 	int rc = 0;
 
 	if (w->end < w->begin)
-		return live_emit_loss(l, LOSS_TRUNCATED, 1, 0);
+		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
 	/* Its begin was lost, which the kernel side has counted. */
 	if (!x || !x->waiting || x->since != w->begin)
 		return 0;
