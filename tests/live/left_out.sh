@@ -39,7 +39,10 @@ need_line rec '^recording ' err
 own_pid='' shut_pid=''
 # shellcheck disable=SC2016 # expanded there
 target shut "${NOBODY[@]}" "$D/shut/$comm" -c 'echo ready; read -r line; exec "$1"' sh "$D/$comm"
+# By way of another program: when its first exec is heard of, the second is over.
+kill -STOP "$rec_pid"
 target gone "$D/$comm"
+kill -CONT "$rec_pid"
 # The tracer takes what it hears in order: once it has armed this one it has looked at those.
 target own "${NOBODY[@]}" "$D/$comm"
 check "a name: one's own that comes later is traced" wait_armed "$own_pid"

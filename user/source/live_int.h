@@ -158,6 +158,7 @@ struct process {
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
 	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
+	u64 named_ns; /* when it had a name that is asked for, which what was told of it had not; 0: it had */
 	bool unseen; /* its first thread has said so, and no look since has found anything out */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool marked; /* since the last exec */

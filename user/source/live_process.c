@@ -387,6 +387,12 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
+	/* It had been heard of by what this exec has made it: of what it was before nothing was asked. */
+	if (w->mono_ns < p->named_ns) {
+		free(p->refused);
+		p->refused = NULL;
+		p->unseen = false;
+	}
 	/* Kernels that do not tell an exec from a name that a process gives itself: what it executes is called alike. */
 	if (!strncmp(p->name, w->comm, sizeof(p->name)))
 		p->unseen = false;

@@ -163,6 +163,7 @@ static bool is_wanted(const struct live *l, u32 pid, const char *comm)
 int sweep_new(struct live *l, const struct wire_life *w)
 {
 	struct err e = { 0 };
+	u64 named_ns = 0;
 	struct process *p;
 	char comm[16];
 
@@ -175,12 +176,14 @@ int sweep_new(struct live *l, const struct wire_life *w)
 		process_read_name(w->h.pid, comm);
 		if (!is_wanted(l, w->h.pid, comm))
 			return 0;
+		named_ns = clock_mono_ns();
 	}
 	p = process_new(l, w->h.pid, task_parent(w->h.pid));
 	if (!p)
 		return l->failed ? l->failed : (l->failed = -ENOMEM);
 	memcpy(p->name, comm, sizeof(comm));
 	p->exec_ns = w->mono_ns;
+	p->named_ns = named_ns;
 	p->unseen = w->h.kind == WIRE_LOADED && w->h.tid == w->h.pid;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
