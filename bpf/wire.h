@@ -138,7 +138,7 @@ enum wire_counter {
 	COUNT_MALFORMED, /* batches whose size or head made no sense */
 	COUNT_WAKEUPS, /* times the reader was woken */
 	COUNT_LIFE_LOST, /* fork, exec, exit records without room */
-	COUNT_MARK_LOST, /* direct method: marks without state, clock, or a number that is one */
+	COUNT_MARK_LOST, /* direct method: marks without state or clock, or whose number is no id */
 	COUNT_TOO_DEEP, /* the same: stays too deep that no batch tells of */
 	COUNT_WALK_FAULTS, /* stacks of stock VMs that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */

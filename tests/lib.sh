@@ -329,7 +329,7 @@ need_line() { # NAME REGEX [out|err]
 }
 
 # Waits for the end; its status is the result. It is sent nothing more, and
-# SIGNAL, if given, is sent first. Of a crash only the one in MAY_CRASH may die.
+# SIGNAL, if given, is sent first. Only the one named in MAY_CRASH may end by a crash.
 finish() { # NAME [SIGNAL]
 	local pid="${1}_pid" rc=0 fd=${lib_inputs[$1]-}
 	if [ "$fd" ]; then

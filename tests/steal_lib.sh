@@ -59,9 +59,9 @@ hidden_now() {
 }
 
 # Makes a run, which writes $T/report.json; and again while what the scheduler's record lost may have
-# been hidden. What cannot have been is for the caller's checks. 5 to 10 of 100 runs are so, crowded or
-# not; more than 8 and a quarter of all that a script makes are once in a million scripts at most, and
-# are the program's: they are left to the checks too.
+# been hidden. What cannot have been is for the caller's checks. 5 to 10 of 100 runs have been seen to be
+# so, crowded or not. Of a tenth, more than 8 and a quarter of all that a script makes are once in a
+# million scripts at most, and are taken for the program's: they are left to the checks too.
 told_runs=0 hidden_runs=0
 all_told() { # COMMAND...
 	local before lost

@@ -38,7 +38,7 @@ figures='{ events: .events.count, implicit: .events.implicit, spans, repaired: .
 	unmatched: .losses.unmatched, gcs: .gc.count, inputs, frames,
 	unfinished: (.unfinished.count // 0),
 	groups: ([.groups[] | select(.kind != "top") | select(.spans > 0) | { (.name): .spans }] | add // {}) }'
-lost='[.losses | del(.unmatched) | .[]] | add'
+lost='[.losses | del(.unmatched, .names) | .[]] | add'
 
 # One run, whose report is in $T/report.json.
 run() { # PROGRAM ACTIONS-OF BUILD SEED ACTIONS [RECORD-ARGUMENT...]
@@ -53,7 +53,7 @@ run() { # PROGRAM ACTIONS-OF BUILD SEED ACTIONS [RECORD-ARGUMENT...]
 
 # The machine may make one lose something, and it says so: then that is compared in another run of it.
 try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
-	local i=$1 seed=$2 actions=$3 name expected program=$T/chance$1 actions_of=$may again
+	local i=$1 seed=$2 actions=$3 name expected program=$T/chance$1 actions_of=$may again told=.
 	shift 3
 	name="${builds[i]}, seed $seed, $actions actions${*:+, $*}"
 	if [ "$*" = "--method direct" ]; then
@@ -67,8 +67,10 @@ try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
 	json_eq "$name: it came to its end" "$T/truth.json" '[.failed, .ended]' '[0,1]'
 	[ "$program" = "$T/chance$i" ] || json_eq "$name: nobody is left out" "$T/report.json" .left_out null
 	json_eq "$name: nothing is lost, in one run of $again" "$T/report.json" "$lost" 0
-	expected=$(jq -cS 'del(.failed, .ended, .taken) | .groups |= with_entries(select(.value > 0))' "$T/truth.json")
-	eq "$name: all of it" "$(jq -cS "$figures" "$T/report.json")" "$expected"
+	# By traps names are read from the program's memory, which may be gone by then: so it is said.
+	[ "$program" = "$T/chance$i" ] || [ "$(jq .losses.names "$T/report.json")" = 0 ] || told='del(.groups)'
+	expected=$(jq -cS 'del(.failed, .ended, .taken) | .groups |= with_entries(select(.value > 0)) | '"$told" "$T/truth.json")
+	eq "$name: all of it" "$(jq -cS "$figures | $told" "$T/report.json")" "$expected"
 }
 
 lib_now

@@ -26,6 +26,44 @@ later() { # NAME TASK...
 	tell "$1" "group $1" "${@:2}" "open" "nap 50" "close"
 }
 
+# Those that are in the midst of it when the trace begins have the scheduler's record from their first mark in it on.
+# (Each has a file of its own, which takes the tracer a while.)
+running=(r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12)
+turns() { # LINE...: what each of them is to do, which is not waited for
+	local r in
+	for r in "${running[@]}"; do
+		in="${r}_in"
+		printf '%s\n' "$@" >&"${!in}"
+	done
+}
+for r in "${running[@]}"; do
+	mkdir "$T/$r"
+	cp "$T/$name" "$T/$r/"
+	target "$r" "$T/$r/$name"
+done
+# What each is to do has to last until the trace has begun: else again, with more of it.
+midst() {
+	local naps
+	for naps in 100 200 400 800 1600; do
+		for _ in $(seq $naps); do turns open "nap 5" close; done
+		steal_begin
+		start record "$VMSPAN" record --exact --comm "$name" -o "$T/rec.vmspan"
+		need_line record '^recording ' err
+		turns "event 3"
+		for r in "${running[@]}"; do
+			for _ in $(seq $((3 * naps + 1))); do answer "$r" >/dev/null; done
+		done
+		finish record INT
+		ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+		[ "$(jq .events.count "$T/report.json")" -lt $((20 * ${#running[@]})) ] || break
+	done
+}
+all_told midst || not_ok "those that run already" "it did not run"
+json_eq "of those that run already no event lacks data, but for what was stolen" "$T/report.json" \
+	"[.events.count >= $((20 * ${#running[@]})), $steal_explains, .ledger.lost_ns, (.losses | add)]" '[true,true,0,0]'
+no_more_stolen "those that run already" "$(jq .repairs.stolen_ns "$T/report.json")"
+for r in "${running[@]}"; do dismiss "$r"; done
+
 steal_begin
 target first "$T/$name"
 start record "$VMSPAN" record --exact --comm "$name" -o "$T/rec.vmspan"

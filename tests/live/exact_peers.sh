@@ -104,8 +104,8 @@ else
 	not_ok "an alert says for whom" "$(tail -n 3 "$T/watch.err" "$T/watch.out")"
 fi
 finish watch INT
+eq "an alert says for whom: the watch ends well" $? 0
 none "an alert says for whom: none names another" "$(grep 'page:shop held' "$T/watch.out" | grep 'waiting for' |
 	grep -v "waiting for addon:translate of addon ($addon_pid)")"
-eq "an alert says for whom: the watch ends well" $? 0
 finish pair
 eq "an alert says for whom: the targets end well" $? 0

@@ -11,7 +11,7 @@ command -v pkg-config >/dev/null || skip_rest "library" "no pkg-config: apt-get 
 read -ra flags < <(PKG_CONFIG_PATH=$B/lib pkg-config --cflags --libs --static libvmspan)
 build "$T/looker" tests/live/looker.c "${flags[@]}"
 
-t_pid='' 
+t_pid=''
 target t "$T/steady"
 make_input looker
 start looker "$T/looker" "$t_pid"

@@ -70,7 +70,7 @@ kill -s SEGV "$v_pid"
 # shellcheck disable=SC2034 # finish asks it
 MAY_CRASH=v
 ends "a fatal signal, after children that shared the memory" 300
-MAY_CRASH=''
+unset MAY_CRASH
 
 target v "$T/steady"
 attach a -e -p "$v_pid"

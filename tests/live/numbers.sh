@@ -9,6 +9,8 @@
 foreign_pid='' steady_pid=''
 build "$T/shop" tests/vm/foreign.c &&
 	build "$T/steady" tests/vm/steady.c -pthread -DVMSPAN_PROBES &&
+	build "$T/oddlabels" tests/vm/foreign.c -DODD_LABELS &&
+	build "$T/oddids" tests/vm/foreign.c -DODD_IDS &&
 	build "$T/vmspan" tests/vm/foreign.c -DSEMAPHORES '-DPROVIDER="vmspan"' &&
 	build "$T/libbank.so" tests/vm/foreign.c -shared -fPIC -DFOREIGN_LIBRARY '-DPROVIDER="bank"' &&
 	build "$T/both" tests/vm/foreign.c -DFOREIGN_LINKED "$T/libbank.so" || {
@@ -48,6 +50,29 @@ traced "$T/vmspan"
 json_eq "no profile: each number is a group" "$T/report.json" "$groups" \
 	'[["compartment:1048574",11],["compartment:7",5],["compartment:8",6],["compartment:9",7]]'
 eq "no profile: labels are numbers" "$(labels)" "3 4 4"
+target foreign "$T/vmspan"
+check_status "no profile: doctor too" 0 "$VMSPAN" doctor -p "$foreign_pid"
+check "no profile: doctor says what it is" grep -q 'none: each number is a group, each mark a trap' "$T/out"
+dismiss foreign
+
+# What cannot be read of its arguments, is the probe's and nobody else's.
+target foreign "$T/oddlabels"
+start record "$VMSPAN" record -p "$foreign_pid" -o "$T/rec.vmspan" --profile "$T/shop.ini"
+need_line record '^recording ' err
+tell foreign "${tasks[@]}"
+finish record INT
+eq "labels that cannot be read: record's status" $? 0
+dismiss foreign
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "labels that cannot be read: the spans are there, and what is not is said" "$T/report.json" \
+	'[.spans, .left_out, ([.processes[].notes[]? | select(.left_out) | .text | sub(".*/"; "")])]' \
+	'[42,1,["oddlabels: probe shop:event__begin hands over 1@odd_label(%rip), which cannot be read"]]'
+target foreign "$T/oddids"
+check_status "ids that cannot be read: refused" 1 \
+	"$VMSPAN" record -p "$foreign_pid" -o "$T/none.vmspan" --profile "$T/shop.ini"
+check "ids that cannot be read: in true words" \
+	grep -qF 'oddids: probe shop:enter hands over 8@%xmm0, which cannot be read' "$T/err"
+dismiss foreign
 
 target foreign "$T/shop"
 check_status "other names, and no profile: nothing to trace" 4 \

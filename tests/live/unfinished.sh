@@ -117,7 +117,7 @@ for mode in default exact direct; do
 	done
 done
 
-# Of one that began before the trace, and of spans outside of events.
+# Of spans outside of events.
 for method in direct flush; do
 	program=$T/probes
 	[ $method = direct ] || program=$T/vm
@@ -135,3 +135,22 @@ for method in direct flush; do
 	one_is "of a group that nothing else has been in, $method" '.group, .depth' '"addon:late",1'
 	dismiss vm
 done
+
+# One that began before the trace is in no figure; it is said when it ends, and at the trace's end that nothing came.
+notes='[.processes[].notes[]? | .text | sub("ended [0-9.]+ [mu]?s"; "ended SO LONG")]'
+target vm "$T/vm"
+tell vm "open"
+start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan"
+need_line record '^recording ' err
+tell vm "close" "event 3"
+finish record INT
+report
+json_eq "begun before the trace, and ended in it" "$T/report.json" "[.events.count, .spans, $notes]" \
+	'[1,3,["an event had begun before the trace, and ended SO LONG into it: it is in no figure"]]'
+tell vm "open"
+"$VMSPAN" record -q -p "$vm_pid" -o "$T/rec.vmspan" --duration 1200ms
+report
+json_eq "begun before the trace, and goes on" "$T/report.json" "[.events.count, .spans, $notes]" \
+	'[0,0,["its marks are armed, and it has made none"]]'
+tell vm "close"
+dismiss vm

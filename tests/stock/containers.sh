@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../attach_lib.sh"
 
 # Their sockets have short paths.
+TMPDIR=${TMPDIR:-/tmp}
 RUN=/run/${TMPDIR##*/}-${T##*.}
 rootfs=$T/rootfs comm=vmc$$ group=vmspan-test-${T##*.} # nobody else has these
 mkdir -p "$RUN" "$rootfs"/{bin,lib64,proc,dev,sys,tmp,etc}

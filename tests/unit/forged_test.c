@@ -158,6 +158,18 @@ static void who_names_many_registries_takes_no_place_of_the_tracers(void **state
 	}
 }
 
+static void defined(struct registry *r, u32 id)
+{
+	u64 room[VMSPAN_SLOT / 8] = { 0 };
+	struct vmspan_def d = { .h = { VMSPAN_DEF_COMPARTMENT, 1, 0, id }, .name_len = 1 };
+	struct batch_sum sum;
+
+	memcpy(room, &d, sizeof(d));
+	((char *)room)[sizeof(d)] = 'a';
+	assert_int_equal(batch_sum(room, VMSPAN_SLOT, 1, &sum), 0);
+	assert_true(registry_knows(r, room, VMSPAN_SLOT, &sum));
+}
+
 /* Of one registry nothing can be read; of the other one what is named is not defined, which is its program's
  * affair. */
 static void names_that_could_not_be_read_are_lost_and_said(void **state)
@@ -165,7 +177,7 @@ static void names_that_could_not_be_read_are_lost_and_said(void **state)
 	u32 i;
 
 	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 3; i++) {
 		struct rig *g = open_rig();
 		struct snapshot *s;
 
@@ -174,14 +186,50 @@ static void names_that_could_not_be_read_are_lost_and_said(void **state)
 		hand_over(g);
 		if (i)
 			stay_in(g, 0x1000);
+		/* It may come by another way. */
+		if (i == 2)
+			defined(&g->p.registries[1], 5);
 		assert_int_equal(registries_end(&g->l, &g->p), 0);
 		assert_int_equal(registries_end(&g->l, &g->p), 0);
 		assert_int_equal(model_finish(model), 0);
 		s = snapshot_take(model);
 		assert_non_null(s);
-		assert_int_equal(s->spans, 1 + i);
-		assert_int_equal(s->losses.records[LOSS_NAMES], i);
-		assert_int_equal(s->note_count, i);
+		assert_int_equal(s->spans, 1 + (i > 0));
+		assert_int_equal(s->losses.records[LOSS_NAMES], i == 1);
+		assert_int_equal(s->note_count, i == 1);
+		snapshot_free(s);
+		close_rig(g);
+	}
+}
+
+/* Its end comes, and no begin has: of one in a trace that never paused, whose marks have all come. */
+static void an_event_from_before_the_trace_is_said(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct rig *g = open_rig();
+		struct snapshot *s;
+
+		g->p.armed_ns = i == 3 ? 0 : 1;
+		g->l.paused = i == 1;
+		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 2);
+		marked(g, VMSPAN_MARK_EVENT_END, 0, 3);
+		hand_over(g);
+		if (i == 2)
+			g->ring->head.lost++;
+		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 4);
+		marked(g, VMSPAN_MARK_EVENT_END, 0, 5);
+		hand_over(g);
+		marked(g, VMSPAN_MARK_EVENT_END, 0, 6000);
+		hand_over(g);
+		assert_int_equal(model_finish(model), 0);
+		s = snapshot_take(model);
+		assert_non_null(s);
+		assert_int_equal(s->events.count, 2);
+		assert_int_equal(s->note_count, i == 0);
+		assert_int_equal(g->p.begun_before, i == 0);
 		snapshot_free(s);
 		close_rig(g);
 	}
@@ -262,6 +310,7 @@ int main(void)
 		cmocka_unit_test(records_of_the_scheduler_are_the_kernels),
 		cmocka_unit_test(who_names_many_registries_takes_no_place_of_the_tracers),
 		cmocka_unit_test(names_that_could_not_be_read_are_lost_and_said),
+		cmocka_unit_test(an_event_from_before_the_trace_is_said),
 		cmocka_unit_test(notes_are_the_tracers),
 		cmocka_unit_test(a_process_is_left_out_until_that_is_taken_back),
 	};

@@ -5,6 +5,7 @@
 
 #include "lib/libvmspan.h"
 #include "lib/trace.h"
+#include "lib/trace_int.h"
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -231,6 +232,34 @@ static void what_makes_no_sense_is_refused(void **state)
 	libvmspan_free(t);
 }
 
+static u32 sources_freed;
+
+static void count_freed(struct source *s)
+{
+	(void)s;
+	sources_freed++;
+}
+
+/* What the kernel side has is the process's that asked for it: a child that takes that down would end the trace. */
+static void a_forked_child_frees_what_is_its_own(void **state)
+{
+	static const struct source_ops ops = { .free = count_freed };
+	struct source made = { .ops = &ops };
+	u32 own;
+
+	(void)state;
+	for (own = 0; own < 2; own++) {
+		struct libvmspan *t = calloc(1, sizeof(*t));
+
+		assert_non_null(t);
+		t->source = &made;
+		t->owner = (u32)(own ? getpid() : getppid());
+		sources_freed = 0;
+		libvmspan_free(t);
+		assert_int_equal(sources_freed, own);
+	}
+}
+
 /* An alert's text is of that alert. */
 static int compare_json(void *ctx, const struct libvmspan_alert *a)
 {
@@ -415,6 +444,7 @@ static void figures_are_those_of_the_trace(void **state)
 	libvmspan_totals(s, &totals, sizeof(totals));
 	assert_int_equal(totals.lost_records, (1u << LOSS_CAUSES) - 1);
 	assert_int_equal(totals.left_out, 1);
+	assert_int_equal(totals.complete, 0);
 	assert_int_equal(totals.events, 500);
 	assert_int_equal(totals.self_ns + totals.gc_ns + totals.blocked_ns + totals.native_ns +
 				 totals.moved_ns + totals.stale_ns + totals.lost_ns,
@@ -485,6 +515,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_listener_may_remove_itself_and_others, setup,
 						teardown),
 		TEST(every_alert_has_its_own_text),
+		cmocka_unit_test(a_forked_child_frees_what_is_its_own),
 		TEST(an_alert_has_the_date_of_its_time),
 		TEST(structs_of_other_versions_are_filled_as_far_as_they_go),
 		TEST(figures_are_those_of_the_trace),

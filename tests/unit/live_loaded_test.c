@@ -9,6 +9,9 @@
 
 #include "source/live_int.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 static u64 losses;
 
 static int take(void *ctx, const struct item *it)
@@ -87,11 +90,51 @@ static void who_comes_in_time_loses_nothing(void **state)
 	}
 }
 
+static u32 notes;
+
+static int count_notes(void *ctx, const struct item *it)
+{
+	(void)ctx;
+	notes += it->type == ITEM_DEFS;
+	return 0;
+}
+
+/* By a name that it had not when it was told of first, a process is found as what its next exec has made it. What
+ * cannot be looked into is that, and is said of that, once. */
+static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
+{
+	u32 early;
+
+	(void)state;
+	for (early = 0; early < 2; early++) {
+		struct wire_life w = { .h.pid = 1u << 22, .mono_ns = 1000 * MS, .comm = "later" };
+		struct process *p = calloc(1, sizeof(*p));
+		struct live l = { .fn = count_notes };
+
+		assert_non_null(p);
+		p->pid = w.h.pid; /* there is none */
+		p->pidfd = -1;
+		p->told = true;
+		p->named_ns = early ? 2000 * MS : 0;
+		p->refused = calloc(1, sizeof(*p->refused));
+		assert_non_null(p->refused);
+		err_set_status(p->refused, -EACCES, EXIT_PERMISSION, "no permission");
+		assert_int_equal(map_put(&l.processes, p->pid, (u64)(uintptr_t)p), 0);
+		notes = 0;
+		assert_int_equal(process_exec(&l, &w), 0);
+		assert_int_equal(notes != 0, !early);
+		assert_int_equal(p->refused != NULL, early);
+		process_free(&l, p);
+		map_free(&l.processes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_attached_to_waits_no_more),
 		cmocka_unit_test(who_comes_in_time_loses_nothing),
+		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -541,8 +541,6 @@ static void a_child_knows_what_its_parent_had_defined(void **state)
 	(void)state;
 	rig_open(&g, target_open(2));
 	g.r->read_ns = 0;
-	hand_over(&g, g.p.pid, 2);
-	assert_int_equal(g.defs, 1);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child)
@@ -551,6 +549,7 @@ static void a_child_knows_what_its_parent_had_defined(void **state)
 	w.h.pid = g.p.pid;
 	w.other = (u32)child;
 	assert_int_equal(live_record(&g.l, &w, sizeof(w)), 0);
+	assert_int_equal(g.defs, 1);
 	p = process_find(&g.l, (u32)child);
 	assert_non_null(p);
 	hand_over(&g, p->pid, 2);

@@ -29,7 +29,7 @@ static struct rig *open_rig(bool exact)
 }
 
 /* What the figures say, and the end of it. */
-static void told(struct rig *g, u64 events, u64 incomplete, u64 not_made)
+static void told_as(struct rig *g, enum loss_cause cause, u64 events, u64 incomplete, u64 lost)
 {
 	struct snapshot *s;
 
@@ -38,10 +38,15 @@ static void told(struct rig *g, u64 events, u64 incomplete, u64 not_made)
 	assert_non_null(s);
 	assert_int_equal(s->events.count, events);
 	assert_int_equal(s->events.incomplete, incomplete);
-	assert_int_equal(s->losses.records[LOSS_NOT_MADE], not_made);
+	assert_int_equal(s->losses.records[cause], lost);
 	snapshot_free(s);
 	model_free(model);
 	rig_close(g);
+}
+
+static void told(struct rig *g, u64 events, u64 incomplete, u64 lost)
+{
+	told_as(g, LOSS_NOT_MADE, events, incomplete, lost);
 }
 
 static int look(struct rig *g)
@@ -240,7 +245,7 @@ static void what_children_mark_before_they_are_attached_to_is_lost(void **state)
 	process_free(&g->l, child);
 	process_free(&g->l, of_child);
 	process_free(&g->l, late);
-	told(g, 0, 0, 2);
+	told_as(g, LOSS_MARKS_OFF, 0, 0, 2);
 }
 
 int main(void)

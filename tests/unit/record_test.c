@@ -140,9 +140,9 @@ static void what_was_lost_is_told(void **state)
 		"INCOMPLETE: 7 records lost, other records lost, how many is not known\n"
 		"7 records lost because stays were nested deeper than is kept [too_deep]; " OFF);
 	s.losses = (struct loss_stats){ .records[LOSS_NAMES] = 1 };
-	assert_string_equal(last_words(&s, false, true),
-			    HEAD "INCOMPLETE: names of groups lost\nnames of groups lost because a "
-				 "program was over before they could be read [names]\n");
+	assert_string_equal(last_words(&s, false, true), HEAD
+			    "INCOMPLETE: names of groups lost\nnames of groups lost because they "
+			    "could not be read from their program's memory [names]\n");
 }
 
 static void where_nothing_was_lost_that_is_told(void **state)

@@ -249,24 +249,22 @@ static void each_cause_has_its_own_words(void **state)
 	assert_string_equal(
 		text,
 		"1 record lost because the ring buffer was full (--buffer makes it larger) "
-		"[ring_full]; 2 records in 1 batch lost because the target's memory could not be "
-		"read [read_fault]; 3 records in 2 batches lost because they never arrived, for no "
-		"cause known [sequence_gap]; 4 records lost because they left what was never "
-		"entered [unmatched]; 5 records lost because the recording is cut or damaged "
-		"[truncated]; 0 records in 6 batches lost because the "
-		"scheduler's record was full, or a switch was not told of [sched]; 7 records lost "
-		"because the scheduler's record of their thread was not there [no_sched]; 8 "
-		"records "
-		"lost because stays were nested deeper than is kept [too_deep]; 9 records lost "
-		"because they could not be marked: inside another mark, or no room for their "
-		"thread "
-		"[not_made]; 10 records lost because they made no sense [malformed]; 11 records "
-		"lost because there are more threads, libraries or names than are kept [limit]; "
-		"records, how many is not known, lost because a program ran for a while with its "
-		"marks off [marks_off]; names of groups lost because a program was over before "
-		"they "
-		"could be read [names]; 14 records lost because of what this version does not know "
-		"[other]");
+		"[ring_full]; 2 records in 1 batch lost because the target's memory could not "
+		"be read [read_fault]; 3 records in 2 batches lost because they never arrived, "
+		"for no cause known [sequence_gap]; 4 records lost because they left what was "
+		"never entered [unmatched]; 5 records lost because the recording is cut or "
+		"damaged, or of an earlier version [truncated]; 0 records in 6 batches lost "
+		"because the scheduler's record was full, or a switch was not told of [sched]; "
+		"7 records lost because the scheduler's record of their thread was not there "
+		"[no_sched]; 8 records lost because stays were nested deeper than is kept "
+		"[too_deep]; 9 records lost because they could not be marked: inside another "
+		"mark, no room for their thread, or a number that is no id [not_made]; 10 "
+		"records lost because they made no sense [malformed]; 11 records lost because "
+		"there are more threads, libraries or names than are kept, or no memory "
+		"[limit]; records, how many is not known, lost because a program ran for a "
+		"while with its marks off [marks_off]; names of groups lost because they could "
+		"not be read from their program's memory [names]; 14 records lost because of "
+		"what this version does not know [other]");
 	free(text);
 }
 

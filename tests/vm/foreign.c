@@ -42,8 +42,21 @@ __asm__(".pushsection .stapsdt.base, \"a\"\n"
 	"probes_base: .space 1\n"
 	".popsection");
 
+/* Labels where no tracer finds them: at a symbol; and ids in a floating-point register. */
+#ifdef ODD_LABELS
+unsigned char odd_label = 3;
+#define LABEL "1@odd_label(%%rip)"
+#else
+#define LABEL ARGUMENT
+#endif
+#ifdef ODD_IDS
+#define ID "8@%%xmm0"
+#else
+#define ID ARGUMENT
+#endif
+
 /* A probe of one argument; how its note is made up: the SystemTap wiki, "UserSpaceProbeImplementation". */
-#define PROBE(name, semaphore, id)                                                                 \
+#define PROBE(name, semaphore, argument, id)                                                       \
 	__asm__ volatile(                                                                          \
 		"990: nop\n"                                                                       \
 		".pushsection .note.stapsdt, \"\", %%note\n"                                       \
@@ -54,15 +67,15 @@ __asm__(".pushsection .stapsdt.base, \"a\"\n"
 		"993: .8byte 990b, probes_base, " SEMAPHORE(semaphore) "\n"                        \
 								       ".asciz \"" PROVIDER "\"\n" \
 								       ".asciz \"" name "\"\n"     \
-								       ".asciz \"" ARGUMENT "\"\n" \
+								       ".asciz \"" argument "\"\n" \
 								       "994: .balign 4\n"          \
 								       ".popsection" ::"r"(id))
 
 static void spans(unsigned int id, unsigned int n)
 {
 	while (n-- > 0) {
-		PROBE("enter", "enter", id);
-		PROBE("leave", "leave", id);
+		PROBE("enter", "enter", ID, id);
+		PROBE("leave", "leave", ID, id);
 	}
 }
 
@@ -92,9 +105,9 @@ int main(void)
 		} else if (sscanf(line, "library %u %u", &id, &n) == 2) {
 			foreign_spans(id, n);
 		} else if (sscanf(line, "event %u %u %u", &label, &id, &n) == 3) {
-			PROBE("event__begin", "begin", label);
+			PROBE("event__begin", "begin", LABEL, label);
 			spans(id, n);
-			PROBE("event__end", "end", 0);
+			PROBE("event__end", "end", ARGUMENT, 0);
 		}
 		puts("ok");
 		fflush(stdout);

@@ -5,6 +5,8 @@
 #include "attach/tracer_int.h"
 #include "attach/vm_sites.h"
 #include "base/wire.h"
+#include "probe/elf_notes.h"
+#include "probe/probe_args.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -85,6 +87,61 @@ static void attach_error(struct err *err, int code, u32 pid, const struct plan_d
 	snprintf(what, sizeof(what), "attaching to probe %s:%s of %s", p->provider, p->probes[role],
 		 path);
 	kernel_error(err, code, what);
+}
+
+/* ---- Arguments ---- */
+
+struct unreadable {
+	const struct plan_dso *d;
+	enum probe_role role;
+	char *to;
+	size_t size;
+};
+
+/* By libbpf (its usdt.c): registers, numbers, and memory by one register. */
+static bool is_readable(const char *arg)
+{
+	struct probe_args a;
+	const char *bad;
+
+	return !probe_args_parse(arg, &a, &bad) && a.of[0].index == PROBE_NO_REGISTER;
+}
+
+static int find_unreadable(void *ctx, const struct elf_note *n)
+{
+	const struct unreadable *u = ctx;
+	const struct profile *p = u->d->probes.profile;
+	const char *at;
+
+	if (strcmp(n->provider, p->provider) || strcmp(n->name, p->probes[u->role]))
+		return 0;
+	for (at = n->args + strspn(n->args, " "); *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+
+		snprintf(u->to, u->size, "%.*s", (int)len, at);
+		if (len >= u->size || !is_readable(u->to))
+			return 1;
+		at += len;
+	}
+	return 0;
+}
+
+/* Is it for one of its arguments that the probe cannot be attached to? */
+static bool has_unreadable(const struct plan_dso *d, enum probe_role role, struct err *err)
+{
+	char arg[40];
+	struct unreadable u = { d, role, arg, sizeof(arg) };
+
+#ifndef __x86_64__
+	return false;
+#endif
+	if (elf_notes_read(d->fd, find_unreadable, &u, NULL) != 1)
+		return false;
+	err_set(err, -ENODATA, "%s: probe %s:%s hands over %s, which cannot be read", d->path,
+		d->probes.profile->provider, d->probes.profile->probes[role], arg);
+	err_hint(err, "Arguments are read from general registers, numbers, and memory by one "
+		      "register: build the program so that it has them there.");
+	return true;
 }
 
 struct site_link *site_link_new(struct bpf_link *link, int fd)
@@ -305,7 +362,8 @@ struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *
 			      "more than CAP_BPF and CAP_PERFMON.");
 		return NULL;
 	}
-	attach_error(err, r, pid, d, role);
+	if (!has_unreadable(d, role, err))
+		attach_error(err, r, pid, d, role);
 	return NULL;
 }
 

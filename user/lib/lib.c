@@ -2,6 +2,8 @@
 /* The interface of libvmspan.h: options, snapshots, alerts. */
 #include "lib/trace_int.h"
 
+#include "sink/complete.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +147,7 @@ void libvmspan_totals(const struct libvmspan_snapshot *w, struct libvmspan_total
 		.processes = s->process_count,
 		.groups = s->group_count,
 		.left_out = s->left_out,
+		.complete = snapshot_complete(s),
 	};
 	u32 i;
 

@@ -85,11 +85,11 @@ struct libvmspan_totals {
 	uint64_t events, wall_ns, cpu_ns, incomplete, spans, collections, collection_ns;
 	/* They add up to wall_ns. */
 	uint64_t self_ns, gc_ns, blocked_ns, native_ns, moved_ns, stale_ns, lost_ns;
-	uint64_t lost_records;
+	uint64_t lost_records; /* with what cannot be counted as such: see `losses` of the report */
 	uint32_t processes, groups;
-	/* Of those that were asked for: not traced, or not all of them. Unless it, incomplete and lost_records are 0,
-	 * figures are not complete. */
-	uint32_t left_out;
+	uint32_t left_out; /* of those that were asked for: not traced, or not all of them */
+	uint32_t
+		complete; /* 1: nothing lacks, was lost or left out, also of what cannot be counted */
 };
 
 /* NULL: no memory. Lives on when the trace is gone. */

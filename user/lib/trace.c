@@ -45,7 +45,6 @@ static int open_parts(struct libvmspan *t, const struct trace_config *c, struct 
 		live.alert_ns = alerts_lowest(t->alerts);
 	}
 	t->live = !c->path;
-	t->owner = (u32)getpid();
 	live.keep_moved = c->model.keep_moved;
 	t->source = t->live ? live_open(&live, err) : replay_open(c->path, err);
 	if (!t->source)
@@ -72,6 +71,7 @@ struct libvmspan *trace_open(const struct trace_config *c, struct err *err)
 		err_set(err, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	t->owner = (u32)getpid();
 	if (!open_parts(t, c, err))
 		return t;
 	libvmspan_free(t);
@@ -94,7 +94,9 @@ void libvmspan_free(struct libvmspan *t)
 		return;
 	alerts_free(t->alerts);
 	model_free(t->model);
-	source_free(t->source);
+	/* To take down what the kernel side has, in a forked child, would end the parent's trace. */
+	if (t->owner == (u32)getpid())
+		source_free(t->source);
 	listening_free(&t->listening);
 	free(t->json);
 	free(t);

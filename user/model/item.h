@@ -102,8 +102,8 @@ enum loss_cause {
 	LOSS_NOT_MADE, /* marks: inside another mark, a thread without room for them, numbers that are none */
 	LOSS_MALFORMED, /* what makes no sense */
 	LOSS_LIMIT, /* threads, registries, names: more than are kept */
-	LOSS_MARKS_OFF, /* they were off in a process that ran; each time it was so counts as one record */
-	LOSS_NAMES, /* of groups; each program of which they are counts as one record */
+	LOSS_MARKS_OFF, /* in a process that ran: so many times; how many records nobody knows */
+	LOSS_NAMES, /* of groups: of so many programs */
 	LOSS_OTHER, /* a later version knows which */
 	LOSS_CAUSES,
 };

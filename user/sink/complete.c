@@ -16,6 +16,16 @@ u64 lost_counted(const struct loss_stats *l)
 	return lost_records(l) - l->records[LOSS_MARKS_OFF] - l->records[LOSS_NAMES];
 }
 
+bool lost_uncounted(const struct loss_stats *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOSS_CAUSES; i++)
+		if (l->batches[i] && !l->records[i])
+			return true;
+	return l->records[LOSS_MARKS_OFF] != 0;
+}
+
 bool lost_any(const struct loss_stats *l)
 {
 	unsigned int i;

@@ -15,6 +15,8 @@
 u64 lost_records(const struct loss_stats *l);
 /* Of them those that are such: some losses are of what nobody can count. */
 u64 lost_counted(const struct loss_stats *l);
+/* Was something lost of which nobody knows how many records it was? */
+bool lost_uncounted(const struct loss_stats *l);
 /* Batches count too: a loss may be known by them alone. */
 bool lost_any(const struct loss_stats *l);
 bool snapshot_complete(const struct snapshot *s);

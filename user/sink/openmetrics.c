@@ -348,8 +348,9 @@ static void put_totals(struct metrics_out *o, const struct metrics *m, const str
 	put_one(o, "collection_seconds", "Time of all collections.", true, s->gc.total_ns);
 	put_one(o, "spans", "Spans received.", false, s->spans);
 	put_ledger(o, &s->ledger);
-	begin(o, &(struct metric_family){ "lost_records", METRIC_COUNTER, false,
-					  "Records lost, by cause." });
+	begin(o, &(struct metric_family){
+			 "lost_records", METRIC_COUNTER, false,
+			 "Records lost, by cause; marks_off: times, names: programs." });
 	for (i = 0; i < LOSS_CAUSES; i++)
 		value(o, "cause", loss_name((enum loss_cause)i), s->losses.records[i]);
 	end(o);

@@ -27,7 +27,7 @@ void stat_line(struct out *o, const struct snapshot *delta, const struct snapsho
 {
 	const struct event_stats *e = &delta->events;
 	const struct snapshot_group *g = worst_group(delta);
-	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], t[TEXT_NS_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], t[TEXT_NS_MAX], lost[COUNT_TEXT_MAX + 1];
 	size_t i;
 
 	out_printf(o, "%8s %8s %8s", time_text(t, elapsed_ns), count_short(a, e->count),
@@ -35,8 +35,10 @@ void stat_line(struct out *o, const struct snapshot *delta, const struct snapsho
 	out_printf(o, " %8s", time_text(t, e->count ? e->wall_ns / e->count : 0));
 	for (i = 0; i < ARRAY_SIZE(shown); i++)
 		out_printf(o, " %6s", count_short(a, e->durations[shown[i]]));
-	out_printf(o, " %6s %7s  ", percent_text(a, e->wall_ns, interval_ns),
-		   count_short(b, lost_records(&delta->losses)));
+	/* And more that nobody can count. */
+	snprintf(lost, sizeof(lost), "%s%s", count_short(b, lost_counted(&delta->losses)),
+		 lost_uncounted(&delta->losses) || delta->losses.records[LOSS_NAMES] ? "+" : "");
+	out_printf(o, " %6s %7s  ", percent_text(a, e->wall_ns, interval_ns), lost);
 	if (g) {
 		name_put(o, g->name, 0);
 		out_printf(o, " %s %%", percent_text(a, g->stats.wall_ns, e->wall_ns));

@@ -94,8 +94,7 @@ static void summary_lacks(struct out *o, const struct snapshot *s)
 		out_printf(o, "%s%s record%s lost", separator, count_text(a, lost), plural(lost));
 		separator = ", ";
 	}
-	if (s->losses.records[LOSS_MARKS_OFF] ||
-	    (!lost && !s->losses.records[LOSS_NAMES] && !incomplete && lost_any(&s->losses))) {
+	if (lost_uncounted(&s->losses)) {
 		out_printf(o, "%s%srecords lost, how many is not known", separator,
 			   lost ? "other " : "");
 		separator = ", ";
@@ -186,19 +185,22 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		[LOSS_READ_FAULT] = { "the target's memory could not be read", NULL },
 		[LOSS_SEQUENCE_GAP] = { "they never arrived, for no cause known", NULL },
 		[LOSS_UNMATCHED] = { "they left what was never entered", NULL },
-		[LOSS_TRUNCATED] = { "the recording is cut or damaged", NULL },
+		[LOSS_TRUNCATED] = { "the recording is cut or damaged, or of an earlier version",
+				     NULL },
 		[LOSS_SCHED] = { "the scheduler's record was full, or a switch was not told of",
 				 NULL },
 		[LOSS_NO_SCHED] = { "the scheduler's record of their thread was not there", NULL },
 		[LOSS_TOO_DEEP] = { "stays were nested deeper than is kept", NULL },
-		[LOSS_NOT_MADE] = { "they could not be marked: inside another mark, or no room for "
-				    "their thread",
+		[LOSS_NOT_MADE] = { "they could not be marked: inside another mark, no room for "
+				    "their thread, or a number that is no id",
 				    NULL },
 		[LOSS_MALFORMED] = { "they made no sense", NULL },
-		[LOSS_LIMIT] = { "there are more threads, libraries or names than are kept", NULL },
+		[LOSS_LIMIT] = { "there are more threads, libraries or names than are kept, or no "
+				 "memory",
+				 NULL },
 		[LOSS_MARKS_OFF] = { "a program ran for a while with its marks off",
 				     "records, how many is not known," },
-		[LOSS_NAMES] = { "a program was over before they could be read",
+		[LOSS_NAMES] = { "they could not be read from their program's memory",
 				 "names of groups" },
 		[LOSS_OTHER] = { "of what this version does not know", NULL },
 	};

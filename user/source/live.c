@@ -230,9 +230,12 @@ int live_tails(struct live *l)
 			struct registry *r = &p->registries[i];
 
 			if ((r->due && registry_read(l, p, r)) ||
-			    (r->abi1 ? registry_tails(l, p, r) : live_rings_read(l, p, r)))
+			    (r->abi1 ? registry_tails(l, p, r) : live_rings_read(l, p, r)) ||
+			    (r->wanted_count && registry_read(l, p, r)))
 				return l->failed;
 		}
+		if (registries_end(l, p))
+			return l->failed;
 	}
 	return 0;
 }
@@ -471,11 +474,11 @@ static int open_pids(struct live *l, const struct live_config *c, struct err *er
 			return r;
 	}
 	if (sweep_wanted(&c->sweep)) {
+		watch_sched(l);
 		begin(l);
 		r = sweep_open(l, err);
 		if (r)
 			return r;
-		watch_sched(l);
 	}
 	return c->no_children ? children_left_out(l, err) : children_open(l, err);
 }

@@ -103,8 +103,13 @@ static int attach_direct(struct live *l, struct process *p, const struct plan_ds
 		    !part_wanted(l, part_of_role(false, role)))
 			continue;
 		a->links.of[role] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
-		if (!a->links.of[role])
+		if (a->links.of[role])
+			continue;
+		/* Without what its arguments say, the others still tell something. */
+		if (err->code != -ENODATA || role == ROLE_ENTER || role == ROLE_LEAVE)
 			return -1;
+		live_refused(p, err);
+		*err = (struct err){ 0 };
 	}
 	return 0;
 }
@@ -639,6 +644,7 @@ void process_disarm_all(struct live *l)
 	for (a = l->buried; a; a = a->next)
 		detach_links(a);
 	l->marks_off_ns = clock_mono_ns();
+	l->paused |= !l->detached;
 }
 
 bool process_drop_part(struct live *l, enum model_part part)

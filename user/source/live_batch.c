@@ -25,7 +25,9 @@ struct process *live_process_of(struct live *l, u32 pid)
 
 enum loss_cause live_unplaced(const struct process *p)
 {
-	return p && p->registry_count >= ITEM_REGISTRIES ? LOSS_LIMIT : LOSS_MALFORMED;
+	if (!p) /* it is over, and nobody has told of it */
+		return LOSS_READ_FAULT;
+	return p->registry_count >= ITEM_REGISTRIES ? LOSS_LIMIT : LOSS_MALFORMED;
 }
 
 /*
@@ -43,7 +45,8 @@ int live_define(struct live *l, struct process *p, struct registry *r, const voi
 		return 0;
 	if (registry_is_numbers(r->address))
 		return registry_numbers(l, p, r, data, bytes);
-	r->wanted |= !knows;
+	if (!knows)
+		registry_want(r, data, bytes);
 	if (!first) {
 		u64 age = clock_mono_ns() - r->read_ns;
 

@@ -24,9 +24,10 @@ int calls_take_function(struct live *l, struct process *p, const struct wire_cal
 	bool named = false;
 	u32 comp;
 
-	if (w->file_len > VM_FILE || w->scope_len > VM_SCOPE || w->function_len > VM_FUNCTION ||
-	    !p->vm_profile)
+	if (w->file_len > VM_FILE || w->scope_len > VM_SCOPE || w->function_len > VM_FUNCTION)
 		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
+	if (!p->vm_profile) /* it is another program by now */
+		return live_emit_loss(l, LOSS_READ_FAULT, 1, 0);
 	if (v->calls.len >= CALLS_MAX)
 		return live_emit_loss(l, LOSS_LIMIT, 1, 0);
 	vm_text(w->file, w->file_len, 0, file, sizeof(file));

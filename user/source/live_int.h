@@ -59,6 +59,8 @@ struct known {
 /* An unknown id makes the log be read again: so often at once, then not more
  * often than this. */
 #define REREAD_BURST 32
+/* So many ids that have no definition yet are remembered of a registry. */
+#define WANTED_MAX 16
 #define REREAD_NS (100 * NSEC_PER_MSEC)
 
 /* What defines ids in a process: the block that all copies of the SDK in it share; of version 1,
@@ -81,7 +83,11 @@ struct registry {
 	u64 read_ns; /* when its log was last read */
 	u32 rereads; /* since a second that had none */
 	bool due; /* an unknown id was seen, and it was too early to read */
-	bool wanted; /* an unknown id was seen, and its log has not been read since */
+	struct wanted {
+		int kind; /* enum known_kind */
+		u32 id;
+	} wanted[WANTED_MAX]; /* ids that were unknown when they were used, and its log has not been read since */
+	u32 wanted_count;
 	u32 numbers; /* that have been given names: see registry_is_numbers() */
 };
 
@@ -158,7 +164,8 @@ struct process {
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
 	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
-	u64 named_ns; /* when it had a name that is asked for, which what was told of it had not; 0: it had */
+	/* CLOCK_MONOTONIC of when its name was read, if that is asked for and the one in the record of it is not. */
+	u64 named_ns;
 	bool unseen; /* its first thread has said so, and no look since has found anything out */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool marked; /* since the last exec */
@@ -176,6 +183,9 @@ struct process {
 	struct vm_state *vm_state; /* owned, or NULL */
 	struct vm_watch watch;
 	struct silence silence;
+	/* Events that had begun before the trace: how many have ended, and how long into it the last one. */
+	u32 begun_before;
+	u64 begun_before_ns;
 	/* Owned: why the last look could not attach to it, or not to all of it; NULL: it could, or that was said. */
 	struct err *refused;
 	bool refused_twice; /* and the look before could not either */
@@ -260,6 +270,7 @@ struct live {
 	u64 open_ns; /* since when all that was there has been armed, the last time */
 	bool marks_off; /* by the tracer itself, in all since: */
 	u64 marks_off_ns; /* CLOCK_MONOTONIC */
+	bool paused; /* they were, and that was not the end */
 	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */
 	u64 clock_ns; /* when the last clock item was made */
@@ -466,6 +477,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_SILENT (VM_ROLES + 1)
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
 #define NOTE_NAMELESS (VM_ROLES + 3)
+#define NOTE_BEGUN_BEFORE (VM_ROLES + 4)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
@@ -482,6 +494,9 @@ int live_silence_last(struct live *l);
 int live_silence_end(struct live *l, struct process *p);
 /* Something of its marks has come. 0 or l->failed. */
 int live_marked(struct live *l, struct process *p);
+/* A thread has ended an event at `end_ns` (CLOCK_MONOTONIC) of which no begin has come: said where that was before
+ * the trace. 0 or l->failed. */
+int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
 
@@ -557,7 +572,9 @@ enum loss_cause live_unplaced(const struct process *p);
 /* Reads the log from where it was left and hands the definitions out. 0 or
  * l->failed; trouble in the target's memory is no failure. */
 int registry_read(struct live *l, struct process *p, struct registry *r);
-/* The program is over: what it has named and nobody could read is a loss, and said. 0 or l->failed. */
+/* Remembers what these records name and nobody has defined yet. */
+void registry_want(struct registry *r, const void *data, u32 bytes);
+/* There is no more to be read: names that were not are a loss, and said. 0 or l->failed. */
 int registries_end(struct live *l, struct process *p);
 /* True when all ids in checked records are known; learns definitions. `sum`:
  * theirs. */

@@ -27,7 +27,7 @@ struct ring_reader {
 	/* Marks that it could not make: those of before the trace and those of which an item of their
 	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
-	u32 unmatched_told, too_deep_told; /* of the counts in m */
+	u32 unmatched_told, too_deep_told, no_ids_told, begun_before_told; /* of the counts in m */
 	u64 seq_told; /* numbers up to here */
 	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
 	 * not. And its name by then. */

@@ -157,10 +157,16 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 {
 	struct item it = { .type = ITEM_BATCH };
 	struct batch_sum sum;
-	u32 bytes = (u32)t->m.out.len;
+	u32 bytes = (u32)t->m.out.len, lost = mark_ring_lost(t, g);
 
+	if (t->m.begun_before != t->begun_before_told) {
+		t->begun_before_told = t->m.begun_before;
+		if (live_begun_before(l, p, t->tid, live_mono_ns(l, t->m.begun_before_end)))
+			return l->failed;
+	}
 	if (!t->m.records && t->m.seq == t->seq_told && t->m.unmatched == t->unmatched_told &&
-	    t->m.too_deep == t->too_deep_told && mark_ring_lost(t, g) == t->lost_told)
+	    t->m.too_deep == t->too_deep_told && t->m.no_ids == t->no_ids_told &&
+	    lost == t->lost_told)
 		return 0;
 	if (batch_sum(t->m.out.data, bytes, t->m.records, &sum) || process_tell(l, p) ||
 	    live_marked(l, p) || process_thread(l, p, t->tid) ||
@@ -178,11 +184,13 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 		.too_deep = t->m.too_deep,
 		.unmatched = t->m.unmatched,
 		.repaired = t->m.repaired,
-		.in_mark = mark_ring_lost(t, g),
+		.in_mark = lost + t->m.no_ids,
 	};
-	if (t->lost_told != it.batch.in_mark || t->too_deep_told != it.batch.too_deep)
+	if (t->lost_told != lost || t->too_deep_told != it.batch.too_deep ||
+	    t->no_ids_told != t->m.no_ids)
 		marks_lost(&t->m);
-	t->lost_told = it.batch.in_mark;
+	t->lost_told = lost;
+	t->no_ids_told = t->m.no_ids;
 	t->unmatched_told = it.batch.unmatched;
 	t->too_deep_told = it.batch.too_deep;
 	t->seq_told = it.batch.seq + it.batch.records;
@@ -219,7 +227,7 @@ static int begin_stream(struct live *l, struct process *p, struct registry *r, u
 					.thread = thread,
 					.too_deep = t->too_deep_told,
 					.unmatched = t->unmatched_told,
-					.in_mark = t->lost_told };
+					.in_mark = t->lost_told + t->no_ids_told };
 	return live_emit(l, &it);
 }
 

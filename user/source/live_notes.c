@@ -8,10 +8,12 @@
 
 #include "attach/vm.h"
 #include "base/task_stat.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Between checks: while it works, what is left of the patience; else twice as long
@@ -232,6 +234,15 @@ static int say_silent(struct live *l, struct process *p)
 		"nothing tells of until it ends. A debugger or profiler shows where.");
 }
 
+/* Who waits, sleeps or stands still uses no CPU: of one that was named it is said at the end. */
+static int say_idle(struct live *l, struct process *p)
+{
+	p->silence.noted = true;
+	return live_note(l, p, NOTE_SILENT, "its marks are armed, and it has made none",
+			 "It has slept or waited, or is in an event that began before the trace, "
+			 "which nothing tells of until it ends. A debugger shows where.");
+}
+
 /* Not of children: many do a small thing and end. */
 void live_silence_begin(struct process *p)
 {
@@ -267,14 +278,17 @@ int live_silence_check(struct live *l, struct process *p, u64 now)
 
 int live_silence_last(struct live *l)
 {
-	u64 key, value;
+	u64 key, value, now = clock_mono_ns();
 	size_t at = 0;
 
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
 		p->silence.next_ns = min_u64(p->silence.next_ns, 1);
-		if (live_silence_check(l, p, clock_mono_ns()))
+		if (live_silence_check(l, p, now))
+			return l->failed;
+		if (p->silence.next_ns && !p->silence.noted && !sweep_wanted(&l->sweep) &&
+		    now >= p->armed_ns + SILENT_NS && say_idle(l, p))
 			return l->failed;
 	}
 	return 0;
@@ -294,4 +308,60 @@ int live_marked(struct live *l, struct process *p)
 		return 0;
 	p->marked = true;
 	return live_silence_end(l, p);
+}
+
+/* ---- What began before the trace ---- */
+
+/* Since the machine began, CLOCK_BOOTTIME; 0: it is gone. */
+static u64 thread_began_ns(u32 pid, u32 tid)
+{
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, tid, line);
+	u64 ticks = 0;
+	int i;
+
+	/* Field 22. */
+	for (i = 3; stat && i < 22; i++) {
+		stat = strchr(stat, ' ');
+		stat = stat ? stat + 1 : NULL;
+	}
+	if (stat)
+		ticks = strtoull(stat, NULL, 10);
+	return ticks * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+}
+
+/* One that began since has ended what it never began. */
+static bool was_there(const struct process *p, u32 tid)
+{
+	struct timespec boot;
+
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return thread_began_ns(p->pid, tid) <= (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec -
+						       (clock_mono_ns() - p->armed_ns);
+}
+
+int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns)
+{
+	char text[VMSPAN_NAME_MAX + 1], time[TEXT_NS_MAX];
+	u32 n = p->begun_before + 1;
+
+	if (!p->armed_ns || end_ns < p->armed_ns || l->paused || !was_there(p, tid))
+		return 0;
+	p->begun_before = n;
+	p->begun_before_ns = max_u64(p->begun_before_ns, end_ns - p->armed_ns);
+	/* A target can say so as often as it likes. */
+	if (n & (n - 1))
+		return 0;
+	text_ns(time, p->begun_before_ns);
+	if (n == 1)
+		snprintf(text, sizeof(text),
+			 "an event had begun before the trace, and ended %s into it: it is in no "
+			 "figure",
+			 time);
+	else
+		snprintf(text, sizeof(text),
+			 "%u events or more had begun before the trace, and ended up to %s into "
+			 "it: they are in no figure",
+			 n, time);
+	return live_note(l, p, NOTE_BEGUN_BEFORE, text, "");
 }

@@ -233,6 +233,11 @@ int process_fork(struct live *l, const struct wire_life *w)
 			look_later(p);
 		}
 	}
+	/* The child inherits definitions, and may have ended before its own log
+	 * can be read: so its parent's must have been handed out, and be known to be. */
+	if (parent && parent->registry_count &&
+	    (process_tell(l, parent) || process_defs(l, parent)))
+		return l->failed;
 	if (parent) {
 		u64 copy, address;
 		size_t at = 0;
@@ -253,11 +258,6 @@ int process_fork(struct live *l, const struct wire_life *w)
 				registry_copy(r, &parent->registries[i]);
 		}
 	}
-	/* The child inherits definitions, and may have ended before its own log
-	 * can be read: so its parent's must have been handed out. */
-	if (parent && parent->registry_count &&
-	    (process_tell(l, parent) || process_defs(l, parent)))
-		return l->failed;
 	p->told = parent && parent->told;
 	if (p->told && emit_change(l, p, PROCESS_FORK, w->mono_ns))
 		return l->failed;
@@ -285,6 +285,8 @@ static void forget_memory(struct live *l, struct process *p)
 	free(p->said);
 	p->refused = p->said = NULL;
 	p->denied = p->denied_said = 0;
+	p->begun_before = 0;
+	p->begun_before_ns = 0;
 	p->begins = p->walks = false;
 	p->pace_ns = 0;
 }
@@ -380,16 +382,17 @@ int process_loaded(struct live *l, const struct wire_life *w)
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
-	struct err ignored = { 0 };
+	struct err ignored = { 0 }, *refused = NULL;
 	bool first;
 
 	if (!p)
 		return sweep_new(l, w);
 	first = p->command;
 	p->command = false;
-	/* It had been heard of by what this exec has made it: of what it was before nothing was asked. */
+	/* It had been heard of by what this exec has made it: of what it was before nothing was asked, and what a
+	 * look has found is of this. */
 	if (w->mono_ns < p->named_ns) {
-		free(p->refused);
+		refused = p->refused;
 		p->refused = NULL;
 		p->unseen = false;
 	}
@@ -399,9 +402,12 @@ int process_exec(struct live *l, const struct wire_life *w)
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || registries_end(l, p) ||
 	    never_armed(l, p) || live_silence_end(l, p) ||
-	    process_last_words(l, p, UNFINISHED_EXEC))
+	    process_last_words(l, p, UNFINISHED_EXEC)) {
+		free(refused);
 		return l->failed;
+	}
 	forget_memory(l, p);
+	p->refused = refused;
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
 	p->rings_begun = attachments_armed(p);

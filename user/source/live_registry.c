@@ -131,6 +131,53 @@ bool registry_knows(struct registry *r, const void *data, u32 bytes, const struc
 	return all;
 }
 
+/* Those that have been defined since make room. */
+static void want(struct registry *r, int kind, u32 id)
+{
+	u32 i, n = 0;
+
+	if (is_known(&r->known[kind], id))
+		return;
+	for (i = 0; i < r->wanted_count; i++) {
+		struct wanted w = r->wanted[i];
+
+		if (w.kind == kind && w.id == id)
+			return;
+		if (!is_known(&r->known[w.kind], w.id))
+			r->wanted[n++] = w;
+	}
+	if (n < WANTED_MAX)
+		r->wanted[n++] = (struct wanted){ kind, id };
+	r->wanted_count = n;
+}
+
+void registry_want(struct registry *r, const void *data, u32 bytes)
+{
+	u32 at = 0, id, i;
+
+	while (at < bytes) {
+		const struct vmspan_head *h = (const void *)((const u8 *)data + at);
+		const struct vmspan_def *d = (const void *)h;
+		int kind = needed(h, &id);
+
+		if (kind >= 0)
+			want(r, kind, id);
+		for (i = 0; known_kind(h->type) >= 0 && i < d->count; i++)
+			want(r, KNOWN_GROUP, d->groups[i]);
+		at += h->slots * (u32)VMSPAN_SLOT;
+	}
+}
+
+static bool lacks_names(const struct registry *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->wanted_count; i++)
+		if (!is_known(&r->known[r->wanted[i].kind], r->wanted[i].id))
+			return true;
+	return false;
+}
+
 /* ---- The log ---- */
 
 struct reading {
@@ -170,9 +217,10 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 	r->due = false;
 	r->read_ns = clock_mono_ns();
 	e = target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g);
-	if (!e && !r->log.unread) {
-		r->wanted = false;
-	} else if (e == -EBADMSG && !l->failed) {
+	/* Of a log that makes no sense that is said. */
+	if (e == -EBADMSG || (!e && !r->log.unread))
+		r->wanted_count = 0;
+	if (e == -EBADMSG && !l->failed) {
 		process_emit(l, p, &broken);
 	} else if (e == -ENOSPC) {
 		memset(&r->log, 0, sizeof(r->log));
@@ -190,15 +238,16 @@ int registries_end(struct live *l, struct process *p)
 	for (i = 0; i < p->registry_count; i++) {
 		struct registry *r = &p->registries[i];
 
-		nameless |= r->wanted;
-		r->wanted = false;
+		nameless |= lacks_names(r);
+		r->wanted_count = 0;
 	}
 	if (!nameless || live_emit_loss(l, LOSS_NAMES, 1, 0))
 		return l->failed;
-	return live_note(l, p, NOTE_NAMELESS,
-			 "names of its groups could not be read before it was over: what has none "
-			 "is in its own group alone",
-			 "");
+	return live_note(
+		l, p, NOTE_NAMELESS,
+		"names of its groups could not be read from its memory: the time of groups "
+		"without a name is in the process's own group (top:) alone",
+		"");
 }
 
 /* ---- Numbers that nothing defines ---- */
@@ -265,6 +314,7 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 	struct batch_sum sum;
 	struct item it = { .type = ITEM_BATCH };
 	u64 *next = map_get(&r->seq, t->batch.thread);
+	bool knows;
 
 	/* Where another tracer keeps the marks on, batches may have gone by
 	 * since this one was detached: what they began is not ours. Else a gap
@@ -290,8 +340,10 @@ static int tail_item(struct live *l, struct process *p, struct registry *r,
 		return live_emit_loss(l, LOSS_MALFORMED, it.batch.records, 1);
 	if (process_tell(l, p) || live_marked(l, p))
 		return l->failed;
-	if ((!registry_knows(r, it.batch.data, it.batch.bytes, &sum) || !r->read_ns) &&
-	    registry_read(l, p, r))
+	knows = registry_knows(r, it.batch.data, it.batch.bytes, &sum);
+	if (!knows)
+		registry_want(r, it.batch.data, it.batch.bytes);
+	if ((!knows || !r->read_ns) && registry_read(l, p, r))
 		return l->failed;
 	if (process_thread(l, p, it.batch.tid))
 		return l->failed;
@@ -404,7 +456,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	int i;
 
 	*to = *from;
-	to->wanted = false;
+	to->wanted_count = 0;
 	memset(&to->seq, 0, sizeof(to->seq));
 	memset(&to->rings, 0, sizeof(to->rings));
 	memset(&to->tids, 0, sizeof(to->tids));

@@ -271,8 +271,10 @@ static int take_frame(struct live *l, struct process *p, const struct wire_frame
 	char file[3 * VM_FILE + 8], function[3 * VM_FUNCTION + 8];
 
 	if (w->file_len > VM_FILE || w->function_len > VM_FUNCTION || w->file_unit > 4 ||
-	    w->function_unit > 4 || !p->vm_profile)
+	    w->function_unit > 4)
 		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
+	if (!p->vm_profile) /* it is another program by now */
+		return live_emit_loss(l, LOSS_READ_FAULT, 1, 0);
 	if (p->vm_state->jvm)
 		return jvm_take_frame(l, p, p->vm_state->jvm, w);
 	vm_text(w->file, w->file_len, w->file_unit, file, sizeof(file));
@@ -469,8 +471,10 @@ int live_vm_record(struct live *l, const struct wire_head *h, size_t size)
 	struct vm_state *v = p ? vm_state_of(p) : NULL;
 	struct vm_stream *s;
 
-	if (!v || size < sizes[h->kind])
+	if (size < sizes[h->kind])
 		return live_emit_loss(l, LOSS_MALFORMED, 1, 0);
+	if (!v) /* it is another program by now, or over */
+		return live_emit_loss(l, LOSS_READ_FAULT, 1, 0);
 	if (process_tell(l, p))
 		return l->failed;
 	if (h->kind == WIRE_VM_FRAME)

@@ -265,6 +265,10 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 		return 0;
 	}
 	/* The end of an event from before the trace. */
+	if (!v && !m->gapped) {
+		m->begun_before++;
+		m->begun_before_end = m->last;
+	}
 	if (!v)
 		return 0;
 	e = unwind(m, v->base);
@@ -428,7 +432,7 @@ static int one(struct marks *m, const struct vmspan_mark *in, u64 value)
 	case VMSPAN_MARK_LEAVE:
 		/* No compartment has such an id; the stack uses it otherwise. */
 		if (in->id >= VMSPAN_ID_MARKS) {
-			m->too_deep++;
+			m->no_ids++;
 			return 0;
 		}
 		return in->type == VMSPAN_MARK_ENTER ? enter(m, in->id) : leave(m, in->id, 0);
@@ -605,6 +609,7 @@ void marks_lost(struct marks *m)
 {
 	u32 i;
 
+	m->gapped = true;
 	for (i = 0; i < m->depth; i++)
 		m->open[i].lacks = true;
 	for (i = 0; i < m->events; i++)
@@ -614,6 +619,7 @@ void marks_lost(struct marks *m)
 void marks_gap(struct marks *m, u64 n)
 {
 	m->seq += n;
+	m->gapped |= n > 0;
 	m->known = UINT64_MAX;
 	m->held.type = m->end.type = 0;
 	m->begun = false;

@@ -44,10 +44,13 @@ struct marks {
 	struct buf out;
 	u32 records;
 	u64 seq;
-	/* Totals of the thread, as struct vmspan_batch has them. (Marks of what cannot be a compartment are among
-	 * those too deep.) */
+	/* Totals of the thread, as struct vmspan_batch has them. */
 	u32 too_deep, unmatched, repaired;
+	u32 no_ids; /* marks whose id is none of a compartment's */
 	u64 clocks; /* times that it has looked at its clock */
+	/* Ends of events whose begins have not come, though no mark was missing; cycles of the last one. */
+	u32 begun_before;
+	u64 begun_before_end;
 	/* The thread tells of each time that it had no CPU. To be set before its first mark. */
 	bool switches;
 	/* ---- The rest is marks.c's. ---- */
@@ -68,6 +71,7 @@ struct marks {
 	bool cpu_known; /* it was told */
 	bool begun; /* the newest mark is an event's begin */
 	bool doubtful; /* marks are missing since the open event began */
+	bool gapped; /* some are, at all */
 };
 
 void marks_init(struct marks *m, marks_ns_fn ns, void *ctx);
