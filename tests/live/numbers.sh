@@ -65,8 +65,8 @@ eq "labels that cannot be read: record's status" $? 0
 dismiss foreign
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 json_eq "labels that cannot be read: the spans are there, and what is not is said" "$T/report.json" \
-	'[.spans, .left_out, ([.processes[].notes[]? | select(.left_out) | .text | sub(".*/"; "")])]' \
-	'[42,1,["oddlabels: probe shop:event__begin hands over 1@odd_label(%rip), which cannot be read"]]'
+	'[.spans, ([.losses[]] | add), .left_out, ([.processes[].notes[]? | select(.left_out) | .text | sub(".*/"; "")])]' \
+	'[42,0,1,["oddlabels: probe shop:event__begin hands over 1@odd_label(%rip), which cannot be read"]]'
 target foreign "$T/oddids"
 check_status "ids that cannot be read: refused" 1 \
 	"$VMSPAN" record -p "$foreign_pid" -o "$T/none.vmspan" --profile "$T/shop.ini"

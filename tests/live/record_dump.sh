@@ -44,9 +44,20 @@ tell vm "event 5" "event 5"
 check "the recording goes on, and is written again" until_true dump_has 5
 eq "the first is left as it was" "$(events "$one")" 3
 tell vm "event 7"
+# Whoever hangs is why it is written: what goes on is in it, and in the recording only as what it comes to.
+tell vm "open" "burn 200"
+unfinished() { # FILE
+	"$VMSPAN" report "$1" --json | jq -c '[.unfinished.count // 0, (.unfinished.longest // [])[0].group]'
+}
+hangs() {
+	dump_has 6 && [ "$(unfinished "$dump")" = '[1,"addon:first"]' ]
+}
+check "what goes on is in it" until_true hangs
+tell vm "close"
 finish record INT
 eq "status" $? 0
-eq "all is in the recording" "$(events "$T/ring.vmspan")" 6
+eq "all is in the recording" "$(events "$T/ring.vmspan")" 7
+eq "what went on has ended in it" "$(unfinished "$T/ring.vmspan")" '[0,null]'
 eq "no part of a file is left" "$(find "$T" -name '*.part' | wc -l)" 0
 
 # Who has all of it anyway is told so.

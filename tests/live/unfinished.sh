@@ -137,7 +137,7 @@ for method in direct flush; do
 done
 
 # One that began before the trace is in no figure; it is said when it ends, and at the trace's end that nothing came.
-notes='[.processes[].notes[]? | .text | sub("ended [0-9.]+ [mu]?s"; "ended SO LONG")]'
+notes='[.processes[].notes[]? | .text | sub("ended [0-9.]+ [mu]?s after"; "ended SO LONG after")]'
 target vm "$T/vm"
 tell vm "open"
 start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan"
@@ -146,7 +146,7 @@ tell vm "close" "event 3"
 finish record INT
 report
 json_eq "begun before the trace, and ended in it" "$T/report.json" "[.events.count, .spans, $notes]" \
-	'[1,3,["an event had begun before the trace, and ended SO LONG into it: it is in no figure"]]'
+	'[1,3,["an event had begun before its marks were turned on, and ended SO LONG after: its time is in the figures of no event"]]'
 tell vm "open"
 "$VMSPAN" record -q -p "$vm_pid" -o "$T/rec.vmspan" --duration 1200ms
 report

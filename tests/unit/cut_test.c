@@ -189,7 +189,7 @@ static const char *part(struct file *f, u64 from, u64 to)
 	int rc;
 
 	words[0] = 0;
-	rc = rec_cut(f->path, f->copy, from * SECOND / 10, to * SECOND / 10, &f->err);
+	rc = rec_cut(f->path, f->copy, from * SECOND / 10, to * SECOND / 10, NULL, 0, &f->err);
 	if (rc)
 		fail_msg("%s", f->err.what);
 	r = rec_open(f->copy, &info, &f->err);
@@ -391,7 +391,7 @@ static void what_cannot_be_cut_leaves_no_file(void **state)
 	struct maker m;
 	int rc;
 
-	assert_int_equal(rec_cut(f->path, f->copy, 0, SECOND, &e), -ENOENT);
+	assert_int_equal(rec_cut(f->path, f->copy, 0, SECOND, NULL, 0, &e), -ENOENT);
 	assert_int_equal(access(f->copy, F_OK), -1);
 	assert_non_null(strstr(e.what, f->path));
 	make_five(&m, f);
@@ -401,14 +401,14 @@ static void what_cannot_be_cut_leaves_no_file(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	small = (struct rlimit){ .rlim_cur = 300, .rlim_max = was.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	rc = rec_cut(f->path, f->copy, 0, 100 * SECOND, &e);
+	rc = rec_cut(f->path, f->copy, 0, 100 * SECOND, NULL, 0, &e);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	assert_int_equal(rc, -EFBIG);
 	assert_non_null(strstr(e.what, f->copy));
 	assert_int_equal(access(f->copy, F_OK), -1);
 	spill(f->path, "no recording", 12);
 	e = (struct err){ 0 };
-	assert_true(rec_cut(f->path, f->copy, 0, SECOND, &e) < 0);
+	assert_true(rec_cut(f->path, f->copy, 0, SECOND, NULL, 0, &e) < 0);
 	assert_int_equal(access(f->copy, F_OK), -1);
 }
 

@@ -212,16 +212,18 @@ static void an_event_from_before_the_trace_is_said(void **state)
 		struct rig *g = open_rig();
 		struct snapshot *s;
 
-		g->p.armed_ns = i == 3 ? 0 : 1;
+		g->p.on.mono_ns = i == 3 ? 0 : 1;
+		g->p.on.boot_ns = UINT64_MAX;
 		g->l.paused = i == 1;
 		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 2);
 		marked(g, VMSPAN_MARK_EVENT_END, 0, 3);
 		hand_over(g);
-		if (i == 2)
-			g->ring->head.lost++;
 		marked(g, VMSPAN_MARK_EVENT_BEGIN, 0, 4);
 		marked(g, VMSPAN_MARK_EVENT_END, 0, 5);
-		hand_over(g);
+		if (i == 2)
+			g->ring->head.lost++;
+		if (i < 2)
+			hand_over(g);
 		marked(g, VMSPAN_MARK_EVENT_END, 0, 6000);
 		hand_over(g);
 		assert_int_equal(model_finish(model), 0);

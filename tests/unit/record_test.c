@@ -73,9 +73,18 @@ int output_recording(const char *path, bool *created, struct err *e)
 	return 0;
 }
 
-int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e)
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
+	       const struct item_unfinished *open, u32 open_count, struct err *e)
 {
-	fail_msg("%s %s %" PRIu64 " %" PRIu64 " %p", from, to, begin_ns, end_ns, (void *)e);
+	fail_msg("%s %s %" PRIu64 " %" PRIu64 " %p %u %p", from, to, begin_ns, end_ns,
+		 (const void *)open, open_count, (void *)e);
+	return 0;
+}
+
+int live_tell_all_open(struct source *s, item_fn fn, void *ctx)
+{
+	(void)fn;
+	fail_msg("%p %p", (void *)s, ctx);
 	return 0;
 }
 

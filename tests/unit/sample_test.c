@@ -67,6 +67,16 @@ static void event(struct sim *s, u64 begin, u64 end, u32 iteration)
 	e->cpu_ns_end = end - begin;
 }
 
+/* One that was off its CPU for a part of it. */
+static void waited(struct sim *s, u64 begin, u64 end, u64 off, u32 iteration)
+{
+	struct vmspan_event *e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, iteration);
+
+	e->begin = e->mono_begin = begin;
+	e->end = e->mono_end = end;
+	e->cpu_ns_end = end - begin - off;
+}
+
 static struct snapshot *finish(struct model *m, struct sim *s)
 {
 	struct snapshot *snap;
@@ -191,8 +201,7 @@ static void test_wall_holds_self(void **state)
 	snapshot_free(snap);
 }
 
-/* Rule: of pooled events a group was in as many as it was seen in at most, and
- * never in more than there were. */
+/* Rule: of pooled events a group was in those that it was seen in, running or waiting, and the program in all. */
 static void test_pooled_events(void **state)
 {
 	struct model *m = start(false);
@@ -212,6 +221,27 @@ static void test_pooled_events(void **state)
 	assert_int_equal(group(snap, "package:heavy")->samples, 6);
 	assert_int_equal(group(snap, "package:heavy")->events, 3);
 	assert_int_equal(group(snap, "package:light")->events, 1);
+	snapshot_free(snap);
+
+	/* Five requests that each wait, one of them for long, and run for so long that some are seen more than once, and
+	 * one is not. */
+	m = start(false);
+	s = sim_new(1);
+	for (i = 1; i <= 5; i++) {
+		u64 begin = i * 200 * MS, off = i == 3 ? 115 * MS : 15 * MS;
+		u32 looks = i == 5 ? 0 : i;
+
+		look(s, begin + 2 * MS + off, off, VMSPAN_SAMPLE_OFF, i, HEAVY, 0);
+		while (looks--)
+			look(s, begin + 3 * MS + off, PERIOD, 0, i, i == 2 ? LIGHT : HEAVY, 0);
+		waited(s, begin, begin + 20 * MS + off, off, i);
+	}
+	event(s, 1300 * MS, 1301 * MS, 6); /* of which nothing is known */
+	snap = finish(m, s);
+	assert_int_equal(snap->events.count, 6);
+	assert_int_equal(group(snap, "package:heavy")->events, 5);
+	assert_int_equal(group(snap, "package:light")->events, 1);
+	assert_int_equal(group(snap, "top:test")->events, 6);
 	snapshot_free(snap);
 }
 

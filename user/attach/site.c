@@ -362,7 +362,8 @@ struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *
 			      "more than CAP_BPF and CAP_PERFMON.");
 		return NULL;
 	}
-	if (!has_unreadable(d, role, err))
+	/* As libbpf says it. */
+	if ((r != -EINVAL && r != -ENOENT) || !has_unreadable(d, role, err))
 		attach_error(err, r, pid, d, role);
 	return NULL;
 }

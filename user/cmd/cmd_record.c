@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/array.h"
 #include "base/text.h"
 #include "cmd/output.h"
 #include "cmd/session.h"
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,6 +32,8 @@ struct record {
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
 	u32 dumps;
+	struct item_unfinished *open; /* owned: what goes on, for a dump */
+	u32 open_count, open_cap;
 };
 
 /* Every item goes to the recording and to the model of the summary. */
@@ -148,6 +152,27 @@ static void dump_path(struct record *r, char path[OUTPUT_PATH_MAX])
 		 r->path, when, ++r->dumps, end);
 }
 
+/* What goes on is told of in the dump alone: of the recording it is not over. */
+static int take_open(void *ctx, const struct item *it)
+{
+	struct record *r = ctx;
+	u32 i;
+
+	if (it->type != ITEM_OPEN)
+		return record_item(r, it);
+	if (!it->open.what.pid)
+		return 0;
+	for (i = 0; i < r->open_count; i++)
+		if (r->open[i].pid == it->open.what.pid && r->open[i].tid == it->open.what.tid &&
+		    r->open[i].begin_ns == it->open.what.begin_ns)
+			return 0;
+	if (array_room(r->open, r->open_cap, r->open_count + 1))
+		return -ENOMEM;
+	r->open[r->open_count] = it->open.what;
+	r->open[r->open_count++].why = UNFINISHED_TRACE;
+	return 0;
+}
+
 /*
  * Somebody has seen what the ring was kept for: what is in it goes to a file of its own, and the
  * recording goes on, whether there is room for that or not. What cannot be written of the recording
@@ -158,11 +183,16 @@ static int write_dump(struct record *r, struct err *err)
 	char path[OUTPUT_PATH_MAX], file[512], bytes[TEXT_BYTES_MAX];
 	struct err e = { 0 };
 	struct stat st;
+	int rc;
 
+	r->open_count = 0;
+	rc = live_tell_all_open(r->session.source, take_open, r);
+	if (rc)
+		return r->write_error = rc;
 	if (sync_recording(r, err))
 		return r->write_error;
 	dump_path(r, path);
-	if (output_cut(r->path, path, 0, UINT64_MAX, &e)) {
+	if (output_cut(r->path, path, 0, UINT64_MAX, r->open, r->open_count, &e)) {
 		err_hint(&e, "the recording goes on");
 		say_error(&e);
 	} else if (!r->options->output.quiet && !stat(path, &st)) {
@@ -339,5 +369,6 @@ int cmd_record(int argc, char **argv)
 	if (r.created)
 		unlink(r.path);
 	session_close(&r.session);
+	free(r.open);
 	return e.code ? say_error(&e) : EXIT_DONE;
 }

@@ -62,13 +62,14 @@ int output_recording(const char *path, bool *created, struct err *e)
 	return 0;
 }
 
-int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e)
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
+	       const struct item_unfinished *open, u32 open_count, struct err *e)
 {
 	char part[OUTPUT_PATH_MAX + sizeof(OUTPUT_PART)];
 	int rc;
 
 	snprintf(part, sizeof(part), "%s" OUTPUT_PART, to);
-	rc = rec_cut(from, part, begin_ns, end_ns, e);
+	rc = rec_cut(from, part, begin_ns, end_ns, open, open_count, e);
 	if (rc || !rename(part, to))
 		return rc;
 	rc = err_set(e, -errno, "cannot write %s: %s", to, strerror(errno));

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/gzip.h"
 #include "base/out.h"
+#include "model/item.h"
 
 #define OUTPUT_PATH_MAX 4096
 
@@ -20,10 +21,11 @@
 int output_recording(const char *path, bool *created, struct err *e);
 /*
  * The part of a recording (rec/cut.h) as a file, which appears under its name when it is whole; until
- * then it has OUTPUT_PART behind it. What was there is replaced.
+ * then it has OUTPUT_PART behind it. What was there is replaced. `open` is what goes on at its end.
  */
 #define OUTPUT_PART ".part"
-int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *e);
+int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
+	       const struct item_unfinished *open, u32 open_count, struct err *e);
 /* "./NAME-PID.vmspan", or "./NAME.vmspan" with pid 0. name: any bytes. */
 void output_default(char path[OUTPUT_PATH_MAX], const char *name, u32 pid);
 

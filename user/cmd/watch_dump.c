@@ -192,7 +192,7 @@ static void write_dump(struct dump *d)
 	remove_old(d);
 	rc = rec_sync(d->ring, &e);
 	if (!rc)
-		rc = output_cut(d->ring_path, d->path, d->begin_ns, d->due_ns, &e);
+		rc = output_cut(d->ring_path, d->path, d->begin_ns, d->due_ns, NULL, 0, &e);
 	d->due_ns = 0;
 	if (!rc) {
 		d->counts.written++;

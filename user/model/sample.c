@@ -260,6 +260,17 @@ static struct group_stats *stats_of(struct model *m, const struct stream *st, u3
 	return m->sum ? open_row(m->sum, row) : &st->proc->rows[row].stats;
 }
 
+/* Into all figures: the program's own group is in each event, seen or not. */
+static int count_events(struct model *m, const struct stream *st, const struct event_stats *e)
+{
+	struct group_stats *top = stats_of(m, st, st->proc->top);
+
+	event_stats_add(events_of(m, st), e);
+	if (top)
+		top->events += e->count;
+	return top ? 0 : -ENOMEM;
+}
+
 /* A compartment, and how often it was the innermost. */
 struct self {
 	u64 comp, hits;
@@ -374,7 +385,8 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 	g->gc_ns += gc;
 	g->cpu_ns += cpu;
 	g->incomplete += incomplete;
-	g->events += t->events ? min_u64(t->events, r->hits + r->gc_hits + (r->off_ns != 0)) : 1;
+	if (r->row != st->proc->top)
+		g->events += t->events ? r->events : !s->waits_only;
 	if (t->events)
 		return 0;
 	/* Of one event by itself its length is known. */
@@ -428,9 +440,11 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 	return rc;
 }
 
-static int pool_add(struct sampler *sp)
+/* `counted`: the event is, in all figures, from now on. */
+static int pool_add(struct model *m, struct stream *st, bool counted)
 {
-	struct samples *from = &sp->now, *to = &sp->pool;
+	struct samples *from = &st->sampler->now, *to = &st->sampler->pool;
+	struct group_stats *g;
 	u64 key, hits;
 	size_t at = 0;
 	u32 i;
@@ -444,6 +458,14 @@ static int pool_add(struct sampler *sp)
 		r->hits += f->hits;
 		r->gc_hits += f->gc_hits;
 		r->off_ns += f->off_ns;
+		if (!counted) {
+			r->events++;
+			continue;
+		}
+		g = stats_of(m, st, f->row);
+		if (!g)
+			return -ENOMEM;
+		g->events += f->row != st->proc->top;
 	}
 	while (map_next(&from->self_of, &at, &key, &hits))
 		if (add_to(&to->self_of, (u32)key, hits))
@@ -494,7 +516,8 @@ int sample_flush(struct model *m, struct stream *st)
 			       .events = sp->held.count + sp->counted };
 	rc = settle(m, st, &sp->pool, t, false, &l);
 	sp->held.samples = sp->pool.hits;
-	event_stats_add(events_of(m, st), &sp->held);
+	if (!rc)
+		rc = count_events(m, st, &sp->held);
 	sp->held = (struct event_stats){ 0 };
 	sp->counted = sp->pool_gc_ns = 0;
 	samples_clear(&sp->pool);
@@ -546,7 +569,7 @@ static void hold(struct model *m, struct stream *st, const struct event_stats *o
 	}
 	counted.wall_ns = waited;
 	counted.cpu_ns = 0;
-	event_stats_add(events_of(m, st), &counted);
+	count_events(m, st, &counted); /* there is the row */
 	held->wall_ns += one->wall_ns - waited;
 	held->cpu_ns += one->cpu_ns;
 	st->sampler->counted++;
@@ -604,15 +627,15 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 		open_count(&one.open, x.wall, incomplete, 0);
 		m->sum->held_by = most_of(&sp->now);
 	}
-	/* Looks of other times say nothing of one in which nobody looked. Counted apart from those that have ended,
-	 * what goes on is settled apart from them. */
+	/* Looks of other times say nothing of one without any. What goes on is settled apart, as it is counted. */
 	own = x.open || part_lacks(&m->parts, TRACE_SAMPLES, e->begin, e->end) ||
 	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns &&
 	       (sp->now.hits || sp->now.gc_hits));
 	if (own) {
 		rc = settle(m, st, &sp->now, x, incomplete, &l);
 		one.samples = sp->now.hits;
-		event_stats_add(events_of(m, st), &one);
+		if (!rc)
+			rc = count_events(m, st, &one);
 		samples_clear(&sp->now);
 		return rc ? rc : show_event(m, st, e, incomplete, &x, &l);
 	}
@@ -621,7 +644,7 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	x.off = min_u64(sp->now.off_ns, x.wall - x.gc);
 	rc = settle_waits(m, st, x.off);
 	if (!rc)
-		rc = pool_add(sp);
+		rc = pool_add(m, st, one.max_ns >= COUNTED_NS);
 	samples_clear(&sp->now);
 	hold(m, st, &one, x.off);
 	sp->pool_gc_ns += x.gc;

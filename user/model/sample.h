@@ -20,6 +20,7 @@ struct sample_row {
 	u64 hits, gc_hits; /* samples with it on the stack: running, collecting */
 	u64 self_hits; /* it was the innermost */
 	u64 off_ns; /* it was on the stack of a thread that waited */
+	u64 events; /* of a pool: it was seen in so many */
 };
 
 /* Samples that belong together: of one event, or of several short ones. */
@@ -33,7 +34,7 @@ struct samples {
 	u64 hits, gc_hits; /* all of them */
 	u64 unknown; /* of hits: without a frame */
 	u64 off_ns;
-	bool waits_only; /* settled for its waiting; what ran is settled later */
+	bool waits_only; /* settled for its waiting; what ran is settled later, and the event counted then */
 };
 
 /* A stream's. */

@@ -240,7 +240,20 @@ static int copy(const char *from, struct cut *c, struct err *err)
 	return rc ? rc : pass(from, copy_item, c, &info, err);
 }
 
-int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct err *err)
+static int add_open(struct cut *c, const struct item_unfinished *open, u32 count)
+{
+	struct item it = { .type = ITEM_UNFINISHED };
+	int rc = 0;
+
+	while (!rc && count--) {
+		it.unfinished = *open++;
+		rc = rec_item(c->to, &it);
+	}
+	return rc;
+}
+
+int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
+	    const struct item_unfinished *open, u32 open_count, struct err *err)
 {
 	struct cut c = { .begin_ns = begin_ns, .end_ns = end_ns };
 	struct err own = { 0 }, closing = { 0 };
@@ -258,6 +271,8 @@ int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns, struct e
 		return err->code ? err->code : -EIO;
 	}
 	rc = copy(from, &c, err);
+	if (!rc)
+		rc = add_open(&c, open, open_count);
 	closed = rec_close(c.to, &closing);
 	while (c.streams) {
 		struct sched_stream *next = c.streams->next;

@@ -37,7 +37,7 @@ void stat_line(struct out *o, const struct snapshot *delta, const struct snapsho
 		out_printf(o, " %6s", count_short(a, e->durations[shown[i]]));
 	/* And more that nobody can count. */
 	snprintf(lost, sizeof(lost), "%s%s", count_short(b, lost_counted(&delta->losses)),
-		 lost_uncounted(&delta->losses) || delta->losses.records[LOSS_NAMES] ? "+" : "");
+		 lost_uncounted(&delta->losses) ? "+" : "");
 	out_printf(o, " %6s %7s  ", percent_text(a, e->wall_ns, interval_ns), lost);
 	if (g) {
 		name_put(o, g->name, 0);

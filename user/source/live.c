@@ -234,7 +234,8 @@ int live_tails(struct live *l)
 			    (r->wanted_count && registry_read(l, p, r)))
 				return l->failed;
 		}
-		if (registries_end(l, p))
+		/* At a pause there is still time. */
+		if (l->detached && registries_end(l, p))
 			return l->failed;
 	}
 	return 0;

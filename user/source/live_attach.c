@@ -93,27 +93,6 @@ static void bury(struct live *l, struct attachment **at)
 	l->buried = a;
 }
 
-static int attach_direct(struct live *l, struct process *p, const struct plan_dso *d,
-			 struct attachment *a, struct err *err)
-{
-	int role;
-
-	for (role = ROLE_ENTER; role < ROLE_COUNT; role++) {
-		if (!d->probes.sites[role].offset || a->links.of[role] ||
-		    !part_wanted(l, part_of_role(false, role)))
-			continue;
-		a->links.of[role] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
-		if (a->links.of[role])
-			continue;
-		/* Without what its arguments say, the others still tell something. */
-		if (err->code != -ENODATA || role == ROLE_ENTER || role == ROLE_LEAVE)
-			return -1;
-		live_refused(p, err);
-		*err = (struct err){ 0 };
-	}
-	return 0;
-}
-
 /* What defines the ids of a copy of the SDK. NULL: nothing yet, or it cannot be read. */
 static struct registry *registry_of(struct process *p, const struct plan_dso *d)
 {
@@ -240,7 +219,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 			return err_set(err, -ENOMEM, "no memory");
 		a->dev = d->dev;
 		a->inode = d->inode;
-		r = direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err);
+		r = direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
 			attachment_free(l, a);
 			return err->code;
@@ -251,7 +230,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		}
 		a->next = p->attachments;
 		p->attachments = a;
-	} else if (direct ? attach_direct(l, p, d, a, err) : attach_flush(l, p, d, a, err)) {
+	} else if (direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err)) {
 		return err->code; /* a part that came back */
 	}
 	if (registry_of(p, d))

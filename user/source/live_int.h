@@ -21,6 +21,7 @@
  *   live_calls.c     the same of exact calls
  *   live_notes.c     probes that are never hit
  *   live_refused.c   processes that cannot be traced
+ *   live_direct.c    links of conventional probes
  *   live_often.c     probes that are hit too often
  *   live_parts.c     what is measured by need
  */
@@ -88,6 +89,7 @@ struct registry {
 		u32 id;
 	} wanted[WANTED_MAX]; /* ids that were unknown when they were used, and its log has not been read since */
 	u32 wanted_count;
+	bool wanted_more; /* than there is room for */
 	u32 numbers; /* that have been given names: see registry_is_numbers() */
 };
 
@@ -183,7 +185,11 @@ struct process {
 	struct vm_state *vm_state; /* owned, or NULL */
 	struct vm_watch watch;
 	struct silence silence;
-	/* Events that had begun before the trace: how many have ended, and how long into it the last one. */
+	/* When its marks were turned on first since its last exec, by both clocks; 0: they have not been. */
+	struct {
+		u64 mono_ns, boot_ns;
+	} on;
+	/* Events that had begun before: how many have ended, and how long after it the last one. */
 	u32 begun_before;
 	u64 begun_before_ns;
 	/* Owned: why the last look could not attach to it, or not to all of it; NULL: it could, or that was said. */
@@ -495,7 +501,7 @@ int live_silence_end(struct live *l, struct process *p);
 /* Something of its marks has come. 0 or l->failed. */
 int live_marked(struct live *l, struct process *p);
 /* A thread has ended an event at `end_ns` (CLOCK_MONOTONIC) of which no begin has come: said where that was before
- * the trace. 0 or l->failed. */
+ * its marks were turned on. 0 or l->failed. */
 int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
@@ -526,6 +532,12 @@ void live_looked(struct live *l, struct process *p, struct err *before, int r,
 		 const struct err *err);
 /* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
 int process_last_words(struct live *l, struct process *p, enum unfinished_why why);
+
+/* ---- live_direct.c ---- */
+
+/* Attaches to what is there and is not yet. What cannot be read of it is left out, and said. 0 or -1 with *err. */
+int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
+		  struct err *err);
 
 /* ---- live_often.c ---- */
 

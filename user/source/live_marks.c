@@ -160,8 +160,12 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 	u32 bytes = (u32)t->m.out.len, lost = mark_ring_lost(t, g);
 
 	if (t->m.begun_before != t->begun_before_told) {
+		/* Where something is missing it may be their begins. */
+		bool all = t->m.too_deep == t->too_deep_told && t->m.no_ids == t->no_ids_told &&
+			   lost == t->lost_told;
+
 		t->begun_before_told = t->m.begun_before;
-		if (live_begun_before(l, p, t->tid, live_mono_ns(l, t->m.begun_before_end)))
+		if (all && live_begun_before(l, p, t->tid, live_mono_ns(l, t->m.begun_before_end)))
 			return l->failed;
 	}
 	if (!t->m.records && t->m.seq == t->seq_told && t->m.unmatched == t->unmatched_told &&

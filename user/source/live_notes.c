@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Between checks: while it works, what is left of the patience; else twice as long
@@ -238,9 +237,10 @@ static int say_silent(struct live *l, struct process *p)
 static int say_idle(struct live *l, struct process *p)
 {
 	p->silence.noted = true;
-	return live_note(l, p, NOTE_SILENT, "its marks are armed, and it has made none",
-			 "It has slept or waited, or is in an event that began before the trace, "
-			 "which nothing tells of until it ends. A debugger shows where.");
+	return live_note(
+		l, p, NOTE_SILENT, "its marks are armed, and it has made none",
+		"It has slept or waited, or is in an event that began before they were "
+		"turned on, which nothing tells of until it ends. A debugger shows where.");
 }
 
 /* Not of children: many do a small thing and end. */
@@ -288,7 +288,7 @@ int live_silence_last(struct live *l)
 		if (live_silence_check(l, p, now))
 			return l->failed;
 		if (p->silence.next_ns && !p->silence.noted && !sweep_wanted(&l->sweep) &&
-		    now >= p->armed_ns + SILENT_NS && say_idle(l, p))
+		    p->on.mono_ns && now >= p->on.mono_ns + SILENT_NS && say_idle(l, p))
 			return l->failed;
 	}
 	return 0;
@@ -312,12 +312,11 @@ int live_marked(struct live *l, struct process *p)
 
 /* ---- What began before the trace ---- */
 
-/* Since the machine began, CLOCK_BOOTTIME; 0: it is gone. */
+/* When a thread began, CLOCK_BOOTTIME, to a tick; 0: it is gone. */
 static u64 thread_began_ns(u32 pid, u32 tid)
 {
 	char line[TASK_STAT_MAX];
 	const char *stat = task_stat(pid, tid, line);
-	u64 ticks = 0;
 	int i;
 
 	/* Field 22. */
@@ -325,19 +324,17 @@ static u64 thread_began_ns(u32 pid, u32 tid)
 		stat = strchr(stat, ' ');
 		stat = stat ? stat + 1 : NULL;
 	}
-	if (stat)
-		ticks = strtoull(stat, NULL, 10);
-	return ticks * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK));
+	return stat ? strtoull(stat, NULL, 10) * (NSEC_PER_SEC / (u64)sysconf(_SC_CLK_TCK)) : 0;
 }
 
-/* One that began since has ended what it never began. */
+/* Was it there when its marks were turned on? Of one that is gone its process is asked. */
 static bool was_there(const struct process *p, u32 tid)
 {
-	struct timespec boot;
+	u64 began = thread_began_ns(p->pid, tid);
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return thread_began_ns(p->pid, tid) <= (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec -
-						       (clock_mono_ns() - p->armed_ns);
+	if (!began)
+		began = thread_began_ns(p->pid, 0);
+	return began && began <= p->on.boot_ns;
 }
 
 int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns)
@@ -345,23 +342,23 @@ int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns)
 	char text[VMSPAN_NAME_MAX + 1], time[TEXT_NS_MAX];
 	u32 n = p->begun_before + 1;
 
-	if (!p->armed_ns || end_ns < p->armed_ns || l->paused || !was_there(p, tid))
+	if (!p->on.mono_ns || end_ns < p->on.mono_ns || l->paused || !was_there(p, tid))
 		return 0;
 	p->begun_before = n;
-	p->begun_before_ns = max_u64(p->begun_before_ns, end_ns - p->armed_ns);
+	p->begun_before_ns = max_u64(p->begun_before_ns, end_ns - p->on.mono_ns);
 	/* A target can say so as often as it likes. */
 	if (n & (n - 1))
 		return 0;
 	text_ns(time, p->begun_before_ns);
 	if (n == 1)
 		snprintf(text, sizeof(text),
-			 "an event had begun before the trace, and ended %s into it: it is in no "
-			 "figure",
+			 "an event had begun before its marks were turned on, and ended %s after: "
+			 "its time is in the figures of no event",
 			 time);
 	else
 		snprintf(text, sizeof(text),
-			 "%u events or more had begun before the trace, and ended up to %s into "
-			 "it: they are in no figure",
+			 "%u events or more had begun before its marks were turned on, and ended "
+			 "up to %s after: their time is in the figures of no event",
 			 n, time);
 	return live_note(l, p, NOTE_BEGUN_BEFORE, text, "");
 }

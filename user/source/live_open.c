@@ -18,6 +18,8 @@
 #define TICK_NS (10 * NSEC_PER_MSEC)
 /* For so long at one time; the next time goes on behind those that were told of. */
 #define OPEN_LOOK_NS (50 * NSEC_PER_MSEC)
+/* Of all of them at once, as for a dump, which is to have whoever hangs. */
+#define ALL_OPEN_NS (5 * NSEC_PER_SEC)
 
 struct telling {
 	struct live *l;
@@ -143,6 +145,19 @@ static int tell_registry(struct telling *k)
 		k->over = clock_mono_ns() >= k->end_ns;
 	}
 	return e;
+}
+
+int live_tell_all_open(struct source *s, item_fn fn, void *ctx)
+{
+	struct live *l = (struct live *)s;
+	u64 end = clock_mono_ns() + ALL_OPEN_NS;
+	int r;
+
+	l->open_seen = l->vm_open_seen = 0;
+	do
+		r = live_tell_open(s, fn, ctx);
+	while (!r && (l->open_seen || l->vm_open_seen) && clock_mono_ns() < end);
+	return r;
 }
 
 int live_tell_open(struct source *s, item_fn fn, void *ctx)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -285,6 +286,7 @@ static void forget_memory(struct live *l, struct process *p)
 	free(p->said);
 	p->refused = p->said = NULL;
 	p->denied = p->denied_said = 0;
+	p->on.mono_ns = 0;
 	p->begun_before = 0;
 	p->begun_before_ns = 0;
 	p->begins = p->walks = false;
@@ -340,8 +342,15 @@ int process_missed(struct live *l)
 int process_armed(struct live *l, struct process *p, u64 mono_ns)
 {
 	bool awaited = l->command.pid || p->attachments;
+	struct timespec boot;
 
 	p->armed_ns = mono_ns;
+	/* Those of a child are on from its birth. */
+	if (!p->on.mono_ns && !p->forked_ns) {
+		clock_gettime(CLOCK_BOOTTIME, &boot);
+		p->on.mono_ns = mono_ns;
+		p->on.boot_ns = (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec;
+	}
 	if (!awaited || !p->waits_ns || mono_ns < p->waits_ns + SDK_WAITS_NS)
 		return 0;
 	return process_missed(l);

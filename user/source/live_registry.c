@@ -148,6 +148,8 @@ static void want(struct registry *r, int kind, u32 id)
 	}
 	if (n < WANTED_MAX)
 		r->wanted[n++] = (struct wanted){ kind, id };
+	else
+		r->wanted_more = true;
 	r->wanted_count = n;
 }
 
@@ -168,6 +170,12 @@ void registry_want(struct registry *r, const void *data, u32 bytes)
 	}
 }
 
+static void forget_wanted(struct registry *r)
+{
+	r->wanted_count = 0;
+	r->wanted_more = false;
+}
+
 static bool lacks_names(const struct registry *r)
 {
 	u32 i;
@@ -175,7 +183,7 @@ static bool lacks_names(const struct registry *r)
 	for (i = 0; i < r->wanted_count; i++)
 		if (!is_known(&r->known[r->wanted[i].kind], r->wanted[i].id))
 			return true;
-	return false;
+	return r->wanted_more;
 }
 
 /* ---- The log ---- */
@@ -219,7 +227,7 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 	e = target_log_read(p->pid, r->address, r->abi1, &r->log, hand_out, &g);
 	/* Of a log that makes no sense that is said. */
 	if (e == -EBADMSG || (!e && !r->log.unread))
-		r->wanted_count = 0;
+		forget_wanted(r);
 	if (e == -EBADMSG && !l->failed) {
 		process_emit(l, p, &broken);
 	} else if (e == -ENOSPC) {
@@ -239,7 +247,7 @@ int registries_end(struct live *l, struct process *p)
 		struct registry *r = &p->registries[i];
 
 		nameless |= lacks_names(r);
-		r->wanted_count = 0;
+		forget_wanted(r);
 	}
 	if (!nameless || live_emit_loss(l, LOSS_NAMES, 1, 0))
 		return l->failed;
@@ -456,7 +464,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	int i;
 
 	*to = *from;
-	to->wanted_count = 0;
+	forget_wanted(to);
 	memset(&to->seq, 0, sizeof(to->seq));
 	memset(&to->rings, 0, sizeof(to->rings));
 	memset(&to->tids, 0, sizeof(to->tids));

@@ -252,6 +252,9 @@ static u32 coarse(u64 wall, u64 unread_begin, u64 unread_end)
 	       (max_u64(unread_begin, unread_end) <= VMSPAN_UNREAD_NS ? VMSPAN_F_UNREAD : 0);
 }
 
+/* So many events in each other nobody has begun: who ends more never began them. */
+#define EVENTS_MOST 256
+
 /* `cpu` is the thread's clock at the end, told `unread` ns before. */
 static int event_end(struct marks *m, u64 cpu, u64 unread)
 {
@@ -265,7 +268,7 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 		return 0;
 	}
 	/* The end of an event from before the trace. */
-	if (!v && !m->gapped) {
+	if (!v && !m->gapped && m->begun_before < EVENTS_MOST) {
 		m->begun_before++;
 		m->begun_before_end = m->last;
 	}
