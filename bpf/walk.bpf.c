@@ -94,6 +94,51 @@ static __always_inline void take_wanted(struct vm_thread *t, __u32 tid)
 	bpf_map_delete_elem(&vm_wanted, &tid);
 }
 
+/* ---- Collections in an event ---- */
+
+/* One of which the end never came is not waited for. */
+#define GC_MOST_NS 60000000000ull
+
+static __always_inline bool goes_on(struct gc_stay *g, __u16 epoch, __u64 now)
+{
+	if (!g->depth || g->epoch != epoch)
+		return false;
+	if (now - g->begin >= GC_MOST_NS)
+		g->depth = 0;
+	return g->depth;
+}
+
+/* What collects, or sweeps, is told of at its end, and lies in one event. */
+static __always_inline bool collects(struct vm_thread *t, __u64 now)
+{
+	return goes_on(&t->gc, gc_epoch, now) || goes_on(&t->sweep, sweep_epoch, now);
+}
+
+/* An event ends in the midst of it: so much lies in that, and what comes after in what follows. */
+static __always_inline void gc_cut(const struct vm_thread *t, struct gc_stay *g, __u16 epoch,
+				   struct ids ids, __u64 now)
+{
+	if (g->among_calls || !goes_on(g, epoch, now) || now <= g->begin)
+		return;
+	stay_emit(WIRE_VM_GC, ids,
+		  &(struct wire_stay){ .begin = g->begin,
+				       .end = now,
+				       .iteration = t->iteration,
+				       .cpu_begin = g->cpu,
+				       .part = 1 });
+	g->begin = now;
+	g->cpu = bpf_get_smp_processor_id();
+}
+
+/* Of a thread that looks may be taken of. */
+static __always_inline void event_close(struct vm_thread *t, struct task_struct *task,
+					struct ids ids, __u64 now)
+{
+	gc_cut(t, &t->gc, gc_epoch, ids, now);
+	gc_cut(t, &t->sweep, sweep_epoch, ids, now);
+	turn_close(t, task, ids, now);
+}
+
 SEC("?perf_event")
 int walk_tick(void *ctx)
 {
@@ -114,7 +159,7 @@ int walk_tick(void *ctx)
 		return 0;
 	walk_stack(p, t, &t->run, ids);
 	sample_emit(t, &t->run, ids, now, period_ns, 0);
-	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS) {
+	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS && !collects(t, now)) {
 		turn_close(t, task, ids, now);
 		turn_open(t, task, TURN_BURST, now);
 	}
@@ -140,6 +185,8 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 		return;
 	ids = task_ids(task);
 	if (t->turn_kind == TURN_BURST) {
+		if (collects(t, now))
+			return;
 		take_wanted(t, ids.tid);
 		turn_close(t, task, ids, now);
 		if (!t->tells_waits)
@@ -256,7 +303,7 @@ int BPF_PROG(loop_waits, struct pt_regs *regs, long id)
 	t->loop = rank;
 	t->waits = 1;
 	if (t->open)
-		turn_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
+		event_close(t, bpf_get_current_task_btf(), ids, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -296,7 +343,7 @@ int vm_req_begin(struct pt_regs *ctx)
 	w = calls_of(bpf_get_current_task_btf());
 	/* One that never ended, or a stay on the CPU. */
 	if (t->open)
-		turn_close(t, bpf_get_current_task_btf(), ids, now);
+		event_close(t, bpf_get_current_task_btf(), ids, now);
 	/* No call lives through the end of a request. */
 	if (w)
 		w->depth = w->deep_open = 0;
@@ -551,7 +598,7 @@ int vm_rest(struct bpf_iter__task *ctx)
 		t->off_total += end - t->off_at;
 	if (t->turn_kind != TURN_BURST)
 		t->ended |= TURN_GOES_ON;
-	turn_close(t, task, task_ids(task), end);
+	event_close(t, task, task_ids(task), end);
 	return 0;
 }
 
@@ -565,7 +612,7 @@ int BPF_PROG(vm_exec, struct task_struct *task)
 	bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	/* The event ends with the program. What else was known was of its VM. */
 	if (t && t->open)
-		turn_close(t, task, ids, bpf_ktime_get_ns());
+		event_close(t, task, ids, bpf_ktime_get_ns());
 	if (t) {
 		t->open = t->gc.depth = t->sweep.depth = t->waits = t->misses = t->looked = 0;
 		t->tells_waits = 0;
@@ -589,7 +636,7 @@ int BPF_PROG(vm_exit, struct task_struct *task)
 	/* Its number may soon be another's. */
 	bpf_map_delete_elem(&vm_wanted, &ids.tid);
 	if (t && t->open)
-		turn_close(t, task, ids, bpf_ktime_get_ns());
+		event_close(t, task, ids, bpf_ktime_get_ns());
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	return 0;

@@ -460,6 +460,85 @@ static void waits_between_stays_are_told_of_where_they_are_wanted(void **s)
 	assert_int_equal(host.deleted, 1);
 }
 
+/* Neither the length of a stay on the CPU nor a wait divides one; one of which no end came does not go on for ever. */
+static void a_collection_lies_in_one_event(void **s)
+{
+	const struct wire_turn *turn = (const void *)host.record;
+	__u64 begin = 1000 - 2 * BURST_NS; /* it is 1000 always */
+
+	host.current = &host.thread;
+	proc.flags = VM_WALK | VM_BURSTS;
+	memset(&state, 0, sizeof(state));
+	host.more = with_state;
+	comes(&host.thread, begin);
+	state.gc.depth = 1;
+	state.gc.epoch = gc_epoch;
+	state.gc.begin = 1000 - BURST_NS;
+	assert_int_equal(walk_tick(NULL), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(turn->h.kind, WIRE_VM_SAMPLE);
+	leaves(&host.thread, false, 2000);
+	assert_int_equal(host.records, 1);
+	comes(&host.thread, 2300);
+	assert_int_equal(state.open, 1);
+	assert_int_equal(state.turn_begin, begin);
+	state.gc.begin = 1000 - GC_MOST_NS;
+	host.records = 0;
+	assert_int_equal(walk_tick(NULL), 0);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
+	assert_int_equal(turn->begin, begin);
+	assert_int_equal(turn->off_ns, 300);
+	/* The next stay is cut as ever. */
+	assert_int_equal(state.gc.depth, 0);
+	state.turn_begin = begin;
+	assert_int_equal(walk_tick(NULL), 0);
+	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
+	state.gc.depth = 1;
+	state.gc.epoch = gc_epoch + 1; /* of a trace before */
+	state.gc.begin = 999;
+	leaves(&host.thread, false, 2500);
+	assert_int_equal(state.open, 0);
+}
+
+/* The trace, the thread or its program may end in one: what it has had by then is told of, and not once more. */
+static void a_collection_that_an_event_ends_in_is_told_in_part(void **s)
+{
+	struct bpf_iter__task all = { .task = &host.thread };
+	const struct wire_stay *part = (const void *)host.record;
+	struct gc_stay *of[] = { &state.gc, &state.sweep };
+	__u32 i;
+
+	for (i = 0; i < 2; i++) {
+		host.current = &host.thread;
+		proc.flags = VM_WALK | VM_BURSTS;
+		memset(&state, 0, sizeof(state));
+		host.more = with_state;
+		host.records = 0;
+		comes(&host.thread, 500);
+		of[i]->depth = 1;
+		of[i]->epoch = i ? sweep_epoch : gc_epoch;
+		of[i]->begin = 600;
+		rest_ns = 900;
+		gc_cut(&state, of[i], of[i]->epoch, (struct ids){ TRACED, TRACED }, 900);
+		assert_int_equal(host.records, 1);
+		assert_int_equal(part->h.kind, WIRE_VM_GC);
+		assert_true(part->begin == 600 && part->end == 900 && part->part);
+		assert_int_equal(part->iteration, state.iteration);
+		assert_int_equal(of[i]->begin, 900);
+		/* There is nothing more of it. */
+		assert_int_equal(vm_rest(&all), 0);
+		assert_int_equal(host.records, 2);
+		assert_int_equal(part->h.kind, WIRE_VM_TURN);
+		/* With something, that comes first. */
+		state.open = 1;
+		of[i]->begin = 700;
+		host.records = 0;
+		assert_int_equal(vm_rest(&all), 0);
+		assert_int_equal(host.records, 2);
+	}
+}
+
 /* ---- What probes hand over ---- */
 
 static struct probe_args handed;
@@ -545,6 +624,8 @@ int main(void)
 		TEST(what_goes_on_as_the_trace_ends_is_told),
 		TEST(waits_are_told_of_as_they_begin_and_end),
 		TEST(waits_between_stays_are_told_of_where_they_are_wanted),
+		TEST(a_collection_lies_in_one_event),
+		TEST(a_collection_that_an_event_ends_in_is_told_in_part),
 		TEST(what_a_probe_hands_over_is_read_as_it_is_described),
 	};
 

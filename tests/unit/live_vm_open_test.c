@@ -261,6 +261,24 @@ static void what_a_pool_s_thread_does_for_long_is_told(void **state)
 	assert_int_equal(open_now(), 0);
 }
 
+/* Of no pool's, it is a piece of 0.1 s, which is told at its end: unless that does not come. */
+static void a_stay_that_is_not_divided_is_told(void **state)
+{
+	static const struct frames work = { 1, { APP } };
+	struct wire_turn w;
+
+	(void)state;
+	stay_look(1, 100, 100 + MS, 0, &work);
+	w = is_in(TURN_BURST, 1, 100, 100 + 150 * MS, 0);
+	answers(&w);
+	assert_int_equal(open_now(), 0);
+	w = is_in(TURN_BURST, 1, 100, 100 + 900 * MS, 0);
+	answers(&w);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.event.mono_begin, 100);
+	assert_int_equal(told.event.mono_end, 100 + 900 * MS);
+}
+
 /* What is under way follows nothing that is kept: something between was lost, or has not come. */
 static void what_fits_to_nothing_is_not_told(void **state)
 {
@@ -456,6 +474,7 @@ int main(void)
 		POOL(a_wait_that_goes_on_is_told_with_its_stack),
 		POOL(what_a_pool_s_thread_does_for_long_is_told),
 		POOL(what_fits_to_nothing_is_not_told),
+		POOL(a_stay_that_is_not_divided_is_told),
 		POOL(a_thread_may_be_a_pool_s),
 		POOL(a_stay_of_no_pool_s_is_not_told),
 		POOL(a_request_is_told_by_its_name),

@@ -81,12 +81,24 @@ static void make_wait(struct live *l, struct process *p, struct vm_stream *copy,
 		statement_take_wait(l, p, copy, &wait);
 }
 
+/* The kernel side divides stays on the CPU at the first look behind 0.1 s, but not in a collection. */
+#define PIECE_MOST_NS (200 * NSEC_PER_MSEC)
+
+static bool is_long(const struct vm_open *w)
+{
+	return w->turn.end - w->turn.begin >= PIECE_MOST_NS;
+}
+
 /* Makes the records. `w`: what the kernel side says; NULL: a pool's thread that waits between its stays on the CPU. */
 static int make(struct live *l, struct process *p, struct vm_stream *copy, const struct vm_open *w,
 		u64 now)
 {
-	if (!w || w->turn.kind == TURN_BURST)
-		return stays_open(l, p, copy, w ? &w->turn : NULL, now);
+	if (!w || w->turn.kind == TURN_BURST) {
+		int r = stays_open(l, p, copy, w ? &w->turn : NULL, now);
+
+		if (r || !w || l->vm_told->data.len || !is_long(w))
+			return r;
+	}
 	make_wait(l, p, copy, w);
 	return waits_open(l, p, copy, &w->turn) ?: vm_take(l, p, copy, &w->turn.h);
 }
@@ -164,8 +176,8 @@ static int tell_turn(struct look *k, const struct vm_open *w)
 		return 0;
 	if (map_put(&k->told, tid, 1))
 		return k->l->failed = -ENOMEM;
-	/* A stay that is of no pool's is nothing. */
-	if (w->turn.kind == TURN_BURST &&
+	/* A stay that is of no pool's is soon told of, but where it is a collection that goes on. */
+	if (w->turn.kind == TURN_BURST && !is_long(w) &&
 	    !(at && ((const struct vm_stream *)(uintptr_t)*at)->stays))
 		return 0;
 	if (!is_next(k))
