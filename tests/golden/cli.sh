@@ -134,6 +134,9 @@ if [ -x "$maker" ]; then
 	said "export to /dev/full" "No space left on device"
 	check_status "watch: alerts of other causes" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms
 	check "watch: says why some are not shown" grep -q "^not shown: .*--all-causes" "$T/err"
+	check "watch: what nobody is charged with for nested loops" grep -q '^charged to nobody: 400 us of .*, the time around nested event loops$' "$T/err"
+	check_status "watch: charged" 0 "$VMSPAN" watch "$T/basic.vmspan" --threshold 1ms --nested suspend
+	none "watch: then nothing is without" "$(grep 'around nested event loops' "$T/err")"
 	# The group that did it is below its own threshold, and nobody else would name it.
 	"$maker" sampled "$T/sampled.vmspan" || exit 1
 	check_status "watch: an alert that names a group without one" 0 "$VMSPAN" watch \

@@ -151,6 +151,11 @@ static void put_counts(struct out *o, const struct watch_totals *t)
 			   "  (%s--keep-moved charges it)\n",
 			   text_ns(moved, l->moved_ns), text_ns(all, l->event_wall_ns),
 			   t->live ? "--exact or " : "");
+	if (l && l->stale_ns)
+		out_printf(o,
+			   "charged to nobody: %s of %s, the time around nested event loops\n"
+			   "  (--nested=suspend charges it)\n",
+			   text_ns(moved, l->stale_ns), text_ns(all, l->event_wall_ns));
 }
 
 static void put_failures(struct out *o, const struct watch_totals *t)
