@@ -52,6 +52,17 @@ if unshare -Ur true 2>"$T/err"; then
 	check_status "a filter that has nothing to do with it: record" 3 unshare -Ur "$T/refuse" EPERM process_vm_writev \
 		"$VMSPAN" record -o "$T/rec" -- true
 	check "a filter that has nothing to do with it is not blamed" grep -q 'no filter (seccomp) refuses it' "$T/err"
+	for filter in without with; do
+		also=()
+		[ $filter = without ] || also=("$T/refuse" EPERM process_vm_writev)
+		doctor "a user namespace, $filter a filter" 3 unshare -Ur ${also+"${also[@]}"} "$VMSPAN" doctor
+		eq "a user namespace, $filter a filter: its rights are none" "$(said capabilities | sed 's/ -> .*//')" \
+			"fail: those of a user namespace do not count for tracing"
+		for id in ring_buffer task_storage uprobe_multi; do
+			eq "a user namespace, $filter a filter: nothing is known of $id" "$(said $id)" \
+				"warn: cannot be found out: bpf(2) is refused -> "
+		done
+	done
 else
 	skip "a filter that has nothing to do with it" "no user namespaces: $(cat "$T/err")"
 fi

@@ -125,11 +125,14 @@ static bool is_filtered(void)
 	return mode == 2;
 }
 
-/* Capabilities of a user namespace do not reach bpf(2). */
+bool box_user_namespace(void)
+{
+	return own_namespace("/proc/self/ns/user", 0xeffffffdu);
+}
+
 static bool may_bpf(void)
 {
-	return (kernel_has_cap(CAP_BPF) || kernel_has_cap(CAP_SYS_ADMIN)) &&
-	       !own_namespace("/proc/self/ns/user", 0xeffffffdu);
+	return (kernel_has_cap(CAP_BPF) || kernel_has_cap(CAP_SYS_ADMIN)) && !box_user_namespace();
 }
 
 /* Each call is asked for what makes no sense or nothing: the kernel itself says so, or does nothing. errno says
@@ -138,6 +141,12 @@ static bool bpf_refused(void)
 {
 	return syscall(SYS_bpf, -1, NULL, 0) < 0 &&
 	       (errno == ENOSYS || errno == EPERM || errno == EACCES);
+}
+
+bool box_bpf_closed(void)
+{
+	/* With unprivileged bpf(2) some of it answers. */
+	return bpf_refused() || (box_user_namespace() && !may_bpf());
 }
 
 bool box_unsure(void)

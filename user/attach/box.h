@@ -21,6 +21,10 @@ enum box_call {
 u32 box_refused(void);
 /* There is a filter, and whether it refuses bpf(2) nobody knows: without CAP_BPF the kernel does. */
 bool box_unsure(void);
+/* bpf(2) answers nothing here, whoever refuses it: what the kernel has cannot be found out. */
+bool box_bpf_closed(void);
+/* Ours is not the first user namespace: no capability of it counts for bpf(2). */
+bool box_user_namespace(void);
 /* "bpf(2), perf_event_open(2)" of box_refused()'s bits. */
 #define BOX_CALLS_MAX 96
 void box_calls(u32 calls, char to[BOX_CALLS_MAX]);

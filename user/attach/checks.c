@@ -97,17 +97,22 @@ static void check_uprobes(struct check *c)
 	advise(c, "Run a kernel from 4.20 on, built with CONFIG_UPROBE_EVENTS=y.");
 }
 
+static bool may_ask(void)
+{
+	return kernel_has_cap(CAP_SYS_ADMIN) || kernel_has_cap(CAP_BPF);
+}
+
 static void check_uprobe_multi(struct check *c)
 {
 	bool there = kernel_has_uprobe_multi();
 
-	if (kernel_has_cap(CAP_SYS_ADMIN))
+	if (!there && box_bpf_closed() && may_ask())
+		set(c, CHECK_WARN, "cannot be found out: bpf(2) is refused");
+	else if (kernel_has_cap(CAP_SYS_ADMIN))
 		set(c, CHECK_OK, "%s; with CAP_SYS_ADMIN vmspan does without",
 		    there ? "this kernel can" : "this kernel cannot");
 	else if (there)
 		set(c, CHECK_OK, "can be used: CAP_BPF and CAP_PERFMON are enough");
-	else if (box_refused() & BOX_BPF)
-		set(c, CHECK_WARN, "cannot be found out: bpf(2) is refused");
 	else
 		set(c, CHECK_WARN,
 		    "cannot be used: not with these capabilities, or not before "
@@ -121,9 +126,9 @@ static void check_map(struct check *c, enum bpf_map_type type, const char *witho
 
 	if (r == 1) {
 		set(c, CHECK_OK, "there");
-	} else if (!kernel_has_cap(CAP_SYS_ADMIN) && !kernel_has_cap(CAP_BPF)) {
+	} else if (!may_ask()) {
 		set(c, CHECK_WARN, "cannot be found out without CAP_BPF");
-	} else if (box_refused() & BOX_BPF) {
+	} else if (box_bpf_closed()) {
 		set(c, CHECK_WARN, "cannot be found out: bpf(2) is refused");
 	} else {
 		set(c, result, "%s", without);
@@ -306,6 +311,12 @@ static void check_caps(struct check *c)
 	bool ptrace = kernel_has_cap(CAP_SYS_PTRACE);
 	char missing[96], give[KERNEL_GIVE_MAX];
 
+	if (box_user_namespace()) {
+		set(c, CHECK_FAIL, "those of a user namespace do not count for tracing");
+		c->status = EXIT_PERMISSION;
+		advise(c, "See user namespace below.");
+		return;
+	}
 	kernel_missing(missing);
 	kernel_give(missing, give);
 	if (missing[0]) {
