@@ -146,7 +146,7 @@ static bool bpf_refused(void)
 bool box_bpf_closed(void)
 {
 	/* With unprivileged bpf(2) some of it answers. */
-	return bpf_refused() || (box_user_namespace() && !may_bpf());
+	return bpf_refused() || box_user_namespace();
 }
 
 bool box_unsure(void)
