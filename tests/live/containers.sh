@@ -195,6 +195,17 @@ done
 check_status "what nobody is called" 1 "$VMSPAN" record --cgroup "three-$$" -o "$T/none"
 check "what nobody is called: words" grep -q "no control group, systemd unit or container three-$$" "$T/err"
 
+# As it is beside a container, or in one with groups of its own: the tree of groups is not to be seen.
+hidden() { # COMMAND...
+	unshare -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh "$@"
+}
+for name in "$(id a | cut -c1-12)" "libpod-$(id a).scope" "podman:$web"; do
+	check_status "no tree of groups: by ${name%%"$(id a | cut -c2-)"*}" 0 \
+		hidden "$VMSPAN" record --cgroup "$name" --duration 100ms -o "$T/none"
+	check "no tree of groups: it is found" grep -q '^recording 1 process' "$T/err"
+done
+check_status "no tree of groups: what nobody is called" 1 hidden "$VMSPAN" record --cgroup "three-$$" -o "$T/none"
+
 for name in podman crio sandbox containerd docker sidecar machine plain liar exec other none files; do
 	dismiss "$name"
 done

@@ -163,7 +163,7 @@ bool cgroup_is(const char *wanted, u32 pid)
 	return found || is_container(wanted, pid);
 }
 
-/* Only processes tell how theirs are called. */
+/* Processes tell how theirs are called, also where the tree of groups cannot be seen. */
 static bool find_container(const char *wanted)
 {
 	DIR *d = *wanted == '/' ? NULL : opendir("/proc");
@@ -173,7 +173,7 @@ static bool find_container(const char *wanted)
 
 	while (d && !found && (e = readdir(d)))
 		found = !text_parse_u64(e->d_name, INT32_MAX, &pid) && pid &&
-			is_container(wanted, (u32)pid);
+			cgroup_is(wanted, (u32)pid);
 	if (d)
 		closedir(d);
 	return found;
