@@ -8,7 +8,7 @@ import sys
 import time
 
 gc.disable()
-kept = [[] for _ in range(4000000)]
+kept = [[] for _ in range(10000000)]
 took = []
 
 
