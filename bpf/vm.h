@@ -302,13 +302,18 @@ struct wire_open {
 	vmspan_u32 iteration, pad;
 };
 
+enum stay_part {
+	STAY_PART = 1, /* of one that is told of by itself: sweeping */
+	STAY_DIVIDED, /* the event that it lies in has ended, and it goes on */
+};
+
 /* A stay in a collection; a wait in an event, of one whose stacks are looked at one that a sample told of. */
 struct wire_stay {
 	struct wire_head h;
 	vmspan_u64 begin, end;
 	vmspan_u32 iteration;
 	vmspan_u16 cpu_begin, cpu_end;
-	vmspan_u32 part; /* of a collection: of one told of before */
+	vmspan_u32 part; /* of a collection: enum stay_part, or 0: its end */
 	vmspan_u32 pad;
 };
 

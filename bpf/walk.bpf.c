@@ -96,46 +96,51 @@ static __always_inline void take_wanted(struct vm_thread *t, __u32 tid)
 
 /* ---- Collections in an event ---- */
 
-/* One of which the end never came is not waited for. */
+/* For so long one is kept whole; of what takes longer, pieces are told of. */
 #define GC_MOST_NS 60000000000ull
 
-static __always_inline bool goes_on(struct gc_stay *g, __u16 epoch, __u64 now)
+static __always_inline bool goes_on(const struct gc_stay *g, __u16 epoch)
 {
-	if (!g->depth || g->epoch != epoch)
-		return false;
-	if (now - g->begin >= GC_MOST_NS)
-		g->depth = 0;
-	return g->depth;
+	return g->depth && g->epoch == epoch;
+}
+
+static __always_inline bool is_whole(const struct gc_stay *g, __u16 epoch, __u64 now)
+{
+	return goes_on(g, epoch) && !g->divided && now - g->begin < GC_MOST_NS;
 }
 
 /* What collects, or sweeps, is told of at its end, and lies in one event. */
-static __always_inline bool collects(struct vm_thread *t, __u64 now)
+static __always_inline bool collects(const struct vm_thread *t, __u64 now)
 {
-	return goes_on(&t->gc, gc_epoch, now) || goes_on(&t->sweep, sweep_epoch, now);
+	return is_whole(&t->gc, gc_epoch, now) || is_whole(&t->sweep, sweep_epoch, now);
 }
 
 /* An event ends in the midst of it: so much lies in that, and what comes after in what follows. */
 static __always_inline void gc_cut(const struct vm_thread *t, struct gc_stay *g, __u16 epoch,
-				   struct ids ids, __u64 now)
+				   bool calls, struct ids ids, __u64 now)
 {
-	if (g->among_calls || !goes_on(g, epoch, now) || now <= g->begin)
+	__u64 begin = (__s64)(t->turn_begin - g->begin) > 0 ? t->turn_begin : g->begin;
+
+	if (g->among_calls || !goes_on(g, epoch) || (__s64)(now - begin) <= 0)
 		return;
 	stay_emit(WIRE_VM_GC, ids,
-		  &(struct wire_stay){ .begin = g->begin,
+		  &(struct wire_stay){ .begin = begin,
 				       .end = now,
-				       .iteration = t->iteration,
+				       .iteration = calls ? 0 : t->iteration,
 				       .cpu_begin = g->cpu,
-				       .part = 1 });
+				       .part = STAY_DIVIDED });
+	g->divided |= now - g->begin >= GC_MOST_NS;
 	g->begin = now;
 	g->cpu = bpf_get_smp_processor_id();
 }
 
-/* Of a thread that looks may be taken of. */
 static __always_inline void event_close(struct vm_thread *t, struct task_struct *task,
 					struct ids ids, __u64 now)
 {
-	gc_cut(t, &t->gc, gc_epoch, ids, now);
-	gc_cut(t, &t->sweep, sweep_epoch, ids, now);
+	bool calls = calls_of(task) != NULL;
+
+	gc_cut(t, &t->gc, gc_epoch, calls, ids, now);
+	gc_cut(t, &t->sweep, sweep_epoch, calls, ids, now);
 	turn_close(t, task, ids, now);
 }
 
@@ -160,7 +165,7 @@ int walk_tick(void *ctx)
 	walk_stack(p, t, &t->run, ids);
 	sample_emit(t, &t->run, ids, now, period_ns, 0);
 	if (t->turn_kind == TURN_BURST && now - t->turn_begin > BURST_NS && !collects(t, now)) {
-		turn_close(t, task, ids, now);
+		event_close(t, task, ids, now);
 		turn_open(t, task, TURN_BURST, now);
 	}
 	return 0;
@@ -188,7 +193,7 @@ static __always_inline void leaves(struct task_struct *task, bool runnable, __u6
 		if (collects(t, now))
 			return;
 		take_wanted(t, ids.tid);
-		turn_close(t, task, ids, now);
+		event_close(t, task, ids, now);
 		if (!t->tells_waits)
 			return;
 	}
@@ -392,8 +397,10 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 		g->epoch = epoch;
 		g->depth = 0;
 	}
-	if (g->depth++)
+	if (g->depth) {
+		g->depth++;
 		return 0;
+	}
 	w = t->open ? calls_of(bpf_get_current_task_btf()) : NULL;
 	k = w ? stack_of(bpf_get_current_task_btf()) : NULL;
 	g->among_calls = k != NULL;
@@ -401,6 +408,10 @@ static __always_inline int gc_begin(struct vm_thread *t, struct gc_stay *g, __u1
 		push(w, k, VMSPAN_ID_GC, 0, 0);
 	g->begin = bpf_ktime_get_ns();
 	g->cpu = bpf_get_smp_processor_id();
+	g->divided = 0;
+	/* A look may come in between. */
+	barrier();
+	g->depth = 1;
 	return 0;
 }
 

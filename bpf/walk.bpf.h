@@ -33,7 +33,8 @@ extern __u16 gc_epoch, sweep_epoch;
 struct gc_stay {
 	__u64 begin;
 	__u16 depth, cpu, epoch;
-	__u16 among_calls; /* it has its place in their stack */
+	__u8 among_calls; /* it has its place in their stack */
+	__u8 divided; /* it took too long to be kept whole */
 };
 
 struct vm_thread {

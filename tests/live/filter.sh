@@ -58,6 +58,8 @@ if unshare -Ur true 2>"$T/err"; then
 		doctor "a user namespace, $filter a filter" 3 unshare -Ur ${also+"${also[@]}"} "$VMSPAN" doctor
 		eq "a user namespace, $filter a filter: its rights are none" "$(said capabilities | sed 's/ -> .*//')" \
 			"fail: those of a user namespace do not count for tracing"
+		# Where anybody may ask bpf(2), some of it answers.
+		[ "$(cat /proc/sys/kernel/unprivileged_bpf_disabled)" != 0 ] || continue
 		for id in ring_buffer task_storage uprobe_multi; do
 			eq "a user namespace, $filter a filter: nothing is known of $id" "$(said $id)" \
 				"warn: cannot be found out: bpf(2) is refused -> "

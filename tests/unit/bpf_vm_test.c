@@ -482,15 +482,17 @@ static void a_collection_lies_in_one_event(void **s)
 	comes(&host.thread, 2300);
 	assert_int_equal(state.open, 1);
 	assert_int_equal(state.turn_begin, begin);
+	/* Too long to be kept whole: what it has had is told of, and the rest piece by piece to its end. */
 	state.gc.begin = 1000 - GC_MOST_NS;
 	host.records = 0;
 	assert_int_equal(walk_tick(NULL), 0);
-	assert_int_equal(host.records, 2);
+	assert_int_equal(host.records, 3);
 	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
 	assert_int_equal(turn->begin, begin);
 	assert_int_equal(turn->off_ns, 300);
 	/* The next stay is cut as ever. */
-	assert_int_equal(state.gc.depth, 0);
+	assert_int_equal(state.gc.divided, 1);
+	assert_int_equal(state.gc.begin, 1000);
 	state.turn_begin = begin;
 	assert_int_equal(walk_tick(NULL), 0);
 	assert_int_equal(turn->h.kind, WIRE_VM_TURN);
@@ -520,10 +522,10 @@ static void a_collection_that_an_event_ends_in_is_told_in_part(void **s)
 		of[i]->epoch = i ? sweep_epoch : gc_epoch;
 		of[i]->begin = 600;
 		rest_ns = 900;
-		gc_cut(&state, of[i], of[i]->epoch, (struct ids){ TRACED, TRACED }, 900);
+		gc_cut(&state, of[i], of[i]->epoch, false, (struct ids){ TRACED, TRACED }, 900);
 		assert_int_equal(host.records, 1);
 		assert_int_equal(part->h.kind, WIRE_VM_GC);
-		assert_true(part->begin == 600 && part->end == 900 && part->part);
+		assert_true(part->begin == 600 && part->end == 900 && part->part == STAY_DIVIDED);
 		assert_int_equal(part->iteration, state.iteration);
 		assert_int_equal(of[i]->begin, 900);
 		/* There is nothing more of it. */

@@ -164,7 +164,7 @@ static int take_open(void *ctx, const struct item *it)
 		return 0;
 	for (i = 0; i < r->open_count; i++)
 		if (r->open[i].pid == it->open.what.pid && r->open[i].tid == it->open.what.tid &&
-		    r->open[i].begin_ns == it->open.what.begin_ns)
+		    r->open[i].registry == it->open.what.registry)
 			return 0;
 	if (array_room(r->open, r->open_cap, r->open_count + 1))
 		return -ENOMEM;

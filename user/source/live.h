@@ -104,7 +104,7 @@ u64 live_vm_used_ns(const struct source *s);
  * before figures are shown. Other items may come with it. 0, or what fn returned.
  */
 int live_tell_open(struct source *s, item_fn fn, void *ctx);
-/* Of all of them, however many there are: for 5 s at most. Some may be told of twice. */
+/* Of all of them, however many there are: for half a second at most. Some may be told of twice. */
 int live_tell_all_open(struct source *s, item_fn fn, void *ctx);
 
 /* A stay that has not ended. Its group: model_group_of(). */

@@ -166,7 +166,7 @@ bool cgroup_is(const char *wanted, u32 pid)
 /* Processes tell how theirs are called, also where the tree of groups cannot be seen. */
 static bool find_container(const char *wanted)
 {
-	DIR *d = *wanted == '/' ? NULL : opendir("/proc");
+	DIR *d = opendir("/proc");
 	bool found = false;
 	struct dirent *e;
 	u64 pid;

@@ -229,7 +229,8 @@ static int say_silent(struct live *l, struct process *p)
 		l, p, NOTE_SILENT,
 		"its marks are armed, and it has used the CPU for a second and more without making "
 		"one",
-		"It is in code without marks, or in an event that began before the trace, which "
+		"It is in code without marks, or in an event that began before they were turned "
+		"on, which "
 		"nothing tells of until it ends. A debugger or profiler shows where.");
 }
 

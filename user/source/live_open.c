@@ -18,8 +18,8 @@
 #define TICK_NS (10 * NSEC_PER_MSEC)
 /* For so long at one time; the next time goes on behind those that were told of. */
 #define OPEN_LOOK_NS (50 * NSEC_PER_MSEC)
-/* Of all of them at once, as for a dump, which is to have whoever hangs. */
-#define ALL_OPEN_NS (5 * NSEC_PER_SEC)
+/* Of all of them at once, as for a dump, which is to have whoever hangs; nobody drains the ring meanwhile. */
+#define ALL_OPEN_NS (500 * NSEC_PER_MSEC)
 
 struct telling {
 	struct live *l;

@@ -334,7 +334,7 @@ static int gc_seen(struct live *l, struct process *p, const struct wire_stay *w)
 {
 	if (live_watch_hit(l, p, VM_GC_BEGIN))
 		return l->failed;
-	return w->part ? live_often_swept(l, p, w->end) : 0;
+	return w->part == STAY_PART ? live_often_swept(l, p, w->end) : 0;
 }
 
 static int take_gc(struct live *l, struct process *p, struct vm_stream *s,

@@ -81,7 +81,8 @@ static void make_wait(struct live *l, struct process *p, struct vm_stream *copy,
 		statement_take_wait(l, p, copy, &wait);
 }
 
-/* The kernel side divides stays on the CPU at the first look behind 0.1 s, but not in a collection. */
+/* The kernel side divides stays on the CPU at the first look behind 0.1 s, but not in a collection, and who has no CPU
+ * is not looked at. */
 #define PIECE_MOST_NS (200 * NSEC_PER_MSEC)
 
 static bool is_long(const struct vm_open *w)
@@ -176,7 +177,7 @@ static int tell_turn(struct look *k, const struct vm_open *w)
 		return 0;
 	if (map_put(&k->told, tid, 1))
 		return k->l->failed = -ENOMEM;
-	/* A stay that is of no pool's is soon told of, but where it is a collection that goes on. */
+	/* A stay that is of no pool's is soon told of, or it is long. */
 	if (w->turn.kind == TURN_BURST && !is_long(w) &&
 	    !(at && ((const struct vm_stream *)(uintptr_t)*at)->stays))
 		return 0;
