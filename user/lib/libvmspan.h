@@ -88,8 +88,7 @@ struct libvmspan_totals {
 	uint64_t lost_records; /* with what cannot be counted as such: see `losses` of the report */
 	uint32_t processes, groups;
 	uint32_t left_out; /* of those that were asked for: not traced, or not all of them */
-	uint32_t
-		complete; /* 1: nothing lacks, was lost or left out, also of what cannot be counted */
+	uint32_t complete; /* 1: nothing lacks, was lost, or was left out */
 };
 
 /* NULL: no memory. Lives on when the trace is gone. */
