@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OpenMetrics: labels are bounded and harmless, counters never fall. */
 #include "base/varint.h"
+#include "sink/metric_labels.h"
 #include "sink/openmetrics.h"
 #include "sink_fixture.h"
 
@@ -94,7 +95,7 @@ static void totals_are_those_of_the_snapshot(void **state)
 	};
 	struct metrics *m = metrics_new(0);
 	struct fixture *f = fixture_demo();
-	struct group_stats *g = &f->s.groups[0].stats;
+	struct group_stats *g = &f->s.children[0].stats;
 	char *text, line[128];
 	size_t i;
 
@@ -315,15 +316,203 @@ static void containers_have_their_sums(void **state)
 	/* c1, c2, c4 ... and those two: all have one. */
 	assert_int_equal(count(text, "vmspan_container_events_total{"), METRICS_CONTAINERS);
 	free(text);
-	for (i = METRICS_CONTAINERS; i < f->s.process_count; i++)
+	/* What was told of them under another name stays there. */
+	for (i = METRICS_CONTAINERS; i < f->s.process_count; i++) {
 		p[i].container.name = "yet another";
+		p[i].events.count += 2;
+	}
 	text = page(m, f);
-	assert_non_null(strstr(text, "\nvmspan_container_events_total{container=\"(other)\"} 5\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"(other)\"} 10\n"));
+	assert_non_null(strstr(text, "\nvmspan_container_processes{container=\"(other)\"} 5\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_events_total{container=\"podman:other\"} 2\n"));
+	assert_non_null(
+		strstr(text, "\nvmspan_container_processes{container=\"podman:other\"} 0\n"));
 	assert_non_null(strstr(text, "\nvmspan_processes 203\n"));
 	free(text);
 	f->s.processes = own;
 	free(p);
 	fixture_free(f);
+	metrics_free(m);
+}
+
+/* ---- Processes that come and go ---- */
+
+/* Each with its top group, its container, and so many events of 2 ms. */
+struct host {
+	struct fixture *f;
+	struct snapshot_process *own;
+	char names[METRICS_CONTAINERS + 10][16], groups[METRICS_CONTAINERS + 10][24];
+};
+
+static struct host *host_new(u32 processes)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	u32 i;
+
+	assert_non_null(h);
+	h->f = fixture_new(processes);
+	h->own = h->f->s.processes;
+	h->f->s.processes = calloc(processes, sizeof(*h->own));
+	h->f->s.process_count = processes;
+	h->f->s.end_ns = NSEC_PER_SEC;
+	assert_non_null(h->f->s.processes);
+	for (i = 0; i < processes; i++) {
+		snprintf(h->names[i], sizeof(h->names[i]), "p%u", i);
+		snprintf(h->groups[i], sizeof(h->groups[i]), "top:p%u", i);
+		h->f->s.processes[i] = (struct snapshot_process){
+			.pid = i + 1,
+			.id = i + 1,
+			.name = h->names[i],
+			.vm = "",
+			.container = { "podman", "", h->names[i] },
+			.container_number = i + 1,
+		};
+		fixture_group(h->f, h->groups[i], "top", 0, 0);
+		h->f->s.children[i].process = i;
+	}
+	return h;
+}
+
+static void host_free(struct host *h)
+{
+	free(h->f->s.processes);
+	h->f->s.processes = h->own;
+	fixture_free(h->f);
+	free(h);
+}
+
+static void work(struct host *h, u32 process, u32 events)
+{
+	struct group_stats *stats[] = { &h->f->s.groups[process].stats,
+					&h->f->s.children[process].stats };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(stats); i++) {
+		stats[i]->events += events;
+		stats[i]->wall_ns += events * 2 * MS;
+		stats[i]->durations[0] += events;
+	}
+	assert_int_equal(hist_add_many(&stats[0]->hist, 2 * MS, events), 0);
+	h->f->s.processes[process].events.count += events;
+	h->f->s.processes[process].events.wall_ns += events * 2 * MS;
+}
+
+static u64 value_of(const char *text, const char *series)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "\nvmspan_%s ", series);
+	text = strstr(text, line);
+	return text ? strtoull(text + strlen(line), NULL, 10) : UINT64_MAX;
+}
+
+static u64 events_of(const char *text, const char *process)
+{
+	char series[96];
+
+	snprintf(series, sizeof(series), "group_event_seconds_count{process=\"%s\",kind=\"top\"}",
+		 process);
+	return value_of(text, series);
+}
+
+static u64 events_in(const char *text, const char *container)
+{
+	char series[96];
+
+	snprintf(series, sizeof(series), "container_events_total{container=\"%s\"}", container);
+	return value_of(text, series);
+}
+
+/* The first to be seen had the labels for ever, and the last of a host's workers none. */
+static void who_goes_on_gets_the_label_of_who_has_ended(void **state)
+{
+	struct metrics *m = metrics_new(0);
+	struct host *h = host_new(METRICS_CONTAINERS + 2);
+	u32 i, last = METRICS_CONTAINERS + 1;
+	char *text;
+
+	(void)state;
+	for (i = 0; i < last; i++)
+		work(h, i, 1000 - i);
+	text = page(m, h->f);
+	assert_int_equal(count(text, "vmspan_group_event_seconds_count{"), METRICS_PROCESSES + 1);
+	assert_int_equal(count(text, "vmspan_container_events_total{"), METRICS_CONTAINERS + 1);
+	assert_int_equal(events_of(text, "p49"), 951);
+	assert_int_equal(events_of(text, "p50"), UINT64_MAX);
+	assert_int_equal(events_in(text, "podman:p199"), 801);
+	assert_int_equal(events_in(text, "podman:p200"), UINT64_MAX);
+	assert_int_equal(events_in(text, "(other)"), 800);
+	free(text);
+	/* All but the first have ended, and an hour later another one works a little. */
+	for (i = 1; i < last; i++)
+		h->f->s.processes[i].ended = true;
+	work(h, last, 1);
+	h->f->s.end_ns += LABEL_HOUR_NS;
+	text = page(m, h->f);
+	assert_int_equal(events_of(text, "p0"), 1000);
+	assert_int_equal(events_of(text, "p201"), 1);
+	assert_int_equal(value_of(text, "group_event_seconds_bucket{process=\"p201\",kind=\"top\","
+					"le=\"0.001\"}"),
+			 0);
+	assert_int_equal(value_of(text, "group_event_seconds_bucket{process=\"p201\",kind=\"top\","
+					"le=\"0.002\"}"),
+			 1);
+	assert_int_equal(events_in(text, "podman:p0"), 1000);
+	assert_int_equal(events_in(text, "podman:p201"), 1);
+	assert_int_equal(events_in(text, "(other)"), 800);
+	assert_int_equal(count(text, "vmspan_group_event_seconds_count{"), METRICS_PROCESSES + 1);
+	assert_int_equal(count(text, "vmspan_container_events_total{"), METRICS_CONTAINERS + 1);
+	/* So it is with their groups. */
+	assert_non_null(strstr(text, "vmspan_group_events_total{group=\"top:p201\""));
+	assert_null(strstr(text, "group=\"top:p99\""));
+	free(text);
+	host_free(h);
+	metrics_free(m);
+}
+
+/* A model sums up those that have ended when there are thousands. */
+static void what_is_summed_up_stays_where_it_was_told(void **state)
+{
+	struct metrics *m = metrics_new(0);
+	struct host *h = host_new(3);
+	struct snapshot_process *p = h->f->s.processes;
+	char *text;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		work(h, i, 10);
+		p[i].container_number = i < 2 ? 1 : 0;
+		p[i].container.name = "web";
+	}
+	p[0].ended = true;
+	text = page(m, h->f);
+	assert_int_equal(events_in(text, "podman:web"), 20);
+	free(text);
+	for (i = 0; i < 2; i++) {
+		/* The first became a sum; what else is in it nobody has seen. */
+		p[0].sum = true;
+		p[0].name = "(ended)";
+		p[0].id = 4;
+		p[1].container.name = "shop";
+		if (!i)
+			work(h, 0, 5);
+		text = page(m, h->f);
+		assert_int_equal(events_of(text, "p0"), 10);
+		assert_int_equal(events_of(text, "p1"), 10);
+		assert_int_equal(events_of(text, "p2"), 10);
+		assert_int_equal(events_of(text, "(ended)"), UINT64_MAX);
+		assert_int_equal(events_of(text, "(other)"), 5);
+		assert_int_equal(
+			value_of(text, "group_events_total{group=\"top:p0\",kind=\"top\"}"), 15);
+		assert_int_equal(events_in(text, "podman:web"), 20);
+		assert_int_equal(events_in(text, "podman:shop"), 5);
+		assert_int_equal(events_in(text, "(other)"), UINT64_MAX);
+		free(text);
+	}
+	host_free(h);
 	metrics_free(m);
 }
 
@@ -472,6 +661,8 @@ int main(void)
 		cmocka_unit_test(groups_beyond_the_limit_are_one),
 		cmocka_unit_test(groups_of_one_name_are_added_up),
 		cmocka_unit_test(containers_have_their_sums),
+		cmocka_unit_test(who_goes_on_gets_the_label_of_who_has_ended),
+		cmocka_unit_test(what_is_summed_up_stays_where_it_was_told),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),
 		cmocka_unit_test(a_native_bucket_holds_its_time),

@@ -78,7 +78,9 @@ static inline struct snapshot_group *fixture_group(struct fixture *f, const char
 		assert(!hist_add(&t->hist, wall));
 	for (i = 0; i < JANK_BUCKETS; i++)
 		t->durations[i] = wall > (MS << i) ? events : 0;
-	f->s.children[f->s.child_count++] = (struct snapshot_child){ .stats = *t };
+	f->s.children[f->s.child_count] =
+		(struct snapshot_child){ .row = f->s.child_count, .stats = *t };
+	f->s.child_count++;
 	f->s.children[f->s.child_count - 1].stats.hist = (struct hist){ 0 };
 	f->s.group_count++;
 	return g;

@@ -220,6 +220,7 @@ static int take_children(struct snapshot *s, const struct registry_set *set,
 				c--;
 			} else {
 				c->process = i;
+				c->row = k;
 				g->children++;
 			}
 			if (add_stats(g, c, &row->stats, only))
@@ -538,6 +539,7 @@ static struct snapshot *snapshot_copy(const struct snapshot *s)
 		struct snapshot_child *c = &d->children[d->child_count];
 
 		c->process = s->children[d->child_count].process;
+		c->row = s->children[d->child_count].row;
 		if (group_stats_copy(&c->stats, &s->children[d->child_count].stats))
 			goto fail;
 	}

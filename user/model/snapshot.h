@@ -34,6 +34,7 @@ struct snapshot_process {
 /* A group in one process. */
 struct snapshot_child {
 	u32 process; /* index into processes */
+	u32 row; /* its number in the process, whatever the group is called: the same in all snapshots of one model */
 	struct group_stats stats; /* an only child may have no histogram: see its group's */
 };
 

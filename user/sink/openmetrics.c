@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/openmetrics.h"
-#include "base/intern.h"
 #include "base/text.h"
 #include "sink/containers.h"
 #include "sink/metric_labels.h"
@@ -10,8 +9,7 @@
 #include <string.h>
 
 struct metrics {
-	struct labels *groups;
-	struct intern *processes, *containers; /* names that have a label of their own */
+	struct labels *groups, *processes, *containers;
 	u64 reasons[3];
 };
 
@@ -20,24 +18,9 @@ void metrics_free(struct metrics *m)
 	if (!m)
 		return;
 	labels_free(m->groups);
-	intern_free(m->processes);
-	intern_free(m->containers);
+	labels_free(m->processes);
+	labels_free(m->containers);
 	free(m);
-}
-
-/* The name's number, given if there is room; `most`: "(other)". */
-static u32 number_of(struct intern *names, u32 most, const char *name)
-{
-	s64 id = intern_find(names, name, strlen(name));
-
-	if (id < 0 && intern_count(names) < most)
-		id = intern_put(names, name, strlen(name));
-	return id < 0 ? most : (u32)id;
-}
-
-static const char *text_of(const struct intern *names, u32 most, u32 id)
-{
-	return id == most ? LABEL_OTHER : intern_get(names, id, NULL);
 }
 
 const char *metrics_char(const char *text, size_t len, size_t *from, size_t *to)
@@ -109,21 +92,6 @@ static void put_label(struct metrics_out *o, const struct label *l, const char *
 #define FIGURES ARRAY_SIZE(figures)
 _Static_assert(FIGURES + ALERT_CAUSES <= LABEL_COUNTS, "a label has too few counts");
 
-struct metrics *metrics_new(u32 groups)
-{
-	struct metrics *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	m->groups = labels_new(groups ? groups : METRICS_GROUPS, FIGURES);
-	m->processes = intern_new();
-	m->containers = intern_new();
-	if (m->groups && m->processes && m->containers)
-		return m;
-	metrics_free(m);
-	return NULL;
-}
-
 int metrics_alert(struct metrics *m, const char *group, unsigned int reasons,
 		  enum alert_cause cause)
 {
@@ -133,21 +101,34 @@ int metrics_alert(struct metrics *m, const char *group, unsigned int reasons,
 	return labels_count(m->groups, group, FIGURES + cause);
 }
 
-static int take_groups(struct metrics *m, const struct snapshot *s)
+static bool has_ended(const struct snapshot_process *p)
 {
+	return p->ended || p->sum;
+}
+
+/* A group that is renamed keeps its row. In a sum it has another one. */
+static u32 part_in_sum(const struct snapshot_group *g)
+{
+	return 1u << 31 | (u32)g->id;
+}
+
+static int take_group(struct metrics *m, const struct snapshot *s, const struct snapshot_group *g,
+		      const struct snapshot_child *c)
+{
+	const struct snapshot_process *p = &s->processes[c->process];
+	const struct label_source source = { .id = p->id,
+					     .part = p->sum ? part_in_sum(g) : c->row,
+					     .name = g->name,
+					     .kind = g->kind,
+					     .ended = has_ended(p),
+					     .pool = p->container_number,
+					     .heir_part = part_in_sum(g) };
 	u64 counts[FIGURES];
-	u32 i, k;
+	u32 k;
 
-	for (i = 0; i < s->group_count; i++) {
-		const struct snapshot_group *g = &s->groups[i];
-
-		for (k = 0; k < FIGURES; k++)
-			counts[k] = *(const u64 *)(const void *)((const char *)&g->stats +
-								 figures[k].at);
-		if (labels_add(m->groups, g->name, g->kind, counts, g->stats.max_ns))
-			return -ENOMEM;
-	}
-	return labels_round(m->groups, s->end_ns);
+	for (k = 0; k < FIGURES; k++)
+		counts[k] = *(const u64 *)(const void *)((const char *)&c->stats + figures[k].at);
+	return labels_add(m->groups, &source, counts, NULL, c->stats.max_ns);
 }
 
 static void put_groups(struct metrics_out *o, const struct metrics *m)
@@ -164,77 +145,85 @@ static void put_groups(struct metrics_out *o, const struct metrics *m)
 
 		begin(o, &(struct metric_family){ f->name, METRIC_COUNTER, f->seconds, f->help });
 		for (i = 0; i < n; i++)
-			put_label(o, &list[i], NULL, list[i].counts[k]);
+			put_label(o, &list[i], NULL, list[i].cells->counts[k]);
 		end(o);
 	}
 	begin(o, &most);
 	for (i = 0; i < n; i++)
-		put_label(o, &list[i], NULL, list[i].max_ns);
+		put_label(o, &list[i], NULL, list[i].gauge);
 	end(o);
 	begin(o, &alerts);
 	for (i = 0; i < n; i++)
 		for (k = 0; k < ALERT_CAUSES; k++)
 			put_label(o, &list[i], alert_cause_name((enum alert_cause)k),
-				  list[i].counts[FIGURES + k]);
+				  list[i].cells->counts[FIGURES + k]);
 	end(o);
 }
 
 /* ---- Histograms by process and kind ---- */
 
-#define KINDS (VMSPAN_TOP + 1)
+enum {
+	OF_WALL,
+	OF_EVENTS,
+	OF_DURATIONS,
+	HISTOGRAM_COUNTS = OF_DURATIONS + JANK_BUCKETS
+};
+_Static_assert(HISTOGRAM_COUNTS <= LABEL_COUNTS, "a label has too few counts");
 
-/* Adds what a group had in one process. */
-static int add_child(struct group_stats *to, const struct snapshot_group *g,
-		     const struct snapshot_child *c)
+/* A cell for each kind. What all of a process was charged is its top group's. */
+static const struct label_rules of_processes = { .limit = METRICS_PROCESSES,
+						 .totals = HISTOGRAM_COUNTS,
+						 .cells = VMSPAN_TOP + 1,
+						 .weighs = VMSPAN_TOP };
+
+static int take_length(struct metrics *m, const struct snapshot *s, const struct snapshot_group *g,
+		       const struct snapshot_child *c)
 {
-	u32 b;
+	const struct snapshot_process *p = &s->processes[c->process];
+	const u32 kind = kind_of(g->kind, strlen(g->kind));
+	const struct label_source source = { .id = p->id,
+					     .part = kind,
+					     .cell = kind,
+					     .name = p->sum ? NULL : p->name,
+					     .ended = has_ended(p),
+					     .pool = p->container_number,
+					     .heir_part = kind };
+	u64 counts[HISTOGRAM_COUNTS];
 
-	to->events += c->stats.events;
-	to->wall_ns += c->stats.wall_ns;
-	for (b = 0; b < JANK_BUCKETS; b++)
-		to->durations[b] += c->stats.durations[b];
+	counts[OF_WALL] = c->stats.wall_ns;
+	counts[OF_EVENTS] = c->stats.events;
+	memcpy(&counts[OF_DURATIONS], c->stats.durations, sizeof(c->stats.durations));
 	/* An only child's histogram is its group's. */
-	return hist_merge(&to->hist, g->children == 1 ? &g->stats.hist : &c->stats.hist);
+	return labels_add(m->processes, &source, counts,
+			  g->children == 1 ? &g->stats.hist : &c->stats.hist, 0);
 }
 
-static int put_histograms(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
+static void put_histograms(struct metrics_out *o, const struct metrics *m)
 {
 	static const struct metric_family family = {
 		"group_event_seconds", METRIC_HISTOGRAM, true,
 		"Time charged to a group in one event, of all groups of a kind."
 	};
-	u32 cells = (METRICS_PROCESSES + 1) * KINDS, g, c, i;
-	struct group_stats *sum = calloc(cells, sizeof(*sum));
-	int rc = 0;
+	const struct label *list;
+	u32 n = labels_shown(m->processes, &list), i, kind;
 
-	if (!sum)
-		return -ENOMEM;
-	for (g = 0; g < s->group_count; g++) {
-		const struct snapshot_group *group = &s->groups[g];
-		unsigned int kind = kind_of(group->kind, strlen(group->kind));
-
-		for (c = 0; c < group->children; c++) {
-			const struct snapshot_child *child = &s->children[group->first_child + c];
-			u32 id = number_of(m->processes, METRICS_PROCESSES,
-					   s->processes[child->process].name);
-
-			rc = add_child(&sum[id * KINDS + kind], group, child) ?: rc;
-		}
-	}
 	begin(o, &family);
-	for (i = 0; i < cells; i++) {
-		struct metric_label labels[] = { { "process", NULL },
-						 { "kind", kind_name(i % KINDS) } };
+	for (i = 0; i < n; i++)
+		for (kind = 0; kind < of_processes.cells; kind++) {
+			const struct metric_label labels[] = { { "process", list[i].name },
+							       { "kind", kind_name(kind) } };
+			const struct label_cell *cell = &list[i].cells[kind];
+			struct group_stats stats = { .events = cell->counts[OF_EVENTS],
+						     .wall_ns = cell->counts[OF_WALL],
+						     .hist = cell->hist };
 
-		if (!sum[i].events)
-			continue;
-		labels[0].value = text_of(m->processes, METRICS_PROCESSES, i / KINDS);
-		o->form->histogram(o, labels, ARRAY_SIZE(labels), &sum[i]);
-		hist_free(&sum[i].hist);
-	}
+			if (!stats.events)
+				continue;
+			memcpy(stats.durations, &cell->counts[OF_DURATIONS],
+			       sizeof(stats.durations));
+			o->form->histogram(o, labels, ARRAY_SIZE(labels), &stats);
+		}
 	end(o);
-	free(sum);
-	return rc;
 }
 
 /* ---- Containers ---- */
@@ -243,17 +232,18 @@ static const struct container_figure {
 	const char *name, *help;
 	enum metric_type type;
 	bool seconds;
-	size_t at; /* in struct container_sum */
+	size_t at; /* in struct snapshot_process */
 } container_figures[] = {
-#define FIGURE_OF(name, type, seconds, field, help)                                       \
-	{                                                                                 \
-		name, help, METRIC_##type, seconds, offsetof(struct container_sum, field) \
+#define FIGURE_OF(name, type, seconds, field, help)                                          \
+	{                                                                                    \
+		name, help, METRIC_##type, seconds, offsetof(struct snapshot_process, field) \
 	}
+	/* What it weighs by. */
+	FIGURE_OF("container_event_wall_seconds", COUNTER, true, events.wall_ns,
+		  "Time of its processes' events."),
 	FIGURE_OF("container_events", COUNTER, false, events.count, "Events of its processes."),
 	FIGURE_OF("container_incomplete_events", COUNTER, false, events.incomplete,
 		  "Of them: those that lack data."),
-	FIGURE_OF("container_event_wall_seconds", COUNTER, true, events.wall_ns,
-		  "Time of these events."),
 	FIGURE_OF("container_event_cpu_seconds", COUNTER, true, events.cpu_ns,
 		  "CPU time of these events."),
 	FIGURE_OF("container_collections", COUNTER, false, gc.count,
@@ -262,49 +252,63 @@ static const struct container_figure {
 		  "Time of these collections."),
 };
 
-/* Containers of one name are one. */
-static int put_containers(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
+#define CONTAINER_FIGURES ARRAY_SIZE(container_figures)
+_Static_assert(CONTAINER_FIGURES <= LABEL_COUNTS, "a label has too few counts");
+
+static const struct label_rules of_containers = {
+	.limit = METRICS_CONTAINERS, .totals = CONTAINER_FIGURES, .cells = 1, .adds = true
+};
+
+/* Containers of one name are one; all that one had has its last name. */
+static int take_containers(struct metrics *m, const struct snapshot *s, const struct map *heirs)
 {
-	u64 counts[METRICS_CONTAINERS + 1][ARRAY_SIZE(container_figures)] = { 0 };
-	u32 processes[METRICS_CONTAINERS + 1] = { 0 }, i, k, count = 0;
-	bool seen[METRICS_CONTAINERS + 1] = { false };
 	struct container_sums sums;
+	int rc = container_sums_take(&sums, s);
+	u32 i, k;
 
-	if (container_sums_take(&sums, s))
-		return -ENOMEM;
-	for (i = 0; i < sums.count; i++) {
+	if (rc)
+		return rc;
+	labels_begin(m->containers);
+	for (i = 0; i < s->process_count && !rc; i++) {
+		const struct snapshot_process *p = &s->processes[i];
+		struct label_source source = { .id = p->id,
+					       .ended = has_ended(p),
+					       .pool = p->container_number };
+		u64 counts[CONTAINER_FIGURES];
 		char label[CONTAINER_LABEL_MAX];
-		u32 n = number_of(m->containers, METRICS_CONTAINERS,
-				  container_label(&sums.list[i].container, label));
 
-		for (k = 0; k < ARRAY_SIZE(container_figures); k++)
-			counts[n][k] += *(const u64 *)(const void *)((const char *)&sums.list[i] +
-								     container_figures[k].at);
-		processes[n] += sums.list[i].processes;
-		seen[n] = true;
-		count = max_u32(count, n + 1);
+		if (!p->container_number)
+			continue;
+		source.name = container_label(&sums.list[sums.of[i]].container, label);
+		for (k = 0; k < CONTAINER_FIGURES; k++)
+			counts[k] = *(const u64 *)(const void *)((const char *)p +
+								 container_figures[k].at);
+		rc = labels_add(m->containers, &source, counts, NULL, !has_ended(p));
 	}
 	container_sums_free(&sums);
-	for (k = 0; k < ARRAY_SIZE(container_figures) && count; k++) {
+	return rc ? rc : labels_round(m->containers, s->end_ns, heirs);
+}
+
+static void put_containers(struct metrics_out *o, const struct metrics *m)
+{
+	const struct label *list;
+	u32 n = labels_shown(m->containers, &list), i, k;
+
+	if (!n)
+		return;
+	for (k = 0; k < CONTAINER_FIGURES; k++) {
 		const struct container_figure *f = &container_figures[k];
 
 		begin(o, &(struct metric_family){ f->name, f->type, f->seconds, f->help });
-		for (i = 0; i < count; i++)
-			if (seen[i])
-				value(o, "container", text_of(m->containers, METRICS_CONTAINERS, i),
-				      counts[i][k]);
+		for (i = 0; i < n; i++)
+			value(o, "container", list[i].name, list[i].cells->counts[k]);
 		end(o);
 	}
-	if (!count)
-		return 0;
 	begin(o, &(struct metric_family){ "container_processes", METRIC_GAUGE, false,
 					  "Its processes that are traced now." });
-	for (i = 0; i < count; i++)
-		if (seen[i])
-			value(o, "container", text_of(m->containers, METRICS_CONTAINERS, i),
-			      processes[i]);
+	for (i = 0; i < n; i++)
+		value(o, "container", list[i].name, list[i].gauge);
 	end(o);
-	return 0;
 }
 
 /* ---- Totals ---- */
@@ -373,16 +377,72 @@ static void put_totals(struct metrics_out *o, const struct metrics *m, const str
 	end(o);
 }
 
+/* ---- Who has which label ---- */
+
+struct metrics *metrics_new(u32 groups)
+{
+	const struct label_rules of_groups = { .limit = groups ? groups : METRICS_GROUPS,
+					       .totals = FIGURES,
+					       .cells = 1 };
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->groups = labels_new(&of_groups);
+	m->processes = labels_new(&of_processes);
+	m->containers = labels_new(&of_containers);
+	if (m->groups && m->processes && m->containers)
+		return m;
+	metrics_free(m);
+	return NULL;
+}
+
+/* What has ended and is not kept apart is in the sum of its container: by that container's number. */
+static int sums_of(const struct snapshot *s, struct map *sums)
+{
+	u32 i;
+
+	for (i = 0; i < s->process_count; i++)
+		if (s->processes[i].sum &&
+		    map_put(sums, s->processes[i].container_number, s->processes[i].id))
+			return -ENOMEM;
+	return 0;
+}
+
+/* What each group had in each process. */
+static int take_children(struct metrics *m, const struct snapshot *s, const struct map *sums)
+{
+	u32 i, k;
+
+	labels_begin(m->groups);
+	labels_begin(m->processes);
+	for (i = 0; i < s->group_count; i++)
+		for (k = 0; k < s->groups[i].children; k++) {
+			const struct snapshot_group *g = &s->groups[i];
+			const struct snapshot_child *c = &s->children[g->first_child + k];
+
+			if (take_group(m, s, g, c) || take_length(m, s, g, c))
+				return -ENOMEM;
+		}
+	return labels_round(m->groups, s->end_ns, sums)
+		       ?: labels_round(m->processes, s->end_ns, sums);
+}
+
 int metrics_page(struct metrics *m, const struct snapshot *s, const struct metrics_form *form,
 		 struct out *to)
 {
 	struct metrics_out o = { .form = form, .o = to };
-	int rc = take_groups(m, s);
+	struct map sums = { 0 };
+	int rc = sums_of(s, &sums);
 
+	if (!rc)
+		rc = take_children(m, s, &sums) ?: take_containers(m, s, &sums);
+	map_free(&sums);
 	if (!rc) {
 		put_groups(&o, m);
 		put_totals(&o, m, s);
-		rc = put_histograms(&o, m, s) ?: put_containers(&o, m, s);
+		put_histograms(&o, m);
+		put_containers(&o, m);
 		form->finish(&o);
 	}
 	buf_free(&o.family);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Figures as metrics. The target names groups and processes, so label sets are bounded: groups by
- * what they were charged lately (metric_labels.h), and the first processes and containers to be
- * seen; all others are "(other)". No counter ever falls. METRICS.md lists what there is.
+ * Figures as metrics. The target names groups, processes and containers, so their labels are bounded, and go to
+ * those that were charged most lately (metric_labels.h); all others are "(other)". No counter ever falls.
+ * METRICS.md lists what there is.
  */
 #ifndef SINK_OPENMETRICS_H
 #define SINK_OPENMETRICS_H
