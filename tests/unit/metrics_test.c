@@ -516,6 +516,27 @@ static void what_is_summed_up_stays_where_it_was_told(void **state)
 	metrics_free(m);
 }
 
+/* What was a gap gets its cause later. */
+static void lost_records_do_not_become_fewer(void **state)
+{
+	struct metrics *m = metrics_new(0);
+	struct fixture *f = fixture_demo();
+	char *text;
+
+	(void)state;
+	f->s.losses.records[LOSS_SEQUENCE_GAP] = 13;
+	text = page(m, f);
+	free(text);
+	f->s.losses.records[LOSS_SEQUENCE_GAP] = 3;
+	f->s.losses.records[LOSS_RING_FULL] = 10;
+	text = page(m, f);
+	assert_int_equal(value_of(text, "lost_records_total{cause=\"sequence_gap\"}"), 13);
+	assert_int_equal(value_of(text, "lost_records_total{cause=\"ring_full\"}"), 10);
+	free(text);
+	fixture_free(f);
+	metrics_free(m);
+}
+
 static void names_of_the_target_stay_within_their_quotes(void **state)
 {
 	struct out o;
@@ -663,6 +684,7 @@ int main(void)
 		cmocka_unit_test(containers_have_their_sums),
 		cmocka_unit_test(who_goes_on_gets_the_label_of_who_has_ended),
 		cmocka_unit_test(what_is_summed_up_stays_where_it_was_told),
+		cmocka_unit_test(lost_records_do_not_become_fewer),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),
 		cmocka_unit_test(a_native_bucket_holds_its_time),

@@ -11,6 +11,7 @@
 struct metrics {
 	struct labels *groups, *processes, *containers;
 	u64 reasons[3];
+	u64 lost[LOSS_CAUSES]; /* as told: what was a gap may have got a cause since */
 };
 
 void metrics_free(struct metrics *m)
@@ -338,7 +339,7 @@ static void put_ledger(struct metrics_out *o, const struct ledger *l)
 	end(o);
 }
 
-static void put_totals(struct metrics_out *o, const struct metrics *m, const struct snapshot *s)
+static void put_totals(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
 {
 	static const char *const reasons[] = { "SLOWDOWN", "IN_ANIMATION", "IN_INPUT" };
 	u32 i, alive = 0;
@@ -355,8 +356,10 @@ static void put_totals(struct metrics_out *o, const struct metrics *m, const str
 	begin(o, &(struct metric_family){
 			 "lost_records", METRIC_COUNTER, false,
 			 "Records lost, by cause; marks_off: times, names: programs." });
-	for (i = 0; i < LOSS_CAUSES; i++)
-		value(o, "cause", loss_name((enum loss_cause)i), s->losses.records[i]);
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		m->lost[i] = max_u64(m->lost[i], s->losses.records[i]);
+		value(o, "cause", loss_name((enum loss_cause)i), m->lost[i]);
+	}
 	end(o);
 	begin(o, &(struct metric_family){ "alerts", METRIC_COUNTER, false,
 					  "Alerts, by reason; SLOWDOWN is all of them." });
