@@ -78,9 +78,11 @@ static struct model_share share(const char *group, u64 wall, u64 cpu, u64 blocke
 }
 
 /* What is left of the outer group without the inner one: `cpu` and `blocked` of 80 ms. */
-static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
+static enum alert_cause cause_of(u64 cpu, u64 blocked, bool exact, bool stock)
 {
-	const struct model_thread thread = { .pid = SIM_PID, .name = "t", .process = "p" };
+	const struct model_thread thread = {
+		.pid = SIM_PID, .name = "t", .process = "p", .stock = stock
+	};
 	struct model_share shares[] = {
 		share("package:app", 300 * MS, 90 * MS + cpu, blocked),
 		share("package:heavy", 220 * MS, 90 * MS, 0),
@@ -101,6 +103,23 @@ static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
 	assert_int_equal(alerts_flush(r.a), 0);
 	rig_close(&r);
 	return last.cause;
+}
+
+static enum alert_cause outer_cause(u64 cpu, u64 blocked, bool exact)
+{
+	return cause_of(cpu, blocked, exact, false);
+}
+
+/* In one trace with a program of which the scheduler's record tells that, too. */
+static void of_a_stock_vm_the_record_tells_nothing(void **state)
+{
+	u32 exact;
+
+	(void)state;
+	for (exact = 0; exact < 2; exact++) {
+		assert_int_equal(cause_of(20 * MS, 43 * MS, exact, true), CAUSE_INNER);
+		assert_int_equal(cause_of(20 * MS, 44 * MS, exact, true), CAUSE_OWN);
+	}
 }
 
 /* On a busy machine the outer group is off the CPU for long, too: of what it did besides,
@@ -423,6 +442,7 @@ int main(void)
 		cmocka_unit_test(blocked_time_is_no_fault_of_the_system),
 		cmocka_unit_test(in_exact_mode_the_system_is_no_cause),
 		cmocka_unit_test(a_busy_machine_does_not_make_the_caller_the_cause),
+		cmocka_unit_test(of_a_stock_vm_the_record_tells_nothing),
 		cmocka_unit_test(the_sentence_says_how_long_it_had_the_cpu),
 		cmocka_unit_test(half_of_a_container_is_enough),
 		cmocka_unit_test(the_longest_wait_since_the_last_alert_is_kept),

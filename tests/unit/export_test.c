@@ -435,6 +435,54 @@ static void collapsed_shows_what_an_event_waited(void **state)
 	free(other);
 }
 
+/* A look at a stock VM's stack in an event that waits: its stacks tell all of its time, and those of a program in the
+ * same trace with the scheduler's record are as they are without it. */
+static void collapsed_tells_no_time_of_a_stock_vm_twice(void **state)
+{
+	const struct report_source source = { .kind = "recording", .migrated = "split" };
+	struct model *m = model_make(&(struct model_config){ .exact = true });
+	struct sim *s = sim_new(1), *vm = sim_new(2), *sched = sim_of(1, 8);
+	struct vmspan_sample *look;
+	struct vmspan_event *event;
+	struct item it;
+	struct export e;
+	char *text;
+
+	(void)state;
+	export_begin(&e, "collapsed", &(struct export_config){ .start_ns = 1 }, m);
+	sim_off(sched, 1, 1, VMSPAN_OFF_START);
+	sim_off(sched, 1310, 1330, VMSPAN_OFF_SLEEPING);
+	sim_event(s, 1000);
+	sim_enter(s, 1100, 1, VMSPAN_SPAN);
+	sim_leave(s, 1300);
+	s->off += 20;
+	sim_event_end(s, 1400);
+	look = sim_record(vm, VMSPAN_SAMPLE, 2, 0, 0);
+	look->time = 1500;
+	look->weight = 300;
+	look->flags = VMSPAN_SAMPLE_OFF;
+	look->iteration = 1;
+	event = sim_record(vm, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, 1);
+	event->begin = event->mono_begin = 1200;
+	event->end = event->mono_end = 1500;
+	sim_feed_sched(sched, m);
+	sim_feed(s, m, 10);
+	it = sim_item(vm, SIM_PID, 0, vm->records);
+	it.batch.registry = ITEM_TRACER_REGISTRY;
+	assert_int_equal(model_item(m, &it), 0);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	assert_string_equal(text, "test (100);thread;(waiting) 300\n"
+				  "test (100);thread;event;(native) 180\n"
+				  "test (100);thread;event;addon:a 200\n"
+				  "test (100);thread;event;(waiting) 20\n");
+	free(text);
+	model_free(m);
+	free(sched);
+	free(vm);
+	free(s);
+}
+
 /* ---- Perfetto ---- */
 
 #define PEER_PID 200
@@ -586,6 +634,7 @@ int main(void)
 		cmocka_unit_test(speedscope_keeps_groups_apart),
 		cmocka_unit_test(firefox_has_categories_for_so_many_groups),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
+		cmocka_unit_test(collapsed_tells_no_time_of_a_stock_vm_twice),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
 		cmocka_unit_test(an_event_that_lacks_records_says_so_in_every_format),
 	};

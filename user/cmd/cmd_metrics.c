@@ -53,6 +53,7 @@ static int serve(struct run *r, struct err *e)
 	while (!rc) {
 		unsigned int bits;
 
+		session_say_not_exact(s);
 		if (ended)
 			wake_wait(&s->wake);
 		else

@@ -227,6 +227,7 @@ static int capture(struct record *r, struct err *e)
 	while (rc > 0) {
 		unsigned int bits;
 
+		session_say_not_exact(s);
 		rc = source_poll(s->source, -1, s->wake.epoll, record_item, r, e);
 		bits = wake_take(&s->wake);
 		if (rc > 0 && bits & (WAKE_STOP | WAKE_TIMER << TIMER_END))
@@ -239,6 +240,7 @@ static int capture(struct record *r, struct err *e)
 	if (rc < 0)
 		return rc;
 	rc = source_stop(s->source, record_item, r, e);
+	session_say_not_exact(s);
 	return rc ? rc : model_finish(s->model);
 }
 

@@ -60,6 +60,7 @@ static int on_frame(void *ctx, const struct live_frame *f, struct err *e)
 	int rc;
 
 	(void)e;
+	session_say_not_exact(&v->session);
 	v->live = !f->ended;
 	rc = send_update(v, f->total);
 	if (f->ended)

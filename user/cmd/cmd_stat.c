@@ -29,6 +29,7 @@ static int show(void *ctx, const struct live_frame *f, struct err *e)
 {
 	struct stat_run *r = ctx;
 
+	session_say_not_exact(&r->session);
 	if (r->options->output.json) {
 		r->session.head.interval_ns = f->interval_ns;
 		r->session.head.histograms = true;

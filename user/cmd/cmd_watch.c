@@ -347,6 +347,7 @@ static void announce(const struct watch *w)
 static int summarize(struct watch *w)
 {
 	struct watch_totals t = { .live = w->live,
+				  .exact = w->session.source->info.exact,
 				  .shown = w->shown,
 				  .inner = w->left[CAUSE_INNER],
 				  .system = w->left[CAUSE_SYSTEM],

@@ -139,8 +139,9 @@ static const struct option_row table[] = {
 	  "(the outermost group that is one by name: who called)",
 	  IN_REPORT | IN_TOP | IN_STAT | IN_EXPORT, set_attribute, AT(model.outermost) },
 	{ "exact", 'x', NULL,
-	  "record the scheduler too: no span is discarded, and no group pays for time it did not "
-	  "have the CPU",
+	  "record the scheduler too, for programs with vmspan.h: no span is discarded, and no "
+	  "group "
+	  "pays for time it did not have the CPU; stock VMs are traced as without it",
 	  LIVE, set_flag, AT(target.exact) },
 	{ "without", 0, "LIST",
 	  "parts not to measure: blocking (what --exact records), gc and samples (of stock VMs); "

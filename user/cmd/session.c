@@ -96,6 +96,15 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 	return measure_own(s, o, e);
 }
 
+void session_say_not_exact(struct session *s)
+{
+	if (s->said_not_exact || !live_not_about(s->source))
+		return;
+	s->said_not_exact = true;
+	fprintf(stderr, "vmspan: note: --exact is for programs with vmspan.h: stock VMs are traced "
+			"as without it\n");
+}
+
 int session_replay(struct session *s, const struct options *o, const char *path, struct err *e)
 {
 	const struct trace_config config = { .path = path, .model = o->model };

@@ -17,10 +17,14 @@ struct session {
 	struct report_source head;
 	struct wake wake;
 	bool waking; /* wake is open */
+	bool said_not_exact;
 };
 
 /* Attaches to the targets of o, or starts its command. Catches signals. */
 int session_live(struct session *s, const struct options *o, bool hard_stop, struct err *e);
+/* Says it once that stock VMs are not traced with --exact, where there are some and it was asked for. For commands that
+ * show no notes of processes while they trace. */
+void session_say_not_exact(struct session *s);
 /* Opens a recording. */
 int session_replay(struct session *s, const struct options *o, const char *path, struct err *e);
 /* Feeds the model from a recording to its end, with progress on stderr when

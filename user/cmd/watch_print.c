@@ -113,8 +113,9 @@ static void put_left_out(struct out *o, const struct watch_totals *t)
 	if (t->system)
 		out_printf(o,
 			   "not shown: %" PRIu64 " whose thread did not have the CPU "
-			   "(--all-causes shows them,\n  --exact tells why it did not)\n",
-			   t->system);
+			   "(--all-causes shows them%s)\n",
+			   /* Then they are of stock VMs, which it is not about. */
+			   t->system, t->exact ? "" : ",\n  --exact tells why it did not");
 	if (t->others)
 		out_printf(o, "not shown: %" PRIu64 " of groups that --group leaves out\n",
 			   t->others);

@@ -21,7 +21,7 @@ struct watch_totals {
 	struct exec_counts runs;
 	struct snapshot *snapshot; /* or NULL; the caller's */
 	const u64 *woken; /* by the kernel side; or NULL */
-	bool live;
+	bool live, exact; /* exact: with the scheduler's record */
 };
 
 void watch_print_open(struct watch_print *p, const struct options *o);

@@ -36,7 +36,8 @@ struct libvmspan_options {
 	uint64_t threshold_ns; /* of alerts; 0: 64 ms */
 	uint32_t own_groups; /* 1: measure every compartment's own group too */
 	uint32_t suspend; /* 1: a nested loop pauses the stopwatches around it */
-	uint32_t exact; /* 1: with the scheduler's record */
+	uint32_t
+		exact; /* 1: with the scheduler's record; stock VMs among pids are traced as without */
 	uint32_t without; /* LIBVMSPAN_TURNS ...: not measured until libvmspan_part() asks */
 	uint32_t keep_moved; /* 1: what changed CPU is charged too; 0: discarded and counted */
 };

@@ -196,6 +196,13 @@ static bool covered(const struct model *m, const struct stream *st, u64 begin, u
 	       !part_lacks(&m->parts, TRACE_BLOCKING, begin, end);
 }
 
+/* Was a part of the trace away that its records are of? */
+static bool lacks_part(const struct model *m, const struct stream *st, u64 begin, u64 end)
+{
+	return parts_lack(&m->parts, stream_is_stock(st) ? ~(1u << TRACE_BLOCKING) : ~0u, begin,
+			  end);
+}
+
 /* The root of what ran outside any event has closed: an event of its own. */
 static int settle_root(struct model *m, struct stream *st, struct turn *t,
 		       const struct vmspan_span *s)
@@ -206,8 +213,8 @@ static int settle_root(struct model *m, struct stream *st, struct turn *t,
 
 	t->exact = covered(m, st, s->begin, s->end);
 	rc = model_settle(m, st, t, NULL,
-			  lacks || (m->config.exact && !t->exact) ||
-				  parts_lack(&m->parts, s->begin, s->end));
+			  lacks || (stream_is_exact(m, st) && !t->exact) ||
+				  lacks_part(m, st, s->begin, s->end));
 	if (st->sched)
 		sched_forget(st->sched, s->end);
 	model_turn_done(m, st, t);
@@ -302,9 +309,9 @@ static int take_away(struct model *m, struct stream *st, const struct vmspan_spa
 	if (s->begin < m->attach_cycles)
 		return 0;
 	close_gap(st, s->end);
-	if (m->config.exact && m->sum)
+	if (stream_is_exact(m, st) && m->sum)
 		return open_away(m, st, s);
-	if (m->config.exact || s->end < s->begin || !s->iteration)
+	if (stream_is_exact(m, st) || s->end < s->begin || !s->iteration)
 		return 0;
 	t = m->active && m->active->iteration == s->iteration ? m->active
 							      : turn_enter(m, st, s->iteration);
@@ -371,9 +378,9 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	t = model_turn_of(m, st, e->h.id);
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
-	t->told = !m->config.exact && e->h.depth & VMSPAN_F_SWITCHES;
+	t->told = !stream_is_exact(m, st) && e->h.depth & VMSPAN_F_SWITCHES;
 	whole = !lacks_spans(st, outermost(e)) && !(e->h.depth & VMSPAN_F_LACKS) && whole &&
-		(t->exact || !m->config.exact) && !parts_lack(&m->parts, e->begin, e->end);
+		(t->exact || !stream_is_exact(m, st)) && !lacks_part(m, st, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
 		rc = sample_event(m, st, t, e, !whole);
 	else
@@ -412,6 +419,7 @@ static int take_record(struct model *m, struct stream *st, const struct vmspan_h
 		m->records--; /* nor are the scheduler's counted among the program's */
 		return take_away(m, st, (const void *)h);
 	case VMSPAN_SAMPLE:
+		st->pub.stock = true;
 		return sample_take(m, st, (const void *)h);
 	case VMSPAN_INPUT:
 	case VMSPAN_FRAME:
@@ -523,6 +531,7 @@ struct stream *model_stream(struct model *m, const struct item_batch *b)
 		.id = ++m->thread_id,
 		.name = strdup(at ? (const char *)(uintptr_t)*at : ""),
 		.process = registry_name(&m->set, p->name),
+		.stock = stream_is_stock(st),
 	};
 	if (!st->pub.name || map_put(&r->threads, b->thread, (u64)(uintptr_t)st)) {
 		stream_free(st);
@@ -538,6 +547,8 @@ int model_stream_sched(struct stream *st, const struct item_batch *b)
 	u64 *at = map_get(&st->proc->scheds, b->tid);
 	struct sched *s;
 
+	if (stream_is_stock(st))
+		return 0;
 	if (at) {
 		st->sched = (struct sched *)(uintptr_t)*at;
 		return 0;

@@ -68,6 +68,7 @@ struct model_thread {
 	u64 id; /* unique in the model */
 	const char *name; /* thread name or "" */
 	const char *process;
+	bool stock; /* of a stock VM: whatever the trace has of the scheduler, nothing of it is about this */
 };
 
 /* All times are CLOCK_MONOTONIC ns by the stream's clock items, monotone in

@@ -49,6 +49,18 @@ struct model {
 	u64 spans, records, inputs, frames;
 };
 
+/* Its records are the tracer's own, of a stock VM: they know themselves when it had no CPU, and the scheduler's
+ * record, if there is one, is not about them. */
+static inline bool stream_is_stock(const struct stream *st)
+{
+	return st->registry->address == ITEM_TRACER_REGISTRY;
+}
+/* Is all that the scheduler did to its thread to be known? */
+static inline bool stream_is_exact(const struct model *m, const struct stream *st)
+{
+	return m->config.exact && !stream_is_stock(st);
+}
+
 /* Is an event or a mark that begins at these ns within the chosen range? */
 bool model_in_range(const struct model *m, u64 ns);
 /* Adds an event that has ended to the figures, and shows it to the observer.

@@ -154,8 +154,8 @@ static int fork_stream(struct model *m, const struct stream *st, struct stream *
 	to->held_len = 0;
 	to->sampler = st->sampler ? sampler_copy(st->sampler) : NULL;
 	to->open = NULL;
-	to->sched = m->config.exact ? sched_copy(st->sched) : NULL;
-	if ((m->config.exact && !to->sched) || (st->sampler && !to->sampler))
+	to->sched = stream_is_exact(m, st) ? sched_copy(st->sched) : NULL;
+	if ((stream_is_exact(m, st) && !to->sched) || (st->sampler && !to->sampler))
 		return -ENOMEM;
 	for (i = 0; i < st->turn_len; i++) {
 		struct turn *t = model_turn_of(m, to, st->turns[i]->iteration);

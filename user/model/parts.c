@@ -80,12 +80,12 @@ bool parts_gap(const struct part_gaps *g, u64 begin, u64 end)
 	return false;
 }
 
-bool parts_lack(const struct parts *p, u64 begin, u64 end)
+bool parts_lack(const struct parts *p, u32 of, u64 begin, u64 end)
 {
 	u32 i;
 
 	for (i = 0; p->any && i < TRACE_PARTS; i++)
-		if (parts_gap(&p->of[i], begin, end))
+		if (of & 1u << i && parts_gap(&p->of[i], begin, end))
 			return true;
 	return false;
 }

@@ -59,8 +59,8 @@ static inline bool part_lacks(const struct parts *p, enum model_part part, u64 b
 {
 	return p->any && parts_gap(&p->of[part], begin, end);
 }
-/* Any of them? */
-bool parts_lack(const struct parts *p, u64 begin, u64 end);
+/* Any of these, a bit a part? */
+bool parts_lack(const struct parts *p, u32 of, u64 begin, u64 end);
 /* How long it was off, up to now (cycles). */
 struct part_off part_off(const struct parts *p, enum model_part part, const struct clock_map *clock,
 			 u64 now_ns);

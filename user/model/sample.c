@@ -334,7 +334,7 @@ static int share_self(struct model *m, struct stream *st, const struct samples *
 			l->self_ns += out[i];
 			rc = charge_self(m, st, &self[i], out[i]);
 		}
-		l->native_ns = out[n - 1];
+		l->native_ns = l->native_stock_ns = out[n - 1];
 	}
 	free(part);
 	free(self);

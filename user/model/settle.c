@@ -195,6 +195,8 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		m->repairs.discarded_shares++;
 		incomplete = true;
 	}
+	if (stream_is_stock(st))
+		s.ledger.native_stock_ns = s.ledger.native_ns;
 	/* Of what goes on the thread's clock is an estimate. */
 	if (s.stolen_ns && !m->sum) {
 		m->repairs.stolen_ns += s.stolen_ns;

@@ -49,6 +49,7 @@
 	X(stopped_ns)                                \
 	X(frozen_ns)                                 \
 	X(throttled_ns)                              \
+	X(native_stock_ns)                           \
 	X(native_off_ns[VMSPAN_OFF_PREEMPTED])       \
 	X(native_off_ns[VMSPAN_OFF_SLEEPING])        \
 	X(native_off_ns[VMSPAN_OFF_IO])              \
@@ -199,6 +200,7 @@ void ledger_subtract(struct ledger *to, const struct ledger *from)
 		over -= less;
 	}
 	to->preempted_ns = min_u64(to->preempted_ns, to->native_ns);
+	to->native_stock_ns = min_u64(to->native_stock_ns, to->native_ns - to->preempted_ns);
 	to->stopped_ns = min_u64(to->stopped_ns, to->preempted_ns);
 	to->frozen_ns = min_u64(to->frozen_ns, to->preempted_ns - to->stopped_ns);
 	to->throttled_ns =

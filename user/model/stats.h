@@ -63,6 +63,8 @@ struct ledger {
 	/* Of native, exact mode only: the thread was kept off the CPU. Of that: by a signal or a debugger,
 	 * by a cgroup's freezer, by its quota; else others had the CPU. */
 	u64 preempted_ns, stopped_ns, frozen_ns, throttled_ns;
+	/* Of native: of stock VMs, of which nobody says how much of it had no CPU. */
+	u64 native_stock_ns;
 	/* Exact mode: off the CPU by reason while no compartment was in. What is
 	 * waited is in blocked_ns, the rest in preempted_ns. */
 	u64 native_off_ns[VMSPAN_OFF_REASONS];

@@ -495,7 +495,7 @@ static void count_shares(struct alerts *a, const struct model_event *e)
 static int raise_slow(struct alerts *a, const struct model_event *e, struct tree *tree)
 {
 	struct suspects all = { .event = e,
-				.exact = a->exact,
+				.exact = a->exact && !e->thread->stock,
 				.least_ns = e->open ? ALERT_OPEN_NS : 0,
 				.list = a->suspects,
 				.count = e->share_count };

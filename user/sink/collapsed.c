@@ -29,6 +29,7 @@ struct collapsed {
 	struct map node_of; /* parent << 32 | name */
 	/* of the thread under way */
 	u32 thread_node;
+	bool stock;
 	struct open {
 		u32 node;
 		bool lossy; /* what may lack something is lost here */
@@ -88,7 +89,7 @@ static u32 begin_event(struct collapsed *c, u32 parent, const struct slice *s)
 	const char *label = slices_name(&c->slices, s->name);
 	u32 node = find_node(c, parent, label[0] ? s->name : name_id(c, "event"));
 
-	if (c->sampled)
+	if (c->sampled && c->stock)
 		return node;
 	/* Which stack lost it is not known. */
 	add(c, node, "(native)", s->event.ledger.native_ns);
@@ -133,7 +134,7 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	if (!begin) {
 		struct open *ended = &c->stack[--c->depth];
 
-		if (s->kind == SLICE_EVENT && c->exact)
+		if (s->kind == SLICE_EVENT && c->exact && !c->stock)
 			add(c, ended->node, "(waiting)", ended->waits);
 		return c->rc;
 	}
@@ -199,6 +200,7 @@ static int walk_thread(struct collapsed *c, u32 thread)
 	c->thread_node =
 		thread_node(c, slices_name(&c->slices, c->slices.processes[t->process].name),
 			    t->pid, slices_name(&c->slices, t->name));
+	c->stock = t->stock;
 	c->depth = 0;
 	return c->rc ? c->rc : slices_walk(&c->slices, thread, walk_edge, c);
 }

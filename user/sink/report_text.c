@@ -211,7 +211,7 @@ static void put_native(struct page *p, const struct ledger *l)
 	if (!off)
 		return;
 	out_printf(&p->line, "native: %s on the CPU",
-		   time_text(time, l->native_ns - l->preempted_ns));
+		   time_text(time, l->native_ns - l->preempted_ns - l->native_stock_ns));
 	for (i = 0; i < VMSPAN_OFF_REASONS; i++)
 		if (l->native_off_ns[i])
 			out_printf(&p->line, ", %s %s", time_text(time, l->native_off_ns[i]),

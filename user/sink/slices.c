@@ -121,7 +121,7 @@ static int find_process(struct slices *s, u32 pid, const char *name, u32 *index)
 int slices_thread(struct slices *s, const struct model_thread *t, u32 *index)
 {
 	u64 *known = map_get(&s->thread_of, t->id);
-	struct slice_thread th = { .pid = t->pid, .tid = t->tid };
+	struct slice_thread th = { .pid = t->pid, .tid = t->tid, .stock = t->stock };
 	s64 stream;
 	int rc;
 

@@ -59,6 +59,7 @@ struct slice_thread {
 	u32 process; /* index */
 	u32 name; /* the last it had */
 	u32 stream; /* of struct slice */
+	bool stock; /* struct model_thread */
 	u64 last_end;
 	u64 astray;
 };

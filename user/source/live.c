@@ -425,7 +425,7 @@ static int open_tracer(struct live *l, const struct live_config *c, const struct
 	if (!l->t)
 		return err->code;
 	/* Stock VMs are measured in ns; beside others those are made cycles. */
-	only_vms = n->vm && !n->sdk && !sweep_wanted(&c->sweep);
+	only_vms = n->vm && !n->sdk && !n->awaited && !sweep_wanted(&c->sweep);
 	l->s.info.clock = only_vms || (n->direct && !tracer_has_tsc(l->t)) ? CLOCK_MONO : CLOCK_TSC;
 	return ring_open(&l->ring, l, err);
 }
@@ -581,6 +581,13 @@ struct source *live_open(const struct live_config *config, struct err *err)
 const struct err *live_no_exact(const struct source *s)
 {
 	return tracer_no_exact(((const struct live *)s)->t);
+}
+
+u32 live_not_about(const struct source *s)
+{
+	const struct live *l = (const struct live *)s;
+
+	return l->s.info.exact ? l->not_exact : 0;
 }
 
 u32 live_attached(const struct source *s)

@@ -57,6 +57,8 @@ struct source *live_open(const struct live_config *config, struct err *err);
 /* Why there is no scheduler's record, which was asked for; else NULL. The trace
  * is then one of the default mode. */
 const struct err *live_no_exact(const struct source *s);
+/* Stock VMs that have been attached to so far in a trace with the scheduler's record, which is not about them. */
+u32 live_not_about(const struct source *s);
 /* About how much of a target's CPU time a mark takes that is a trap, ns. 0: none are, here. */
 u32 live_trap_ns(const struct source *s);
 /*

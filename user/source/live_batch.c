@@ -211,6 +211,14 @@ static int unended(struct live *l, const struct wire_head *h, size_t size)
 	return live_emit(l, &it);
 }
 
+/* Of a stock VM's threads nobody asks: what the kernel side tells of it is of no event. */
+static bool is_asked_for(const struct live *l, u32 pid)
+{
+	const struct process *p = process_find(l, pid);
+
+	return !p || !p->vm_profile || attachments_of_marks(p);
+}
+
 /* Without TSC events the kernel side stamped ns of CLOCK_MONOTONIC. */
 static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 {
@@ -222,7 +230,8 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
 		return 0;
 	bytes = h->bytes - (u32)sizeof(*b);
-	if (bytes > sizeof(records) || bytes != b->records * sizeof(records[0]))
+	if (bytes > sizeof(records) || bytes != b->records * sizeof(records[0]) ||
+	    !is_asked_for(l, h->pid))
 		return 0;
 	it.batch = (struct item_batch){
 		.pid = h->pid,

@@ -199,6 +199,8 @@ struct process {
 	bool found; /* there was something to trace in it, at the last look */
 	bool begins; /* its VM had not begun then: its stacks cannot be looked at yet */
 	bool walks; /* they can, or could */
+	bool not_exact; /* what was asked for is not about it; still to be said */
+	bool not_exact_said;
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
 	u32 denied,
 		denied_said; /* of its program's files: at the last look; as far as it was said */
@@ -268,6 +270,7 @@ struct live {
 	bool direct; /* marks of some programs are traps */
 	bool passed_by; /* a program was not traced whose marks could have been traps */
 	struct vm_cache vm_cache;
+	u32 not_exact; /* processes of stock VMs, where the scheduler's record is wanted */
 	bool calls; /* of stock VMs every call is measured, nobody looks at stacks */
 	bool containers; /* it is told which ones processes run in */
 	enum live_trial_part trial; /* of those */
@@ -484,6 +487,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
 #define NOTE_NAMELESS (VM_ROLES + 3)
 #define NOTE_BEGUN_BEFORE (VM_ROLES + 4)
+#define NOTE_NOT_EXACT (VM_ROLES + 5)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
@@ -520,6 +524,10 @@ void live_refused(struct process *p, const struct err *why);
 bool live_is_denied(const struct err *why);
 /* It is refused, and another look may find otherwise. */
 bool live_is_doubtful(const struct process *p);
+/* A stock VM has been attached to: where the scheduler's record is wanted, it is said that it is not about it. */
+void live_not_exact(struct live *l, struct process *p);
+/* Says that, if it is still to be said. 0 or l->failed. */
+int live_say_not_exact(struct live *l, struct process *p);
 /* Is there something to say that will not become otherwise? */
 bool live_has_words(const struct process *p);
 /* Says what there is of that, and who below it is left out. 0 or l->failed. */
@@ -657,6 +665,7 @@ void live_rings_free(struct registry *r);
 struct live_needs {
 	bool direct; /* the direct stopwatch */
 	bool sdk, vm; /* a target has vmspan.h; is a stock VM */
+	bool awaited; /* one may have vmspan.h later */
 };
 
 /*

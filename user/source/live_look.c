@@ -61,6 +61,7 @@ int live_look(struct live *l, const struct live_config *c, struct live_needs *n,
 			}
 		}
 		if (r == -ENOENT && c->wait && plan.files) {
+			n->awaited = true;
 			*err = (struct err){ 0 };
 			plan_free(&plan);
 			continue;
@@ -74,7 +75,7 @@ int live_look(struct live *l, const struct live_config *c, struct live_needs *n,
 	}
 	n->vm |= c->command && vm_of_command(c->command[0]);
 	/* What a sweep finds, and what a command executes, may be one. */
-	if (!n->vm && ((!sweep_wanted(&c->sweep) && !c->command) || c->exact))
+	if (!n->vm && !sweep_wanted(&c->sweep) && !c->command)
 		l->vm_hz = 0;
 	if (c->calls && (n->sdk || !n->vm)) {
 		err_set_status(err, -EINVAL, EXIT_USAGE,
@@ -85,7 +86,8 @@ int live_look(struct live *l, const struct live_config *c, struct live_needs *n,
 	if (c->exact && n->direct)
 		return err_set_status(err, -EINVAL, EXIT_USAGE,
 				      "--exact does not go with marks by traps (--method direct)");
-	if (!c->exact || !n->vm)
+	/* Beside others they are traced, and it is said that it is not about them. */
+	if (!c->exact || !n->vm || n->sdk || n->awaited || sweep_wanted(&c->sweep))
 		return 0;
 	err_set_status(err, -EINVAL, EXIT_USAGE,
 		       "--exact is for programs with vmspan.h: a stock VM's events always know "

@@ -290,6 +290,7 @@ static void forget_memory(struct live *l, struct process *p)
 	p->begun_before = 0;
 	p->begun_before_ns = 0;
 	p->begins = p->walks = false;
+	p->not_exact = p->not_exact_said = false;
 	p->pace_ns = 0;
 }
 
@@ -527,7 +528,7 @@ u64 process_next_rescan(const struct live *l)
 			next = min_u64(next, p->rescan_ns);
 		if (p->unlinked)
 			next = min_u64(next, p->link_ns);
-		if (live_has_words(p))
+		if (live_has_words(p) || p->not_exact)
 			next = 0;
 		if (p->watch.next_ns)
 			next = min_u64(next, p->watch.next_ns);
@@ -557,8 +558,8 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 			if (!p->registries[i].read_ns && registry_read(l, p, &p->registries[i]))
 				return l->failed;
 	}
-	if ((live_has_words(p) && live_say_refused(l, p)) || live_watch_check(l, p, now) ||
-	    live_silence_check(l, p, now))
+	if ((live_has_words(p) && live_say_refused(l, p)) || live_say_not_exact(l, p) ||
+	    live_watch_check(l, p, now) || live_silence_check(l, p, now))
 		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */
 	p->ended |= p->candidate && !p->rescans && !p->unlinked;

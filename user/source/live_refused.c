@@ -80,6 +80,28 @@ static int say_left_out(struct live *l, struct process *p)
 		"them by -p.");
 }
 
+void live_not_exact(struct live *l, struct process *p)
+{
+	if (!l->s.info.exact || p->not_exact_said)
+		return;
+	p->not_exact = p->not_exact_said = true;
+	l->not_exact++;
+}
+
+/* Nothing is left out for it: its events know themselves when they had no CPU. */
+int live_say_not_exact(struct live *l, struct process *p)
+{
+	if (!p->not_exact)
+		return 0;
+	p->not_exact = false;
+	/* Some kernels refuse the record when it is to begin. */
+	if (!l->s.info.exact)
+		return 0;
+	return live_note(
+		l, p, NOTE_NOT_EXACT,
+		"--exact is for programs with vmspan.h: a stock VM is traced as without it", "");
+}
+
 int live_say_refused(struct live *l, struct process *p)
 {
 	return (p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)) ? l->failed
@@ -197,5 +219,5 @@ int process_last_words(struct live *l, struct process *p, enum unfinished_why wh
 	}
 	if (is_unseen(l, p))
 		refuse_unseen(l, p, why);
-	return live_say_refused(l, p);
+	return live_say_not_exact(l, p) ?: live_say_refused(l, p);
 }

@@ -249,6 +249,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 		p->walks = walks;
 		l->s.info.sampled |= walks || p->begins;
 		live_watch_start(p, &v, watched(l, service));
+		live_not_exact(l, p);
 		l->attached_once = true;
 	}
 	if (!r && unseen.code)
