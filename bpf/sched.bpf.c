@@ -172,6 +172,12 @@ static __always_inline int begin(struct task_struct *t)
 		s->out[i].head.thread = ids.tid;
 		s->out[i].head.tid = ids.tid;
 	}
+	/* Once more, of a thread that was left meanwhile: no switch since is a loss, and the numbers show
+	 * that something is not there. */
+	s->used[0] = s->used[1] = 0;
+	s->sent += s->sent != 0;
+	s->watch = s->waker = 0;
+	s->batch = 0;
 	s->ids = ids;
 	s->call = ~0u;
 	s->off_cpu = bpf_get_smp_processor_id();
@@ -284,7 +290,8 @@ int BPF_PROG(sched_waking, struct task_struct *p)
 }
 
 /* A new thread of a traced process, or a new process of one. Attached before
- * life_fork, which may still have to enter the child: the parent says it. */
+ * life_fork, which may still have to enter the child: the parent says it. A child
+ * of a stock VM's may execute a program with marks. */
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(sched_born, struct task_struct *parent, struct task_struct *child)
 {
@@ -293,7 +300,22 @@ int BPF_PROG(sched_born, struct task_struct *parent, struct task_struct *child)
 
 	if (!p || (child->pid == child->tgid && !(p->flags & TRACED_CHILDREN)))
 		return 0;
+	if (child->pid != child->tgid && p->flags & TRACED_STOCK)
+		return 0;
 	return begin(child);
+}
+
+/* What a stock VM executes may be a program with marks. */
+SEC("?tp_btf/sched_process_exec")
+int BPF_PROG(sched_exec, struct task_struct *task)
+{
+	struct ids ids = task_ids(task);
+	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
+
+	if (!p || !(p->flags & TRACED_STOCK))
+		return 0;
+	p->flags &= ~TRACED_STOCK;
+	return begin(task);
 }
 
 /* Run by user space for the threads that are there already. */
@@ -301,12 +323,36 @@ SEC("?iter/task")
 int sched_present(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct traced_process *p;
 	struct ids ids;
 
 	if (!task)
 		return 0;
 	ids = task_ids(task);
-	return bpf_map_lookup_elem(&traced, &ids.tgid) ? begin(task) : 0;
+	p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	return p && !(p->flags & TRACED_STOCK) ? begin(task) : 0;
+}
+
+/* Run by user space for the threads of a process that has been found to run a stock VM. What is gathered of
+ * them is of no event. */
+SEC("?iter/task")
+int sched_leave(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct traced_process *p;
+	struct sched *s;
+	struct ids ids;
+
+	if (!task)
+		return 0;
+	ids = task_ids(task);
+	p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	if (!p || !(p->flags & TRACED_STOCK))
+		return 0;
+	s = bpf_task_storage_get(&scheds, task, 0, 0);
+	if (s)
+		s->started = 0;
+	return 0;
 }
 
 /*

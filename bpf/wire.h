@@ -92,6 +92,7 @@ enum traced_flag {
 	TRACED_PROCESS = 1, /* always set */
 	TRACED_CHILDREN = 2, /* those it forks are traced too */
 	TRACED_BORN = 4, /* it has been traced since its fork */
+	TRACED_STOCK = 8, /* it runs a stock VM: the scheduler's record is not about its threads */
 };
 #define TRACED_REGISTRIES 8
 struct traced_process {

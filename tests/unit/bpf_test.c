@@ -322,6 +322,101 @@ static void other_switches_that_nobody_saw_are_a_loss(void **state)
 	}
 }
 
+/* ---- Stock VMs ---- */
+
+static void look_through(int (*program)(struct bpf_iter__task *ctx))
+{
+	struct bpf_iter__task ctx = { .task = &host.thread };
+
+	assert_int_equal(program(&ctx), 0);
+}
+
+static void runs_another(void)
+{
+	unsigned long long args[] = { (__u64)&host.thread };
+
+	assert_int_equal(sched_exec(args), 0);
+}
+
+static __u32 in_and_out(void)
+{
+	__u32 before = sched.used[0];
+
+	switched(&host.thread, &host.other);
+	switched(&host.other, &host.thread);
+	return sched.used[0] - before;
+}
+
+/* User space says what is one. */
+static void threads_of_a_stock_vm_are_left(void **state)
+{
+	look_through(sched_leave);
+	assert_int_equal(in_and_out(), 1);
+	host.process.flags |= TRACED_STOCK;
+	assert_int_equal(in_and_out(), 1);
+	look_through(sched_leave);
+	assert_int_equal(in_and_out(), 0);
+	look_through(sched_present);
+	assert_int_equal(in_and_out(), 0);
+	/* Nothing of what was gathered goes out, and no switch is a loss. */
+	host.thread.sched_info.pcount += 9;
+	assert_int_equal(in_and_out(), 0);
+	look_through(sched_rest);
+	assert_int_equal(host.records, 0);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
+}
+
+/* And it is known that what came before is not all. */
+static void who_executes_something_else_is_begun_anew(void **state)
+{
+	__u32 sent;
+
+	for (sent = 0; sent < 2; sent++) {
+		machine(state);
+		host.thread.sched_info.pcount = 5;
+		in_and_out();
+		host.thread.sched_info.pcount++;
+		if (sent)
+			assert_true(sched_send(&sched, 0));
+		in_and_out();
+		host.process.flags |= TRACED_STOCK;
+		look_through(sched_leave);
+		in_and_out();
+		host.thread.sched_info.pcount += 7;
+		sched.waker = 200;
+		runs_another();
+		assert_int_equal(host.process.flags & TRACED_STOCK, 0);
+		assert_int_equal(sched.started, 1);
+		assert_int_equal(sched.used[0], 1);
+		assert_int_equal(newest()->h.depth, VMSPAN_OFF_START);
+		assert_int_equal(newest()->end, host.tsc + host.tsc_offset);
+		assert_int_equal(sched.sent, sent ? 2 : 0);
+		assert_int_equal(in_and_out(), 1);
+		assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
+		/* A program with marks that executes another goes on. */
+		runs_another();
+		assert_int_equal(sched.used[0], 2);
+	}
+}
+
+static void threads_of_a_stock_vm_are_not_begun_but_its_children_are(void **state)
+{
+	struct task_struct *child = &host.thread;
+	struct task_struct parent = { .pid = TRACED, .tgid = TRACED };
+	unsigned long long args[] = { (__u64)&parent, (__u64)child };
+	__u32 stock, thread;
+
+	for (stock = 0; stock < 2; stock++)
+		for (thread = 0; thread < 2; thread++) {
+			sched.started = 0;
+			host.process.flags = TRACED_CHILDREN | (stock ? TRACED_STOCK : 0);
+			child->pid = TRACED + 1;
+			child->tgid = thread ? TRACED : TRACED + 1;
+			assert_int_equal(sched_born(args), 0);
+			assert_int_equal(sched.started, !(stock && thread));
+		}
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
 int main(void)
@@ -340,6 +435,9 @@ int main(void)
 		TEST(who_hands_over_had_come_by_the_clock_that_it_left_by),
 		TEST(who_hands_over_knows_how_often_it_was_given_a_cpu),
 		TEST(other_switches_that_nobody_saw_are_a_loss),
+		TEST(threads_of_a_stock_vm_are_left),
+		TEST(who_executes_something_else_is_begun_anew),
+		TEST(threads_of_a_stock_vm_are_not_begun_but_its_children_are),
 	};
 
 	return cmocka_run_group_tests_name("bpf", tests, NULL, NULL);

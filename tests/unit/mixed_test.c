@@ -137,9 +137,20 @@ static int hear(struct live *l, struct process *p, u32 key, const char *text, co
 	return 0;
 }
 
+static u32 left;
+
+static void leave(struct tracer *t, u32 pid)
+{
+	(void)t;
+	assert_true(pid == 4711 || pid == 4712);
+	left++;
+}
+
 #define live_note hear
+#define tracer_leave_process leave
 #include "source/live_refused.c"
 #undef live_note
+#undef tracer_leave_process
 
 static void it_is_said_of_each_once(void **state)
 {
@@ -148,7 +159,7 @@ static void it_is_said_of_each_once(void **state)
 	u32 i;
 
 	(void)state;
-	notes = 0;
+	notes = left = 0;
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(live_say_not_exact(&l, &p[i]), 0);
 		assert_int_equal(notes, i);
@@ -161,6 +172,7 @@ static void it_is_said_of_each_once(void **state)
 		live_not_exact(&l, &p[i]);
 		assert_int_equal(live_say_not_exact(&l, &p[i]), 0);
 		assert_int_equal(notes, i + 1);
+		assert_int_equal(left, i + 1);
 		assert_int_equal(live_not_about(&l.s), i + 1);
 	}
 }

@@ -118,7 +118,8 @@ static void configure_direct(struct tracer *t)
 
 #define SCHED_PROGRAMS(X) \
 	X(sched_switch)   \
-	X(sched_born)
+	X(sched_born)     \
+	X(sched_exec)
 
 static void configure_exact(struct tracer *t)
 {
@@ -135,6 +136,7 @@ static void configure_exact(struct tracer *t)
 	}
 #undef LOAD
 	bpf_program__set_autoload(s->progs.sched_present, true);
+	bpf_program__set_autoload(s->progs.sched_leave, true);
 	bpf_program__set_autoload(s->progs.sched_rest, true);
 }
 
@@ -511,6 +513,33 @@ int tracer_trace(struct tracer *t, u32 pid, struct err *err)
 	if (t->sched_on)
 		tracer_each_task(t->skel->progs.sched_present, pid);
 	return 0;
+}
+
+/* False: it is so already, or it has ended. */
+static bool set_stock(struct tracer *t, u32 pid, bool stock)
+{
+	int fd = bpf_map__fd(t->skel->maps.traced);
+	struct traced_process p;
+
+	if (bpf_map_lookup_elem(fd, &pid, &p) || !(p.flags & TRACED_STOCK) == !stock)
+		return false;
+	p.flags ^= TRACED_STOCK;
+	return !bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
+}
+
+void tracer_leave_process(struct tracer *t, u32 pid)
+{
+	/* First: whoever is born behind this is left from the start. A child has it of its parent, and is recorded
+	 * all the same, since it may execute something else. */
+	set_stock(t, pid, true);
+	if (t->exact)
+		tracer_each_task(t->skel->progs.sched_leave, pid);
+}
+
+void tracer_join_process(struct tracer *t, u32 pid)
+{
+	if (set_stock(t, pid, false) && t->sched_on)
+		tracer_each_task(t->skel->progs.sched_present, pid);
 }
 
 bool tracer_traces_since_birth(struct tracer *t, u32 pid)

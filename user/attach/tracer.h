@@ -63,6 +63,10 @@ u64 tracer_ring_bytes(const struct tracer *t);
 int tracer_trace(struct tracer *t, u32 pid, struct err *err);
 /* Its parent was traced when it was forked, and its children are. */
 bool tracer_traces_since_birth(struct tracer *t, u32 pid);
+/* It runs a stock VM: the scheduler's record goes without its threads, until it executes something else. */
+void tracer_leave_process(struct tracer *t, u32 pid);
+/* It has marks all the same: before they are armed. */
+void tracer_join_process(struct tracer *t, u32 pid);
 /* Where registries of a traced process are, besides those that are known: what its threads hold when
  * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);

@@ -133,6 +133,9 @@ static int attach_flush(struct live *l, struct process *p, const struct plan_dso
 		a->carrier->link = site_flush(l->t, d, err);
 	if (!a->carrier->link)
 		return -1;
+	/* A stock VM may load a library that has marks, or execute them while it is found to be one. */
+	if (l->s.info.exact)
+		tracer_join_process(l->t, p->pid);
 	if (a->armed) {
 		/* An exec has given the file another place, maybe. */
 		if (d->registry)

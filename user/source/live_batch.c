@@ -211,7 +211,7 @@ static int unended(struct live *l, const struct wire_head *h, size_t size)
 	return live_emit(l, &it);
 }
 
-/* Of a stock VM's threads nobody asks: what the kernel side tells of it is of no event. */
+/* Of a stock VM's threads nobody asks: what the kernel side tells of them, before it hears what they are, is of no event. */
 static bool is_asked_for(const struct live *l, u32 pid)
 {
 	const struct process *p = process_find(l, pid);

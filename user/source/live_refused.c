@@ -86,6 +86,7 @@ void live_not_exact(struct live *l, struct process *p)
 		return;
 	p->not_exact = p->not_exact_said = true;
 	l->not_exact++;
+	tracer_leave_process(l->t, p->pid);
 }
 
 /* Nothing is left out for it: its events know themselves when they had no CPU. */
