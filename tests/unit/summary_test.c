@@ -97,10 +97,10 @@ static void a_note_counts_the_other_processes(void **state)
 					{ .pid = 43, .name = "kid" },
 					{ .pid = 44, .name = "kid" } };
 	struct snapshot_note notes[] = {
-		{ 1, other, "", false },
-		{ 0, alike, "wait", true },
-		{ 1, alike, "wait", true },
-		{ 2, alike, "wait", true },
+		{ 1, other, "", false, false },
+		{ 0, alike, "wait", true, false },
+		{ 1, alike, "wait", true, false },
+		{ 2, alike, "wait", true, false },
 	};
 	struct snapshot s = { .processes = p, .process_count = 3, .notes = notes };
 	struct note_line lines[NOTE_LINES];
@@ -128,6 +128,28 @@ static void a_note_counts_the_other_processes(void **state)
 	free(text);
 }
 
+/* Who has room for one note is not to show one of what is as it should be. */
+static void remarks_are_the_last_notes(void **state)
+{
+	static const char remark[] = "is of a kind", wrong[] = "is old";
+	struct snapshot_process p[] = { { .pid = 42, .name = "host" },
+					{ .pid = 43, .name = "kid" } };
+	struct snapshot_note notes[] = {
+		{ .process = 0, .text = remark, .advice = "", .remark = true },
+		{ .process = 0, .text = wrong, .advice = "" },
+		{ .process = 1, .text = remark, .advice = "", .remark = true },
+	};
+	struct snapshot s = { .processes = p, .process_count = 2, .notes = notes, .note_count = 3 };
+	struct note_line lines[NOTE_LINES];
+
+	(void)state;
+	assert_int_equal(note_lines(&s, lines), 2);
+	assert_string_equal(lines[0].note->text, wrong);
+	assert_int_equal(lines[0].more, 0);
+	assert_string_equal(lines[1].note->text, remark);
+	assert_int_equal(lines[1].more, 1);
+}
+
 /* Of more notes than are said, those that are said still count all their processes. */
 static void as_many_notes_are_said_as_there_is_room_for(void **state)
 {
@@ -141,7 +163,7 @@ static void as_many_notes_are_said_as_there_is_room_for(void **state)
 
 	(void)state;
 	for (i = 0; i <= NOTE_LINES; i++)
-		notes[i] = (struct snapshot_note){ 0, texts[i], "", false };
+		notes[i] = (struct snapshot_note){ 0, texts[i], "", false, false };
 	notes[NOTE_LINES + 1] = notes[NOTE_LINES - 1];
 	s.note_count = NOTE_LINES + 2;
 	assert_int_equal(note_lines(&s, lines), NOTE_LINES);
@@ -367,6 +389,7 @@ int main(void)
 		cmocka_unit_test(stat_is_a_line_of_the_interval),
 		cmocka_unit_test(stat_never_says_complete_again),
 		cmocka_unit_test(a_note_counts_the_other_processes),
+		cmocka_unit_test(remarks_are_the_last_notes),
 		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
 		cmocka_unit_test(the_target_is_told_with_its_container),
 		cmocka_unit_test(what_nobody_is_charged_with_is_told),

@@ -522,7 +522,7 @@ static void sparklines_are_of_each_interval(void **state)
 	fixture_free(f);
 }
 
-static const struct model_thread thread = { 42, 44, 1, "main", "host" };
+static const struct model_thread thread = { 42, 44, 1, "main", "host", false };
 
 static void span(struct recent *r, const char *group, u16 depth, u64 begin, u64 end)
 {

@@ -50,8 +50,10 @@ enum vmspan_container {
 	VMSPAN_CONTAINER_TEXTS = 3,
 };
 
-/* Flag of a note: what it tells of was asked for, and is not traced, in whole or in part. */
+/* Flags of a note: what it tells of was asked for, and is not traced, in whole or in part; nothing is wrong with what it
+ * tells of. */
 #define VMSPAN_NOTE_LEFT_OUT 1u
+#define VMSPAN_NOTE_REMARK 2u
 
 /*
  * Every record begins with a struct vmspan_head: type, size in slots, how many stays are open

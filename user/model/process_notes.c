@@ -34,6 +34,7 @@ int registry_note(struct registry_set *s, struct proc *p, const struct vmspan_de
 	n = &p->notes[i];
 	n->id = id;
 	n->left_out = d->flags & VMSPAN_NOTE_LEFT_OUT;
+	n->remark = d->flags & VMSPAN_NOTE_REMARK;
 	text = d->name_len ? intern_put(s->names, (const char *)(d->groups + d->count), d->name_len)
 			   : -1;
 	if (d->name_len && text < 0)

@@ -74,7 +74,7 @@ struct registry {
 struct proc_note {
 	u32 id; /* odd; 0: free */
 	u32 text, advice; /* intern ids + 1; text 0: taken back */
-	bool left_out; /* VMSPAN_NOTE_LEFT_OUT */
+	bool left_out, remark; /* VMSPAN_NOTE_* */
 };
 #define NOTES_MAX 32 /* of a process; more are not kept */
 

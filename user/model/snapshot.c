@@ -122,6 +122,7 @@ static int take_notes(struct snapshot *s, const struct registry_set *set)
 				continue;
 			to->process = i;
 			to->left_out = from->left_out;
+			to->remark = from->remark;
 			to->text = keep(s, registry_name(set, from->text - 1));
 			to->advice =
 				from->advice ? keep(s, registry_name(set, from->advice - 1)) : "";

@@ -52,6 +52,7 @@ struct snapshot_note {
 	u32 process; /* index into processes */
 	const char *text, *advice;
 	bool left_out; /* why the process, or a part of it, is not traced */
+	bool remark; /* nothing is wrong */
 };
 
 /* An event that had not ended when no more was heard of it, or has not yet, or stays outside of any. */

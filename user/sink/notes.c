@@ -4,12 +4,25 @@
 
 #include <string.h>
 
-static u32 lines_of(const struct snapshot *s, bool left_out, struct note_line to[NOTE_LINES])
+enum wanted {
+	NOT_REMARKS,
+	REMARKS,
+	LEFT_OUT
+};
+
+static bool is_wanted(const struct snapshot_note *n, enum wanted what)
 {
-	u32 i, k, n = 0;
+	return what == LEFT_OUT ? n->left_out : n->remark == (what == REMARKS);
+}
+
+/* Behind the first n. How many there are then. */
+static u32 lines_of(const struct snapshot *s, enum wanted what, struct note_line to[NOTE_LINES],
+		    u32 n)
+{
+	u32 i, k;
 
 	for (i = 0; i < s->note_count; i++) {
-		if (left_out && !s->notes[i].left_out)
+		if (!is_wanted(&s->notes[i], what))
 			continue;
 		/* Equal texts of one snapshot are one string. */
 		for (k = 0; k < n && to[k].note->text != s->notes[i].text; k++)
@@ -22,9 +35,10 @@ static u32 lines_of(const struct snapshot *s, bool left_out, struct note_line to
 	return n;
 }
 
+/* Who has room for one says what is wrong. */
 u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES])
 {
-	return lines_of(s, false, to);
+	return lines_of(s, REMARKS, to, lines_of(s, NOT_REMARKS, to, 0));
 }
 
 void note_text(struct out *o, const struct snapshot *s, const struct note_line *l)
@@ -51,7 +65,7 @@ bool note_advice(struct out *o, const struct note_line *l)
 void notes_left_out(struct out *o, const struct snapshot *s)
 {
 	struct note_line lines[NOTE_LINES];
-	u32 n = lines_of(s, true, lines), i;
+	u32 n = lines_of(s, LEFT_OUT, lines, 0), i;
 
 	for (i = 0; i < n; i++) {
 		note_text(o, s, &lines[i]);

@@ -13,7 +13,7 @@ struct note_line {
 	u32 more; /* other processes */
 };
 
-/* The different notes, in order; at most NOTE_LINES. How many. */
+/* The different notes, in order, and behind them remarks; at most NOTE_LINES. How many. */
 u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES]);
 /* "note: python3.11 (42) and 2 more processes: TEXT". No line end. */
 void note_text(struct out *o, const struct snapshot *s, const struct note_line *l);

@@ -35,7 +35,9 @@ static int define(struct live *l, const struct process *p, u32 id, u8 flags, con
 
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice)
 {
-	u8 flags = key == NOTE_REFUSED ? VMSPAN_NOTE_LEFT_OUT : 0;
+	u8 flags = key == NOTE_REFUSED     ? VMSPAN_NOTE_LEFT_OUT
+		   : key == NOTE_NOT_EXACT ? VMSPAN_NOTE_REMARK
+					   : 0;
 
 	if (process_tell(l, p) || define(l, p, 2 * key + 2, flags, advice))
 		return l->failed;
