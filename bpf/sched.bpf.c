@@ -311,10 +311,15 @@ int BPF_PROG(sched_exec, struct task_struct *task)
 {
 	struct ids ids = task_ids(task);
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	struct sched *s;
 
 	if (!p || !(p->flags & TRACED_STOCK))
 		return 0;
 	p->flags &= ~TRACED_STOCK;
+	/* What has been gathered of it was the VM's. */
+	s = bpf_task_storage_get(&scheds, task, 0, 0);
+	if (s)
+		s->started = 0;
 	return begin(task);
 }
 

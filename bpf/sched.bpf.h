@@ -273,8 +273,14 @@ static __always_inline bool sched_hand_over(struct task_struct *task, const void
 	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
 	__u32 late;
 
-	if (!s || !s->started)
+	if (!s)
 		return true;
+	/* It was left, as one of a stock VM's, and has marks: what happened to it meanwhile nobody has seen. */
+	if (!s->started) {
+		count(COUNT_SCHED_LOST, 1);
+		__sync_fetch_and_add(&s->lost, 1);
+		return sched_send_all(s, 0);
+	}
 	if (s->batch != (__u64)what &&
 	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
 		s->batch = (__u64)what;

@@ -299,6 +299,7 @@ struct wire_turn {
 /* Before a struct wire_turn of an event that goes on. */
 struct wire_open {
 	vmspan_u64 waits_since; /* CLOCK_MONOTONIC, ns; 0: it does not wait */
+	vmspan_u64 gc_since, sweep_since; /* the same; 0: it does not collect, or sweep */
 	vmspan_u32 iteration, pad;
 };
 

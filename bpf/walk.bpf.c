@@ -109,6 +109,19 @@ static __always_inline bool is_whole(const struct gc_stay *g, __u16 epoch, __u64
 	return goes_on(g, epoch) && !g->divided && now - g->begin < GC_MOST_NS;
 }
 
+/* Since when it does so in the event that it is in; 0: it does not. */
+static __always_inline __u64 gc_since(const struct vm_thread *t, const struct gc_stay *g,
+				      __u16 epoch)
+{
+	__u64 begin;
+
+	if (!goes_on(g, epoch))
+		return 0;
+	barrier();
+	begin = g->begin;
+	return (__s64)(t->turn_begin - begin) > 0 ? t->turn_begin : begin;
+}
+
 /* What collects, or sweeps, is told of at its end, and lies in one event. */
 static __always_inline bool collects(const struct vm_thread *t, __u64 now)
 {
@@ -119,9 +132,9 @@ static __always_inline bool collects(const struct vm_thread *t, __u64 now)
 static __always_inline void gc_cut(const struct vm_thread *t, struct gc_stay *g, __u16 epoch,
 				   bool calls, struct ids ids, __u64 now)
 {
-	__u64 begin = (__s64)(t->turn_begin - g->begin) > 0 ? t->turn_begin : g->begin;
+	__u64 begin = gc_since(t, g, epoch);
 
-	if (g->among_calls || !goes_on(g, epoch) || (__s64)(now - begin) <= 0)
+	if (g->among_calls || !begin || (__s64)(now - begin) <= 0)
 		return;
 	stay_emit(WIRE_VM_GC, ids,
 		  &(struct wire_stay){ .begin = begin,
@@ -553,6 +566,9 @@ int vm_open(struct bpf_iter__task *ctx)
 	r->cpu_end = r->cpu_begin;
 	r->text_len = t->text_len;
 	r->title_len = t->title_len;
+	o.gc_since = gc_since(t, &t->gc, gc_epoch);
+	o.sweep_since = gc_since(t, &t->sweep, sweep_epoch);
+	barrier();
 	off_at = t->off_at;
 	off = t->off_total - t->off_before;
 	barrier();
@@ -571,6 +587,11 @@ int vm_open(struct bpf_iter__task *ctx)
 	/* It may have come to its next one. */
 	if (!t->open || t->iteration != o.iteration || t->turn_begin != r->begin || r->begin > now)
 		return 0;
+	/* Nor is it known of a collection that has begun or ended meanwhile. */
+	if (o.gc_since != gc_since(t, &t->gc, gc_epoch))
+		o.gc_since = 0;
+	if (o.sweep_since != gc_since(t, &t->sweep, sweep_epoch))
+		o.sweep_since = 0;
 	on = now - r->begin;
 	off = off < on ? off : on;
 	r->stolen_ns = t->stolen < on - off ? t->stolen : on - off;

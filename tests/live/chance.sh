@@ -38,7 +38,15 @@ figures='{ events: .events.count, implicit: .events.implicit, spans, repaired: .
 	unmatched: .losses.unmatched, gcs: .gc.count, inputs, frames,
 	unfinished: (.unfinished.count // 0),
 	groups: ([.groups[] | select(.kind != "top") | select(.spans > 0) | { (.name): .spans }] | add // {}) }'
+# shellcheck disable=SC2016 # jq's
+sums='.ledger | .self_ns + .gc_ns + .blocked_ns + .native_ns + .moved_ns + .stale_ns + .lost_ns == .event_wall_ns'
 lost='[.losses | del(.unmatched, .names) | .[]] | add'
+
+# Of a run that has ended: $T/report.json.
+report_of() {
+	"$T/chance$1" --print "$T/truth" >"$T/truth.json"
+	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+}
 
 # One run, whose report is in $T/report.json.
 run() { # PROGRAM ACTIONS-OF BUILD SEED ACTIONS [RECORD-ARGUMENT...]
@@ -47,20 +55,38 @@ run() { # PROGRAM ACTIONS-OF BUILD SEED ACTIONS [RECORD-ARGUMENT...]
 	rm -f "$T/truth"
 	"$VMSPAN" record -q --buffer 64M -o "$T/rec.vmspan" "$@" -- \
 		"$program" "$T/truth" "$seed" "$actions" "$actions_of" "$T/library$i"-*.so 2>"$T/record.err"
-	"$T/chance$i" --print "$T/truth" >"$T/truth.json"
-	"$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	report_of "$i"
+}
+
+# The same of a program that runs already.
+# shellcheck disable=SC2154 # start sets program_pid
+run_attached() { # PROGRAM ACTIONS-OF BUILD SEED ACTIONS [RECORD-ARGUMENT...]
+	local program=$1 actions_of=$2 i=$3 seed=$4 actions=$5
+	shift 5
+	rm -f "$T/truth" "$T/gate"
+	mkfifo "$T/gate"
+	start program env "CHANCE_GATE=$T/gate" \
+		"$program" "$T/truth" "$seed" "$actions" "$actions_of" "$T/library$i"-*.so
+	# It has been mapped: so it is that program, and has its libraries.
+	check "the program is there" until_true test -s "$T/truth"
+	start record "$VMSPAN" record --buffer 64M -o "$T/rec.vmspan" -p "$program_pid" "$@"
+	need_line record '^recording ' err
+	check "the program goes on" timeout "$LIMIT" bash -c ': >"$1"' gate "$T/gate"
+	finish program
+	finish record INT
+	report_of "$i"
 }
 
 # The machine may make one lose something, and it says so: then that is compared in another run of it.
-try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
-	local i=$1 seed=$2 actions=$3 name expected program=$T/chance$1 actions_of=$may again told=.
-	shift 3
-	name="${builds[i]}, seed $seed, $actions actions${*:+, $*}"
+try() { # HOW BUILD SEED ACTIONS [RECORD-ARGUMENT...]
+	local how=$1 i=$2 seed=$3 actions=$4 name expected program=$T/chance$2 actions_of=$may again told=.
+	shift 4
+	name="$how: ${builds[i]}, seed $seed, $actions actions${*:+, $*}"
 	if [ "$*" = "--method direct" ]; then
 		program=$T/traps$i actions_of=$may_by_traps
 	fi
 	for again in 1 2 3 4; do
-		run "$program" "$actions_of" "$i" "$seed" "$actions" "$@"
+		"$how" "$program" "$actions_of" "$i" "$seed" "$actions" "$@"
 		[ "$(jq "$lost" "$T/report.json")" != 0 ] || break
 		echo "# $name: $(jq -c .losses "$T/report.json")"
 	done
@@ -71,6 +97,22 @@ try() { # BUILD SEED ACTIONS [RECORD-ARGUMENT...]
 	[ "$program" = "$T/chance$i" ] || [ "$(jq .losses.names "$T/report.json")" = 0 ] || told='del(.groups)'
 	expected=$(jq -cS 'del(.failed, .ended, .taken) | .groups |= with_entries(select(.value > 0)) | '"$told" "$T/truth.json")
 	eq "$name: all of it" "$(jq -cS "$figures | $told" "$T/report.json")" "$expected"
+	json_eq "$name: its times sum up" "$T/report.json" "$sums" true
+	# Times are shared in another way then, and nothing else.
+	"$VMSPAN" report "$T/rec.vmspan" --json --nested=suspend >"$T/report.json"
+	eq "$name: and with --nested=suspend" "$(jq -cS "$figures | $told" "$T/report.json")" "$expected"
+}
+
+# By traps a child marks before it has been attached to, and a library that is loaded: so much is a loss,
+# and no more is told than there was. (Of what is in pieces for that, an end without its begin, there may be more pieces.)
+bounds() { # BUILD SEED ACTIONS
+	local name="by traps, ${builds[$1]}, seed $2, $3 actions"
+	run "$T/traps$1" "${may_by_traps}fl" "$1" "$2" "$3" --method direct
+	json_eq "$name: it came to its end" "$T/truth.json" '[.failed, .ended]' '[0,1]'
+	eq "$name: no more than there was, and all of it where nothing is lost" "$(jq -cn --slurpfile r "$T/report.json" \
+		--slurpfile t "$T/truth.json" "(\$r[0] | $figures) as \$told | \$t[0] as \$true |
+		[\"events\", \"spans\", \"gcs\", \"inputs\", \"frames\"] |
+		[.[] as \$k | select((\$told[\$k] > \$true[\$k] and \$k != \"events\" and \$k != \"spans\") or (\$told[\$k] < \$true[\$k] and (\$r[0] | ($lost) == 0 and .left_out == null))) | [\$k, \$told[\$k], \$true[\$k]]]")" '[]'
 }
 
 lib_now
@@ -79,9 +121,11 @@ shopt -s nullglob
 while :; do
 	for i in "${!builds[@]}"; do
 		for n in 0 1 2 3; do
-			try "$i" $((seed + n)) $((500 << n))
-			[ $((n % 2)) = 0 ] || try "$i" $((seed + n)) $((500 << n)) --exact
-			[ $n != 1 ] || try "$i" $((seed + n)) $((500 << n)) --method direct
+			try run "$i" $((seed + n)) $((500 << n))
+			[ $((n % 2)) = 0 ] || try run "$i" $((seed + n)) $((500 << n)) --exact
+			[ $n != 1 ] || try run "$i" $((seed + n)) $((500 << n)) --method direct
+			[ $n != 0 ] || try run_attached "$i" $((seed + n)) $((500 << n))
+			[ $n != 2 ] || bounds "$i" $((seed + n)) $((500 << n))
 		done
 	done
 	seed=$((seed + 4))

@@ -13,7 +13,7 @@
 build "$T/marks" tests/vm/steady.c -DVMSPAN_PROBES -pthread
 
 # ---- What the scheduler does ----
-sched='sched_(switch|born|waking)|(irq_handler|softirq|hrtimer_expire)_(entry|exit)'
+sched='sched_(switch|born|exec|waking)|(irq_handler|softirq|hrtimer_expire)_(entry|exit)'
 target steady "$T/steady"
 # Where it has one CPU only, no switch can be lost to the trace, though some are hidden from it.
 taskset -apc "$(awk '/^Cpus_allowed_list:/ { split($2, cpu, "[-,]"); print cpu[1] }' "/proc/$steady_pid/status")" \

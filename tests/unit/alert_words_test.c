@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What an alert carries: its tree, and its JSON as ALERTS.md shows it. */
 #include "alert_rig.h"
+#include "sink/complete.h"
 
 static struct tree *kept;
 
@@ -300,24 +301,27 @@ static void what_an_alert_lacks_is_said(void **state)
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < MISSING_CAUSES; i++) {
+		char text[128];
 		struct json j;
 		struct out o;
 
-		a.event.incomplete = i;
+		a.event.missing = i;
 		out_open_memory(&o);
 		alert_tree_text(&o, &a, 10);
 		out_write(&o, "", 1);
-		assert_string_equal((const char *)o.buf.data,
-				    i ? "    records of this event are missing: there may be more\n"
-				      : "");
+		snprintf(text, sizeof(text), "    INCOMPLETE: %s\n", missing_text(i));
+		assert_string_equal((const char *)o.buf.data, i ? text : "");
 		out_close(&o);
 		out_open_memory(&o);
 		json_open(&j, &o);
 		alert_json(&j, &a, &x);
 		out_write(&o, "", 1);
-		assert_non_null(strstr((const char *)o.buf.data,
-				       i ? "\"complete\":false," : "\"complete\":true,"));
+		snprintf(text, sizeof(text),
+			 i ? "\"complete\":false,\"missing\":\"%s\",\"implicit\""
+			   : "\"complete\":true,%s\"implicit\"",
+			 missing_name(i));
+		assert_non_null(strstr((const char *)o.buf.data, text));
 		out_close(&o);
 	}
 }

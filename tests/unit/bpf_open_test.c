@@ -45,12 +45,17 @@ static struct wire_turn said(void)
 	return w;
 }
 
-static __u64 waits_since(void)
+static struct wire_open opened(void)
 {
 	struct wire_open o;
 
 	memcpy(&o, host.written, sizeof(o));
-	return o.waits_since;
+	return o;
+}
+
+static __u64 waits_since(void)
+{
+	return opened().waits_since;
 }
 
 static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
@@ -104,6 +109,29 @@ static void what_a_thread_is_in_is_said_as_if_it_ended(void **s)
 	assert_int_equal(asked(), 0);
 }
 
+/* A collection under way is said with since when it has been in that event. */
+static void what_collects_is_said_with_since_when(void **s)
+{
+	turn_open(&state, &host.thread, TURN_LOOP, 100);
+	asked();
+	assert_int_equal(opened().gc_since, 0);
+	assert_int_equal(opened().sweep_since, 0);
+	state.gc = (struct gc_stay){ .begin = 300, .depth = 2, .epoch = gc_epoch };
+	asked();
+	assert_int_equal(opened().gc_since, 300);
+	assert_int_equal(opened().sweep_since, 0);
+	/* Of one that began before the event the rest lies in that. */
+	state.gc.depth = 0;
+	state.sweep = (struct gc_stay){ .begin = 50, .depth = 1, .epoch = sweep_epoch };
+	asked();
+	assert_int_equal(opened().gc_since, 0);
+	assert_int_equal(opened().sweep_since, 100);
+	/* Nobody has heard whether it goes on. */
+	state.sweep.epoch++;
+	asked();
+	assert_int_equal(opened().sweep_since, 0);
+}
+
 /* Of stays on the CPU whoever asks knows what they are a part of. */
 static void the_young_are_not_said_but_for_stays(void **s)
 {
@@ -142,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_a_thread_is_in_is_said_as_if_it_ended),
+		TEST(what_collects_is_said_with_since_when),
 		TEST(the_young_are_not_said_but_for_stays),
 		TEST(texts_are_said_where_there_are_any),
 	};

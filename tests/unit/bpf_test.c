@@ -366,6 +366,33 @@ static void threads_of_a_stock_vm_are_left(void **state)
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
 }
 
+/* It had marks all the same: what happened to it meanwhile nobody has seen. */
+static void who_was_left_hands_nothing_over_as_whole(void **state)
+{
+	const struct vmspan_batch none = { 0 };
+
+	(void)state;
+	in_and_out();
+	host.process.flags |= TRACED_STOCK;
+	look_through(sched_leave);
+	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_int_equal(sched.lost, 1);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
+	assert_int_equal(host.records, 1);
+}
+
+/* What it has of the VM's time is not the program's. */
+static void what_was_gathered_before_an_exec_is_not_the_next_program_s(void **state)
+{
+	(void)state;
+	host.process.flags |= TRACED_STOCK;
+	in_and_out();
+	runs_another();
+	assert_int_equal(sched.started, 1);
+	assert_int_equal(sched.used[0], 1);
+	assert_int_equal(newest()->h.depth, VMSPAN_OFF_START);
+}
+
 /* And it is known that what came before is not all. */
 static void who_executes_something_else_is_begun_anew(void **state)
 {
@@ -436,6 +463,8 @@ int main(void)
 		TEST(who_hands_over_knows_how_often_it_was_given_a_cpu),
 		TEST(other_switches_that_nobody_saw_are_a_loss),
 		TEST(threads_of_a_stock_vm_are_left),
+		TEST(who_was_left_hands_nothing_over_as_whole),
+		TEST(what_was_gathered_before_an_exec_is_not_the_next_program_s),
 		TEST(who_executes_something_else_is_begun_anew),
 		TEST(threads_of_a_stock_vm_are_not_begun_but_its_children_are),
 	};

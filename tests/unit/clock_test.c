@@ -214,7 +214,7 @@ static void tape_end(struct tape *t)
 /* Event i is whole, and its figures are to the nanosecond what they were. */
 static void good(const struct tape *t, u32 i)
 {
-	assert_false(t->events[i].incomplete);
+	assert_false(t->events[i].missing);
 	assert_int_equal(t->events[i].ledger.event_wall_ns, 4 * MS);
 	assert_int_equal(t->events[i].ledger.native_ns, MS);
 	assert_int_equal(t->wall_a[i], MS);
@@ -307,7 +307,7 @@ static void machine_sleeps(void **state)
 		u64 asleep = i < 8 ? 0 : i <= 16 ? hour_ns : 2 * hour_ns;
 
 		if (i == 16) {
-			assert_true(t.events[i].incomplete);
+			assert_int_equal(t.events[i].missing, MISSING_SENSE);
 			assert_int_equal(t.events[i].ledger.event_wall_ns, 4 * MS);
 			assert_int_equal(t.events[i].ledger.lost_ns, 4 * MS);
 			assert_int_equal(t.wall_a[i], 0);
@@ -321,6 +321,7 @@ static void machine_sleeps(void **state)
 	}
 	assert_int_equal(t.snap->repairs.discarded_shares, 1);
 	assert_int_equal(t.snap->events.incomplete, 1);
+	assert_int_equal(t.snap->events.missing[MISSING_SENSE], 1);
 	tape_end(&t);
 }
 
@@ -413,9 +414,10 @@ static void cpu_comes_up(void **state)
 		if (i != 4 && i != 5)
 			good(&t, i);
 		else
-			assert_true(t.events[i].incomplete);
+			assert_int_equal(t.events[i].missing, MISSING_SWITCHES);
 	}
 	assert_int_equal(t.snap->events.incomplete, 2);
+	assert_int_equal(t.snap->events.missing[MISSING_SWITCHES], 2);
 	tape_end(&t);
 }
 

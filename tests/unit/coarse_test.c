@@ -88,11 +88,6 @@ static void timed_close(struct timed *t)
 	free(t->s);
 }
 
-static struct vmspan_event *last_event(const struct sim *s)
-{
-	return (void *)s->data[s->at[s->records - 1]];
-}
-
 /*
  * What is told too little of an event in it, it has too much, and may have; the scheduler's record knows
  * better. Here 90 us of CPU time that nobody read a clock for, in a stay that waits for 500 us of its 2000.
@@ -155,6 +150,7 @@ static void a_short_event_in_it_hides_no_stolen_time(void **state)
 		e->cpu_ns_end = e->cpu_ns_begin + 60000 * us;
 		a = timed_end(&t, true);
 		assert_int_equal(t.snap->events.incomplete, 1);
+		assert_int_equal(t.snap->events.missing[MISSING_CPU], 1);
 		assert_in_range(t.snap->repairs.stolen_ns, 39900 * us, 40100 * us);
 		assert_in_range(a->cpu_ns, 59900 * us, 60100 * us);
 		timed_close(&t);

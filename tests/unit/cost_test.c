@@ -132,6 +132,51 @@ static void a_sentence_says_it(void **state)
 	free(text);
 }
 
+/* For what events lack data is said of each cause, and of how many. */
+static void why_events_lack_data_is_said(void **state)
+{
+	static const struct {
+		u64 missing[MISSING_CAUSES], stolen;
+		const char *said;
+	} cases[] = {
+		{ { [MISSING_RECORDS] = 9 }, 0, "records of them are missing" },
+		{ { [MISSING_PART] = 9 }, 0, "a part of the trace was off in them" },
+		{ { [MISSING_SWITCHES] = 9 }, 0, "the scheduler's record does not cover them" },
+		{ { [MISSING_SENSE] = 9 }, 0, "times of them make no sense" },
+		{ { [MISSING_CPU] = 9 }, 0, "a hypervisor took CPU time from them" },
+		{ { [MISSING_CPU] = 9 }, 7, "a hypervisor took 7 ns of their CPU time" },
+		{ { [MISSING_RECORDS] = 1,
+		    [MISSING_PART] = 2,
+		    [MISSING_SWITCHES] = 3,
+		    [MISSING_CPU] = 1,
+		    [MISSING_SENSE] = 2 },
+		  7,
+		  "records of 1 are missing; a part of the trace was off in 2; the scheduler's "
+		  "record does not cover 3; times of 2 make no sense; a hypervisor took 7 ns of "
+		  "their CPU time" },
+	};
+	char want[400];
+	struct out o;
+	char *text;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct snapshot s = { .events = { .count = 20, .incomplete = 9 },
+				      .repairs = { .stolen_ns = cases[i].stolen,
+						   .stolen_lacks_ns = cases[i].stolen } };
+
+		memcpy(s.events.missing, cases[i].missing, sizeof(s.events.missing));
+		out_open_memory(&o);
+		summary_complete(&o, &s);
+		text = fixture_text(&o);
+		snprintf(want, sizeof(want), "INCOMPLETE: 9 of 20 events lack data (%s)",
+			 cases[i].said);
+		assert_string_equal(text, want);
+		free(text);
+	}
+}
+
 /* Where events lack data for what was stolen, that is the cause; else it is worth a word from a thousandth of them on. */
 static void what_is_lacking_and_what_was_stolen_is_said(void **state)
 {
@@ -189,6 +234,7 @@ int main(void)
 		cmocka_unit_test(what_had_gone_before_is_not),
 		cmocka_unit_test(since_a_moment),
 		cmocka_unit_test(a_sentence_says_it),
+		cmocka_unit_test(why_events_lack_data_is_said),
 		cmocka_unit_test(what_is_lacking_and_what_was_stolen_is_said),
 	};
 

@@ -3,16 +3,10 @@
  * Exports of known marks. With VMSPAN_DUMP=DIR they are left there too, for a
  * reader that is not ours (tests/golden/json.sh).
  */
-#include "sink_fixture.h"
-#include "sim.h"
-#include "sink/export.h"
+#include "export_rig.h"
 #include "sink/nesting.h"
 #include "sink/perfetto_names.h"
 #include "sink/select.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
 
 /* ---- Nesting ---- */
 
@@ -68,15 +62,6 @@ static void nesting_needs_no_more_memory_for_a_longer_trace(void **state)
 
 /* ---- Chrome ---- */
 
-static unsigned int count_of(const char *text, const char *what)
-{
-	unsigned int n = 0;
-
-	for (; (text = strstr(text, what)); text += strlen(what))
-		n++;
-	return n;
-}
-
 /* An event with a, a nested in it b and a collection; then marks. */
 static void run_marks(struct sim *s)
 {
@@ -91,36 +76,6 @@ static void run_marks(struct sim *s)
 	/* Outside of any event: implicit, and so not an event in the file. */
 	sim_enter(s, 4000, 1, VMSPAN_SPAN);
 	sim_leave(s, 4100);
-}
-
-struct export
-{
-	const struct exporter *x;
-	struct out o;
-	void *state;
-};
-
-static void export_begin(struct export *e, const char *format, const struct export_config *c,
-			 struct model *m)
-{
-	e->x = exporter_find(format);
-	assert_non_null(e->x);
-	out_open_memory(&e->o);
-	e->state = e->x->begin(&e->o, c, m);
-	assert_non_null(e->state);
-}
-
-/* The output stays in e->o. */
-static void export_end(struct export *e, struct model *m, const struct report_source *source)
-{
-	struct snapshot *snap;
-
-	assert_int_equal(model_finish(m), 0);
-	snap = snapshot_take(m);
-	assert_non_null(snap);
-	assert_int_equal(e->x->end(e->state, snap, source), 0);
-	e->x->free(e->state);
-	snapshot_free(snap);
 }
 
 static char *chrome_of(const char *glob, u64 start_ns)
@@ -553,71 +508,6 @@ static void perfetto_tells_of_arrows_left_out(void **state)
 
 /* ---- What is missing ---- */
 
-/* Two events of two spans each; of the second the record of a span never came. */
-static void export_lacking(struct export *e, const char *format)
-{
-	static const struct report_source source = { .kind = "recording",
-						     .method = "exact",
-						     .nested = "drop" };
-	struct model *m = model_make(&(struct model_config){ 0 });
-	struct sim *s = sim_new(1);
-	u64 t;
-
-	export_begin(e, format, &(struct export_config){ .start_ns = 1 }, m);
-	for (t = 1000; t <= 2000; t += 1000) {
-		sim_event(s, t);
-		sim_enter(s, t + 100, 1, VMSPAN_SPAN);
-		sim_leave(s, t + 200);
-		sim_enter(s, t + 300, 2, VMSPAN_SPAN);
-		sim_leave(s, t + 400);
-		sim_event_end(s, t + 500);
-	}
-	assert_int_equal(sim_batch(s, m, SIM_PID, 0, 4), 0);
-	assert_int_equal(sim_batch(s, m, SIM_PID, 5, 6), 0);
-	export_end(e, m, &source);
-	model_free(m);
-	free(s);
-}
-
-/* The one is marked, the other is not: who looks at a single event sees which it is. */
-static void an_event_that_lacks_records_says_so_in_every_format(void **state)
-{
-	/* An annotation of Perfetto's is a number for its name, and "true". */
-	static const char perfetto[] = { 1 << 3, ARG_INCOMPLETE, 2 << 3, 1 };
-	static const struct {
-		const char *format, *mark, *count;
-		unsigned int counts;
-	} formats[] = {
-		{ "chrome", "\"incomplete\":true", "\"events_incomplete\":1,", 2 },
-		{ "firefox", "\"incomplete\":\"records are missing\"",
-		  "\"label\":\"events incomplete\",\"format\":\"integer\",\"value\":1}", 1 },
-		{ "ndjson", "\"incomplete\":true", "\"events_incomplete\":1,", 1 },
-	};
-	const char *at, *end;
-	struct export e;
-	unsigned int n = 0;
-	char *text;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < ARRAY_SIZE(formats); i++) {
-		export_lacking(&e, formats[i].format);
-		text = fixture_text(&e.o);
-		assert_int_equal(count_of(text, formats[i].mark), 1);
-		assert_int_equal(count_of(text, formats[i].count), formats[i].counts);
-		free(text);
-	}
-	export_lacking(&e, "perfetto");
-	at = (const char *)e.o.buf.data;
-	end = at + e.o.buf.len;
-	while ((at = memmem(at, (size_t)(end - at), perfetto, sizeof(perfetto)))) {
-		at++;
-		n++;
-	}
-	assert_int_equal(n, 1);
-	out_close(&e.o);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -636,7 +526,6 @@ int main(void)
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(collapsed_tells_no_time_of_a_stock_vm_twice),
 		cmocka_unit_test(perfetto_tells_of_arrows_left_out),
-		cmocka_unit_test(an_event_that_lacks_records_says_so_in_every_format),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

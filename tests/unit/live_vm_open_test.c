@@ -13,6 +13,8 @@ static struct {
 	struct vmspan_event event;
 	u64 looks, waited_ns; /* in its records; waits are no looks */
 	u64 blocked_ns; /* of a statement's */
+	u64 gc_ns;
+	u32 collections; /* that have ended: none */
 	struct vmspan_span span; /* the last */
 } told;
 
@@ -29,7 +31,8 @@ static int take_open(void *ctx, const struct item *it)
 	}
 	told.count++;
 	told.last = it->open;
-	told.looks = told.waited_ns = told.blocked_ns = 0;
+	told.looks = told.waited_ns = told.blocked_ns = told.gc_ns = 0;
+	told.collections = 0;
 	assert_int_equal(batch_check(b->data, b->bytes, b->records), 0);
 	for (end = p + b->bytes; p < end;
 	     p += (size_t)((const struct vmspan_head *)p)->slots * VMSPAN_SLOT) {
@@ -37,16 +40,26 @@ static int take_open(void *ctx, const struct item *it)
 		const struct vmspan_sample *s = (const void *)p;
 		const struct vmspan_span *span = (const void *)p;
 
-		if (h->type == VMSPAN_SAMPLE && s->flags & VMSPAN_SAMPLE_OFF)
-			told.waited_ns += s->weight;
-		else if (h->type == VMSPAN_SAMPLE)
-			told.looks++;
-		else if (h->type == VMSPAN_BLOCK)
+		switch (h->type) {
+		case VMSPAN_SAMPLE:
+			if (s->flags & VMSPAN_SAMPLE_OFF)
+				told.waited_ns += s->weight;
+			else
+				told.looks++;
+			break;
+		case VMSPAN_BLOCK:
 			told.blocked_ns += span->end - span->begin;
-		else if (h->type == VMSPAN_EVENT)
+			break;
+		case VMSPAN_GC:
+			told.gc_ns += span->end - span->begin;
+			told.collections += !(h->depth & VMSPAN_F_PART);
+			break;
+		case VMSPAN_EVENT:
 			told.event = *(const struct vmspan_event *)(const void *)p;
-		else
+			break;
+		default:
 			told.span = *span;
+		}
 	}
 	return 0;
 }
@@ -85,13 +98,18 @@ static struct wire_turn is_in(u16 kind, u32 iteration, u64 begin, u64 end, u64 o
 				   .kind = kind };
 }
 
+static void answers_opened(const struct wire_turn *w, const struct wire_open *o)
+{
+	buf_clear(&rig.open);
+	assert_int_equal(buf_put(&rig.open, o, sizeof(*o)), 0);
+	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
+}
+
 static void answers_waiting(const struct wire_turn *w, u64 since)
 {
 	const struct wire_open o = { .waits_since = since, .iteration = w->iteration };
 
-	buf_clear(&rig.open);
-	assert_int_equal(buf_put(&rig.open, &o, sizeof(o)), 0);
-	assert_int_equal(buf_put(&rig.open, w, sizeof(w->h) + w->h.bytes), 0);
+	answers_opened(w, &o);
 }
 
 struct vm_said {
@@ -134,6 +152,38 @@ static void what_goes_on_is_told_with_what_has_come_of_it(void **state)
 	assert_int_equal(open_now(), 0);
 	turn_ends(100 + 400 * MS, 5 * MS, 0);
 	expect_event(7, 100, 100 + 400 * MS, 395 * MS, 2);
+}
+
+/* A collection that goes on is one of the event that it lies in, and is counted when it has ended. */
+static void a_collection_that_goes_on_is_told(void **state)
+{
+	struct wire_turn w = is_in(TURN_LOOP, 7, 100, 100 + 300 * MS, 0);
+	struct wire_open o = { .gc_since = 100 + 40 * MS, .iteration = 7 };
+
+	(void)state;
+	look(100 + 10 * MS, 0, 0, TURN_LOOP, &busy);
+	answers_opened(&w, &o);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.gc_ns, 260 * MS);
+	assert_int_equal(told.collections, 0);
+	assert_int_equal(told.event.records, 2);
+	/* Of both kinds, the one from before the event on. */
+	o.gc_since = 50;
+	o.sweep_since = 100 + 250 * MS;
+	answers_opened(&w, &o);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.gc_ns, 350 * MS);
+	/* It has begun since the kernel side was asked. */
+	o.gc_since = o.sweep_since = w.end;
+	answers_opened(&w, &o);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.gc_ns, 0);
+	/* A stay on the CPU is not divided meanwhile. */
+	w = is_in(TURN_BURST, 8, 100 + 300 * MS, 100 + 900 * MS, 0);
+	o = (struct wire_open){ .gc_since = 100 + 350 * MS, .iteration = 8 };
+	answers_opened(&w, &o);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.gc_ns, 550 * MS);
 }
 
 /* Its stack came as it began, and how long it is, is known now. */
@@ -212,6 +262,7 @@ static void what_a_pool_s_thread_does_for_long_is_told(void **state)
 	/* Threads that wait are told of as of now. */
 	u64 now = clock_mono_ns(), t = now - 1000 * MS;
 	struct wire_turn w;
+	struct wire_open o;
 
 	(void)state;
 	/* By the first look it is seen to be of a pool; that event is told as it comes. */
@@ -228,6 +279,11 @@ static void what_a_pool_s_thread_does_for_long_is_told(void **state)
 	stay_look(2, t, t + 90 * MS, 0, &work);
 	stay(2, t, t + 100 * MS);
 	w = is_in(TURN_BURST, 3, t + 100 * MS, t + 150 * MS, 20 * MS);
+	o = (struct wire_open){ .gc_since = t + 110 * MS, .iteration = 3 };
+	answers_opened(&w, &o);
+	assert_int_equal(open_now(), 1);
+	assert_int_equal(told.gc_ns, 40 * MS);
+	assert_int_equal(told.event.records, 3);
 	answers(&w);
 	assert_int_equal(open_now(), 1);
 	assert_int_equal(told.event.h.id, 2);
@@ -471,6 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		POOL(what_goes_on_is_told_with_what_has_come_of_it),
+		POOL(a_collection_that_goes_on_is_told),
 		POOL(a_wait_that_goes_on_is_told_with_its_stack),
 		POOL(what_a_pool_s_thread_does_for_long_is_told),
 		POOL(what_fits_to_nothing_is_not_told),

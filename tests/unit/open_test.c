@@ -232,6 +232,7 @@ static void what_is_missing_before_it_is_missing(void **state)
 {
 	struct model *m = model_make(&(struct model_config){ 0 });
 	struct sim *s = hanging(m);
+	struct buf packed = { 0 };
 	struct snapshot *snap;
 
 	(void)state;
@@ -244,7 +245,18 @@ static void what_is_missing_before_it_is_missing(void **state)
 	assert_int_equal(snap->ledger.lost_ns, 4900);
 	assert_int_equal(snap->events.incomplete, 1);
 	assert_int_equal(snap->events.open.incomplete, 1);
+	assert_int_equal(snap->events.missing[MISSING_RECORDS], 1);
+	assert_int_equal(snap->events.open_missing[MISSING_RECORDS], 1);
+	assert_int_equal(snapshot_pack(snap, &packed), 0);
 	snapshot_free(snap);
+	/* It is one of any time in which it goes on. */
+	tell_open(s, m, 1000, 6000);
+	snap = snapshot_take(m);
+	assert_int_equal(snapshot_since(snap, &packed), 0);
+	assert_int_equal(snap->events.incomplete, 1);
+	assert_int_equal(snap->events.missing[MISSING_RECORDS], 1);
+	snapshot_free(snap);
+	buf_free(&packed);
 	assert_int_equal(sim_batch(s, m, SIM_PID, 1, s->records), 0);
 	tell_open(s, m, 1000, 6000);
 	snap = snapshot_take(m);

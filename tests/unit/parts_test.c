@@ -49,6 +49,7 @@ static u64 incomplete(struct model *m, struct sim *s)
 	snap = snapshot_take(m);
 	assert_non_null(snap);
 	n = snap->events.incomplete;
+	assert_int_equal(snap->events.missing[MISSING_PART], n);
 	snapshot_free(snap);
 	model_free(m);
 	free(s);

@@ -1,105 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* LEDGER.md, "Sampled events": shares by samples, sums to the nanosecond. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "model/sample.h"
-#include "sim.h"
-
-#define MS NSEC_PER_MSEC
-#define PERIOD (10 * MS)
-
-enum {
-	HEAVY = 1,
-	LIGHT = 2,
-	STDLIB = 3,
-};
-
-/* Frames have the numbers of their compartments; the first two are named. */
-static struct model *start(bool outermost)
-{
-	static const char *const names[] = { "", "heavy", "light", "(stdlib)" };
-	struct model_config config = { .outermost = outermost };
-	struct model *m = model_new(&config);
-	u32 i;
-
-	assert_non_null(m);
-	sim_start(m, "test");
-	for (i = HEAVY; i <= STDLIB; i++)
-		sim_package(m, i, names[i], i == STDLIB ? 0 : VMSPAN_FRAME_NAMED);
-	return m;
-}
-
-/* A stack of up to two frames; 0: none. */
-static void look(struct sim *s, u64 time, u64 weight, u16 flags, u32 iteration, u32 inner,
-		 u32 outer)
-{
-	struct vmspan_sample *r = sim_record(s, VMSPAN_SAMPLE, 2, !inner ? 0 : outer ? 2 : 1, 0);
-
-	r->time = time;
-	r->weight = weight;
-	r->flags = flags;
-	r->iteration = iteration;
-	r->frames[0] = inner;
-	r->frames[1] = outer;
-}
-
-/* A collection, or a part of one: VMSPAN_F_PART. */
-static void collection(struct sim *s, u16 flags, u64 begin, u64 end)
-{
-	struct vmspan_gc *gc = sim_record(s, VMSPAN_GC, 2, flags, 0);
-
-	gc->begin = begin;
-	gc->end = end;
-	gc->iteration = 1;
-}
-
-static void event(struct sim *s, u64 begin, u64 end, u32 iteration)
-{
-	struct vmspan_event *e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, iteration);
-
-	e->begin = e->mono_begin = begin;
-	e->end = e->mono_end = end;
-	e->cpu_ns_end = end - begin;
-}
-
-/* One that was off its CPU for a part of it. */
-static void waited(struct sim *s, u64 begin, u64 end, u64 off, u32 iteration)
-{
-	struct vmspan_event *e = sim_record(s, VMSPAN_EVENT, 3, VMSPAN_F_SAMPLED, iteration);
-
-	e->begin = e->mono_begin = begin;
-	e->end = e->mono_end = end;
-	e->cpu_ns_end = end - begin - off;
-}
-
-static struct snapshot *finish(struct model *m, struct sim *s)
-{
-	struct snapshot *snap;
-
-	sim_feed(s, m, 64);
-	assert_int_equal(model_finish(m), 0);
-	snap = snapshot_take(m);
-	assert_non_null(snap);
-	assert_int_equal(ledger_sum(&snap->ledger), snap->ledger.event_wall_ns);
-	assert_int_equal(snap->events.wall_ns, snap->ledger.event_wall_ns);
-	free(s);
-	model_free(m);
-	return snap;
-}
-
-static const struct group_stats *group(const struct snapshot *s, const char *name)
-{
-	const struct snapshot_group *g = snapshot_group(s, name);
-
-	if (!g)
-		fail_msg("no group %s", name);
-	return &g->stats;
-}
+#include "sample_rig.h"
 
 /* Rule: a long event is shared by its own samples. */
 static void test_long_event(void **state)
@@ -198,50 +99,6 @@ static void test_wall_holds_self(void **state)
 		sum += g->wall_ns;
 	}
 	assert_int_equal(sum, 100 * MS);
-	snapshot_free(snap);
-}
-
-/* Rule: of pooled events a group was in those that it was seen in, running or waiting, and the program in all. */
-static void test_pooled_events(void **state)
-{
-	struct model *m = start(false);
-	struct sim *s = sim_new(1);
-	struct snapshot *snap;
-	u32 i;
-
-	(void)state;
-	for (i = 1; i <= 3; i++) {
-		u64 begin = i * 50 * MS;
-
-		look(s, begin + 1, PERIOD, 0, i, HEAVY, 0);
-		look(s, begin + PERIOD, PERIOD, 0, i, HEAVY, i == 1 ? LIGHT : 0);
-		event(s, begin, begin + 3 * PERIOD, i);
-	}
-	snap = finish(m, s);
-	assert_int_equal(group(snap, "package:heavy")->samples, 6);
-	assert_int_equal(group(snap, "package:heavy")->events, 3);
-	assert_int_equal(group(snap, "package:light")->events, 1);
-	snapshot_free(snap);
-
-	/* Five requests that each wait, one of them for long, and run for so long that some are seen more than once, and
-	 * one is not. */
-	m = start(false);
-	s = sim_new(1);
-	for (i = 1; i <= 5; i++) {
-		u64 begin = i * 200 * MS, off = i == 3 ? 115 * MS : 15 * MS;
-		u32 looks = i == 5 ? 0 : i;
-
-		look(s, begin + 2 * MS + off, off, VMSPAN_SAMPLE_OFF, i, HEAVY, 0);
-		while (looks--)
-			look(s, begin + 3 * MS + off, PERIOD, 0, i, i == 2 ? LIGHT : HEAVY, 0);
-		waited(s, begin, begin + 20 * MS + off, off, i);
-	}
-	event(s, 1300 * MS, 1301 * MS, 6); /* of which nothing is known */
-	snap = finish(m, s);
-	assert_int_equal(snap->events.count, 6);
-	assert_int_equal(group(snap, "package:heavy")->events, 5);
-	assert_int_equal(group(snap, "package:light")->events, 1);
-	assert_int_equal(group(snap, "top:test")->events, 6);
 	snapshot_free(snap);
 }
 
@@ -511,14 +368,21 @@ static void test_check(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_long_event),         cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_short_events),       cmocka_unit_test(test_wall_holds_self),
-		cmocka_unit_test(test_pooled_events),      cmocka_unit_test(test_waiting),
-		cmocka_unit_test(test_short_wait),         cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_collection),         cmocka_unit_test(test_collections_alone),
-		cmocka_unit_test(test_cpu_of_collections), cmocka_unit_test(test_attribute),
-		cmocka_unit_test(test_interval),           cmocka_unit_test(test_check),
-		cmocka_unit_test(test_short_event_alone),  cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_long_event),
+		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_short_events),
+		cmocka_unit_test(test_wall_holds_self),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_short_wait),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_collection),
+		cmocka_unit_test(test_collections_alone),
+		cmocka_unit_test(test_cpu_of_collections),
+		cmocka_unit_test(test_attribute),
+		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_short_event_alone),
+		cmocka_unit_test(test_stolen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static inline u64 digest_event(const struct model_event *e)
 
 static inline void seen_add(struct seen_events *seen, const struct model_event *e)
 {
-	const struct seen_event one = { !e->incomplete, digest_event(e) };
+	const struct seen_event one = { !e->missing, digest_event(e) };
 
 	if (e->thread->pid != seen->pid)
 		return;

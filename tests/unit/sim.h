@@ -178,6 +178,12 @@ static inline void sim_package(struct model *m, u32 id, const char *name, u8 fla
 	assert(!model_item(m, &it));
 }
 
+/* The last record, which is one. */
+static inline struct vmspan_event *last_event(const struct sim *s)
+{
+	return (void *)s->data[s->at[s->records - 1]];
+}
+
 /* Records [from, to) as one batch. */
 static inline struct item sim_item(const struct sim *s, u32 pid, u32 from, u32 to)
 {

@@ -155,6 +155,34 @@ static void one_lost_record_makes_every_group_incomplete(void **state)
 	fixture_free(f);
 }
 
+/* Time of a stock VM in which nobody looked may be any group's. */
+static void time_without_a_look_makes_all_incomplete(void **state)
+{
+	struct fixture *f = fixture_demo();
+	const struct view view = { 0 };
+	char *text;
+
+	(void)state;
+	f->s.ledger.lost_ns = f->s.ledger.event_wall_ns / 2;
+	f->s.ledger.unseen_ns = f->s.ledger.event_wall_ns / 100;
+	assert_true(snapshot_complete(&f->s));
+	assert_true(group_complete(&f->s, &f->s.groups[0].stats));
+	f->s.ledger.unseen_ns = f->s.ledger.event_wall_ns / 4;
+	assert_false(snapshot_complete(&f->s));
+	assert_false(group_complete(&f->s, &f->s.groups[0].stats));
+	text = text_of(f, &view, 200, false);
+	assert_non_null(
+		strstr(text, "INCOMPLETE: no look at a stack stands for 25 % of the time\n"));
+	free(text);
+	/* Whatever else is lacking. */
+	f->s.events.incomplete = 1;
+	assert_false(group_complete(&f->s, &f->s.groups[0].stats));
+	text = text_of(f, &view, 200, false);
+	assert_non_null(strstr(text, ", no look at a stack stands for 25 % of the time\n"));
+	free(text);
+	fixture_free(f);
+}
+
 /* What was behind the end of a cut recording nobody could count: "complete" alone would deny it. */
 static void a_recording_without_its_end_is_complete_as_far_as_it_goes(void **state)
 {
@@ -646,6 +674,7 @@ int main(void)
 		cmocka_unit_test(a_stream_says_the_interval),
 		cmocka_unit_test(hostile_names_stay_inside_their_string),
 		cmocka_unit_test(one_lost_record_makes_every_group_incomplete),
+		cmocka_unit_test(time_without_a_look_makes_all_incomplete),
 		cmocka_unit_test(a_recording_without_its_end_is_complete_as_far_as_it_goes),
 		cmocka_unit_test(stolen_time_is_why_events_lack_data),
 		cmocka_unit_test(a_loss_of_any_cause_makes_all_incomplete),

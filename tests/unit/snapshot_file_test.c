@@ -20,7 +20,8 @@ static const char *snapshot(u64 events, const char *histogram)
 		 "\"events\":%" PRIu64 ",\"spans\":2,\"wall_ns\":3,\"self_ns\":4,\"cpu_ns\":5,"
 		 "\"blocked_ns\":6,\"gc_ns\":7,\"max_ns\":8,\"incomplete\":9,"
 		 "\"durations\":[10,9,8,7,6,5,4,3,2,1],\"histogram\":%s}],"
-		 "\"events\":{\"count\":30,\"incomplete\":9},\"losses\":{\"ring_full\":7}}\n",
+		 "\"events\":{\"count\":30,\"incomplete\":9,\"missing\":{\"records\":4,\"cpu\":5,"
+		 "\"other\":6}},\"losses\":{\"ring_full\":7}}\n",
 		 events, histogram);
 	return text;
 }
@@ -73,6 +74,8 @@ static void what_was_written_is_read_back(void **state)
 	assert_int_equal(g->hist.total, 5);
 	assert_int_equal(s->events.count, 30);
 	assert_int_equal(s->events.incomplete, 9);
+	assert_int_equal(s->events.missing[MISSING_RECORDS], 4);
+	assert_int_equal(s->events.missing[MISSING_CPU], 5);
 	assert_int_equal(s->losses.records[LOSS_RING_FULL], 7);
 	snapshot_free(s);
 }
@@ -110,6 +113,32 @@ static void what_was_left_out_is_read_back(void **state)
 	refused(text, "no snapshot");
 }
 
+/* Nor was it where nobody looked at what ran. */
+static void time_without_a_look_is_read_back(void **state)
+{
+	static const char text[] =
+		"{\"schema\":1,\"groups\":[{\"name\":\"addon:a\",\"kind\":\"addon\",\"ticks\":1,"
+		"\"events\":0,\"spans\":2,\"wall_ns\":3,\"self_ns\":4,\"cpu_ns\":5,"
+		"\"blocked_ns\":6,\"gc_ns\":7,\"max_ns\":8,\"incomplete\":0,"
+		"\"durations\":[0,0,0,0,0,0,0,0,0,0],\"histogram\":[],\"complete\":false}],"
+		"\"events\":{\"count\":30,\"incomplete\":0},\"losses\":{\"ring_full\":0},"
+		"\"ledger\":{\"unseen_ns\":%s,\"event_wall_ns\":100}}\n";
+	char line[1024];
+	struct snapshot *s;
+	struct err e;
+
+	(void)state;
+	snprintf(line, sizeof(line), text, "25");
+	s = parsed(line, &e);
+	assert_non_null(s);
+	assert_false(lost_any(&s->losses));
+	assert_true(unseen_time(s));
+	assert_false(snapshot_complete(s));
+	snapshot_free(s);
+	snprintf(line, sizeof(line), text, "-1");
+	refused(line, "no snapshot");
+}
+
 static void a_histogram_has_as_many_events_as_its_group(void **state)
 {
 	struct err e;
@@ -138,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read_back),
 		cmocka_unit_test(what_was_left_out_is_read_back),
+		cmocka_unit_test(time_without_a_look_is_read_back),
 		cmocka_unit_test(a_histogram_has_as_many_events_as_its_group),
 	};
 

@@ -624,7 +624,7 @@ static void a_thread_has_the_sums_of_its_events(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++) {
-		e.incomplete = i >= 2;
+		e.missing = i >= 2 ? MISSING_RECORDS : MISSING_NOTHING;
 		assert_int_equal(recent_spans_observer.event(r, &e), 0);
 	}
 	assert_int_equal(recent_thread_count(r), 1);

@@ -8,7 +8,8 @@
  *   chance --print TRUTH
  *
  * TRUTH is a file that holds the counts of all processes; the second form prints them as JSON. MAY
- * has a letter for each kind of action (see `kinds`) that may be taken. With -DCHANCE_LIBRARY it is a
+ * has a letter for each kind of action (see `kinds`) that may be taken. Where CHANCE_GATE names a FIFO, it marks
+ * nothing until somebody has that open for writing. With -DCHANCE_LIBRARY it is a
  * library; each copy needs another -DCHANCE_LIBRARY=N below LIBRARIES.
  */
 #include "user/sdk/vmspan.h"
@@ -587,7 +588,8 @@ static void ends(int how)
 		kill(getpid(), SIGKILL);
 		abort();
 	default: {
-		char random[16], actions[16];
+		char random[16], actions[16], path[4096];
+		ssize_t own;
 		char *args[8 + LIBRARIES] = { (char *)"chance", (char *)(size_t)truth_path, random,
 					      actions, (char *)(size_t)may };
 		int i;
@@ -597,7 +599,12 @@ static void ends(int how)
 		snprintf(actions, sizeof(actions), "%d", 40);
 		for (i = 0; i < library_count; i++)
 			args[5 + i] = libraries[i];
-		execv("/proc/self/exe", args);
+		/* By its path: so it keeps its name. */
+		own = readlink("/proc/self/exe", path, sizeof(path) - 1);
+		if (own > 0) {
+			path[own] = 0;
+			execv(path, args);
+		}
 		add(&truth->failed);
 		_exit(1);
 	}
@@ -630,15 +637,19 @@ static void print(void)
 	printf("}}\n");
 }
 
-static int map_truth(const char *path)
+/* The program goes on when somebody has the FIFO open. */
+static void wait_at_gate(void)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	const char *gate = getenv("CHANCE_GATE");
+	int fd;
 
-	if (fd < 0 || ftruncate(fd, sizeof(*truth)))
-		return -1;
-	truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!gate)
+		return;
+	fd = open(gate, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		add(&truth->failed);
 	close(fd);
-	return truth == MAP_FAILED ? -1 : 0;
+	unsetenv("CHANCE_GATE");
 }
 
 int main(int argc, char **argv)
@@ -672,6 +683,7 @@ int main(int argc, char **argv)
 	}
 	labels[0] = vmspan_label("first");
 	labels[1] = vmspan_label("second");
+	wait_at_gate();
 	handle();
 	begin_thread(&first, (unsigned int)strtoul(argv[2], NULL, 10), atoi(argv[3]));
 	while (first.actions > 0)

@@ -6,6 +6,10 @@
 #ifndef TESTS_VM_CHANCE_TRUTH_H
 #define TESTS_VM_CHANCE_TRUTH_H
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 enum {
 	LIBRARIES = 3,
 	GROUPS = 4, /* the program's own */
@@ -21,6 +25,17 @@ struct truth {
 };
 
 static struct truth *truth; /* shared memory */
+
+static int map_truth(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*truth)))
+		return -1;
+	truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return truth == MAP_FAILED ? -1 : 0;
+}
 
 static void add(unsigned long *count)
 {

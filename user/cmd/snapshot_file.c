@@ -174,6 +174,8 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 {
 	const json_t *events = json_object_get(root, "events");
 	const json_t *losses = json_object_get(root, "losses");
+	const json_t *missing = json_object_get(events, "missing");
+	const json_t *ledger = json_object_get(root, "ledger");
 	unsigned int i;
 	u64 left_out;
 	size_t k;
@@ -184,16 +186,24 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 		return false;
 	if (!json_is_object(losses))
 		return false;
+	/* Another version may have other causes, of these too. */
+	for (i = 0; i < MISSING_CAUSES; i++)
+		if (json_object_get(missing, missing_name(i)) &&
+		    !get(missing, missing_name(i), &s->events.missing[i]))
+			return false;
 	if (json_object_get(root, "left_out")) {
 		if (!get(root, "left_out", &left_out) || left_out > UINT32_MAX)
 			return false;
 		s->left_out = (u32)left_out;
 	}
-	/* Another version may have other causes. */
 	for (i = 0; i < LOSS_CAUSES; i++)
 		if (json_object_get(losses, loss_name(i)) &&
 		    !get(losses, loss_name(i), &s->losses.records[i]))
 			return false;
+	if (json_object_get(ledger, "unseen_ns") &&
+	    (!get(ledger, "unseen_ns", &s->ledger.unseen_ns) ||
+	     !get(ledger, "event_wall_ns", &s->ledger.event_wall_ns)))
+		return false;
 	if (lost_any(&s->losses))
 		return true;
 	for (at = json_object_iter((json_t *)(uintptr_t)losses); at;
@@ -201,7 +211,7 @@ static bool get_lacks(struct snapshot *s, const json_t *root)
 		if (json_integer_value(json_object_iter_value(at)))
 			s->losses.batches[LOSS_OTHER] = 1;
 	/* Of some losses nobody knows how many records they were. */
-	for (k = 0; k < s->group_count && !s->left_out; k++)
+	for (k = 0; k < s->group_count && !s->left_out && !unseen_time(s); k++)
 		if (!s->groups[k].stats.incomplete &&
 		    json_is_false(json_object_get(
 			    json_array_get(json_object_get(root, "groups"), k), "complete")))

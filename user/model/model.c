@@ -143,7 +143,7 @@ static int settle_orphans(struct model *m, struct stream *st, u32 iteration, u32
 
 		if (!t->iteration ? !outermost : parent && t->iteration <= iteration)
 			continue;
-		rc = t->closed ? model_settle(m, st, t, NULL, true) : 0;
+		rc = t->closed ? model_settle(m, st, t, NULL, MISSING_RECORDS) : 0;
 		if (rc)
 			return rc;
 		model_turn_done(m, st, t);
@@ -196,11 +196,16 @@ static bool covered(const struct model *m, const struct stream *st, u64 begin, u
 	       !part_lacks(&m->parts, TRACE_BLOCKING, begin, end);
 }
 
-/* Was a part of the trace away that its records are of? */
-static bool lacks_part(const struct model *m, const struct stream *st, u64 begin, u64 end)
+/* What it says of an event that has ended. The scheduler's record is not about stock VMs. */
+static enum missing missing_of(const struct model *m, const struct stream *st, const struct turn *t,
+			       bool records, u64 begin, u64 end)
 {
-	return parts_lack(&m->parts, stream_is_stock(st) ? ~(1u << TRACE_BLOCKING) : ~0u, begin,
-			  end);
+	u32 parts = stream_is_stock(st) ? ~(1u << TRACE_BLOCKING) : ~0u;
+
+	return records                                    ? MISSING_RECORDS
+	       : parts_lack(&m->parts, parts, begin, end) ? MISSING_PART
+	       : stream_is_exact(m, st) && !t->exact      ? MISSING_SWITCHES
+							  : MISSING_NOTHING;
 }
 
 /* The root of what ran outside any event has closed: an event of its own. */
@@ -212,9 +217,7 @@ static int settle_root(struct model *m, struct stream *st, struct turn *t,
 	int rc;
 
 	t->exact = covered(m, st, s->begin, s->end);
-	rc = model_settle(m, st, t, NULL,
-			  lacks || (stream_is_exact(m, st) && !t->exact) ||
-				  lacks_part(m, st, s->begin, s->end));
+	rc = model_settle(m, st, t, NULL, missing_of(m, st, t, lacks, s->begin, s->end));
 	if (st->sched)
 		sched_forget(st->sched, s->end);
 	model_turn_done(m, st, t);
@@ -361,7 +364,8 @@ static int take_native_off(const struct model *m, struct stream *st, struct turn
 static int take_event(struct model *m, struct stream *st, const struct vmspan_event *e, u64 seq)
 {
 	u64 first = seq - e->records;
-	bool whole = first <= seq && first >= st->first && first >= st->gap_end;
+	bool lacks = first > seq || first < st->first || first < st->gap_end;
+	enum missing missing;
 	struct turn *t;
 	int rc;
 
@@ -379,12 +383,12 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	if (!t || take_native_off(m, st, t, e))
 		return -ENOMEM;
 	t->told = !stream_is_exact(m, st) && e->h.depth & VMSPAN_F_SWITCHES;
-	whole = !lacks_spans(st, outermost(e)) && !(e->h.depth & VMSPAN_F_LACKS) && whole &&
-		(t->exact || !stream_is_exact(m, st)) && !lacks_part(m, st, e->begin, e->end);
+	lacks |= lacks_spans(st, outermost(e)) || e->h.depth & VMSPAN_F_LACKS;
+	missing = missing_of(m, st, t, lacks, e->begin, e->end);
 	if (e->h.depth & VMSPAN_F_SAMPLED)
-		rc = sample_event(m, st, t, e, !whole);
+		rc = sample_event(m, st, t, e, missing);
 	else
-		rc = model_settle(m, st, t, e, !whole);
+		rc = model_settle(m, st, t, e, missing);
 	if (rc)
 		return rc;
 	model_turn_done(m, st, t);
@@ -611,13 +615,18 @@ static int item_defs(struct model *m, const struct item_defs *d)
 
 static int item_clock(struct model *m, const struct item_clock *c)
 {
+	int rc = 0;
+	u32 i;
+
 	if (!m->clock_seen) {
 		m->clock_seen = true;
 		m->attach_cycles = c->cycles;
 		m->begin_ns = c->mono_ns;
 	}
 	m->end_ns = max_u64(m->end_ns, c->mono_ns);
-	return clock_add(&m->clock, c->cycles, c->mono_ns, m->config.cycles_hz);
+	for (i = 0; i < m->set.proc_len && !rc; i++)
+		rc = sample_settle_left(m, m->set.procs[i], c->mono_ns);
+	return rc ? rc : clock_add(&m->clock, c->cycles, c->mono_ns, m->config.cycles_hz);
 }
 
 static int item_process(struct model *m, const struct item_process *it)
@@ -667,32 +676,5 @@ int model_item(void *ctx, const struct item *it)
 	case ITEM_OPEN:
 		return model_open(m, &it->open);
 	}
-	return 0;
-}
-
-/* What still waits when the stream ends. Events under way are not counted:
- * they have not ended. */
-int model_finish(struct model *m)
-{
-	u64 key, value;
-	size_t at;
-	u32 i, k;
-	int rc;
-
-	for (i = 0; i < m->set.proc_len; i++)
-		for (k = 0; k < m->set.procs[i]->registry_len; k++) {
-			const struct map *threads = &m->set.procs[i]->registries[k]->threads;
-
-			for (at = 0; map_next(threads, &at, &key, &value);) {
-				struct stream *st = (struct stream *)(uintptr_t)value;
-
-				rc = stream_drain(st, model_batch, m, &m->missing);
-				if (!rc)
-					rc = sample_flush(m, st);
-				if (rc)
-					return rc;
-			}
-		}
-	open_forget_all(m);
 	return 0;
 }

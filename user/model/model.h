@@ -106,7 +106,8 @@ struct model_event {
 	const struct model_thread *thread;
 	const char *label; /* or "" */
 	u32 iteration, parent;
-	bool implicit, incomplete;
+	bool implicit;
+	enum missing missing; /* MISSING_NOTHING: it is complete */
 	bool open; /* it goes on: these are its figures so far. Exact mode: without waits. */
 	u64 begin_ns, end_ns; /* elapsed; wall is less by nested events */
 	u64 cpu_ns;

@@ -66,7 +66,7 @@ bool model_in_range(const struct model *m, u64 ns);
 /* Adds an event that has ended to the figures, and shows it to the observer.
  * `e` is NULL for an event whose record is missing, or that never was one. */
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
-		 bool incomplete);
+		 enum missing missing);
 
 /* A row of waits with its names, which live as long as the model. */
 struct model_wait wait_shown(const struct registry_set *set, const struct wait_row *row);

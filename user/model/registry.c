@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/registry.h"
+#include "model/sample.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "model/sched.h"
@@ -27,6 +28,7 @@ static void registry_one_free(struct registry *r, void (*free_stream)(void *))
 	while (map_next(&r->threads, &at, &key, &value))
 		free_stream((void *)(uintptr_t)value);
 	map_free(&r->threads);
+	sampler_free(r->left);
 	for (i = 0; i < r->comp_len; i++)
 		free(r->comps[i]);
 	free(r->comps);

@@ -68,6 +68,7 @@ struct registry {
 	struct frame_def *frames; /* owned */
 	u32 frame_len, frame_cap;
 	struct map threads; /* thread number -> struct stream * */
+	struct sampler *left; /* owned: short sampled events of threads that have ended; or NULL */
 };
 
 /* What is not as it should be with a process, and what to do about it. */

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "model/sample.h"
+#include "model/sample_priv.h"
 #include "base/array.h"
-#include "model/model_priv.h"
 #include "model/scale.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* An event that ran for this many periods is settled by its own samples. Chosen
- * by its CPU time, never by the number of its samples: that would favour events
- * whose groups happened to be seen. Not by its length either: a short one that
- * was preempted would give all of that time to the one group that was seen. */
-#define OWN_PERIODS 4
-/* Short events wait so long for samples of others to share. */
-#define POOL_NS (250 * NSEC_PER_MSEC)
-/* Longer ones may have been shown while they went on, and are not to be gone until that. */
-#define COUNTED_NS (100 * NSEC_PER_MSEC)
-
-static void samples_clear(struct samples *s)
+void samples_clear(struct samples *s)
 {
 	map_clear(&s->row_of);
 	map_clear(&s->self_of);
@@ -74,7 +63,7 @@ struct sampler *sampler_copy(const struct sampler *from)
 	return NULL;
 }
 
-static struct sample_row *row_of(struct samples *s, u32 row)
+struct sample_row *samples_row(struct samples *s, u32 row)
 {
 	u64 *at = map_get(&s->row_of, row);
 
@@ -98,6 +87,34 @@ static int add_to(struct map *of, u32 comp, u64 n)
 	return 0;
 }
 
+int samples_add(struct samples *to, const struct samples *from)
+{
+	u64 key, hits;
+	size_t at = 0;
+	u32 i;
+
+	for (i = 0; i < from->row_len; i++) {
+		const struct sample_row *f = &from->rows[i];
+		struct sample_row *r = samples_row(to, f->row);
+
+		if (!r)
+			return -ENOMEM;
+		r->hits += f->hits;
+		r->gc_hits += f->gc_hits;
+		r->off_ns += f->off_ns;
+		r->events += f->events;
+		r->incomplete += f->incomplete;
+	}
+	while (map_next(&from->self_of, &at, &key, &hits))
+		if (add_to(&to->self_of, (u32)key, hits))
+			return -ENOMEM;
+	to->hits += from->hits;
+	to->gc_hits += from->gc_hits;
+	to->unknown += from->unknown;
+	to->off_ns += from->off_ns;
+	return 0;
+}
+
 static struct sampler *sampler_of(struct stream *st)
 {
 	if (!st->sampler)
@@ -105,7 +122,7 @@ static struct sampler *sampler_of(struct stream *st)
 	return st->sampler;
 }
 
-static struct event_stats *events_of(struct model *m, const struct stream *st)
+struct event_stats *sample_events(struct model *m, const struct stream *st)
 {
 	return m->sum ? &m->sum->events : &st->proc->events;
 }
@@ -115,7 +132,8 @@ static struct event_stats *events_of(struct model *m, const struct stream *st)
 enum sample_what {
 	WHAT_RUNS,
 	WHAT_COLLECTS,
-	WHAT_WAITS
+	WHAT_WAITS,
+	WHAT_WAITS_COLLECTING, /* its time is that of the collection */
 };
 
 static int charge_rows(struct samples *s, const struct comp *c, enum sample_what what, u64 weight)
@@ -123,7 +141,7 @@ static int charge_rows(struct samples *s, const struct comp *c, enum sample_what
 	u32 i;
 
 	for (i = 0; i < c->row_count; i++) {
-		struct sample_row *r = row_of(s, c->rows[i]);
+		struct sample_row *r = samples_row(s, c->rows[i]);
 
 		if (!r)
 			return -ENOMEM;
@@ -135,7 +153,7 @@ static int charge_rows(struct samples *s, const struct comp *c, enum sample_what
 			r->hits++;
 		else if (what == WHAT_COLLECTS)
 			r->gc_hits++;
-		else
+		else if (what == WHAT_WAITS)
 			r->off_ns += weight;
 	}
 	return 0;
@@ -187,7 +205,7 @@ static int charge(struct model *m, struct stream *st, struct samples *s,
 		s->unknown += self == UINT32_MAX;
 	} else if (what == WHAT_COLLECTS) {
 		s->gc_hits++;
-	} else {
+	} else if (what == WHAT_WAITS) {
 		s->off_ns += r->weight;
 	}
 	return rc;
@@ -225,9 +243,11 @@ static int show_sample(struct model *m, struct stream *st, const struct vmspan_s
 
 int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *s)
 {
-	enum sample_what what = s->flags & VMSPAN_SAMPLE_OFF  ? WHAT_WAITS
-				: s->flags & VMSPAN_SAMPLE_GC ? WHAT_COLLECTS
-							      : WHAT_RUNS;
+	bool off = s->flags & VMSPAN_SAMPLE_OFF, gc = s->flags & VMSPAN_SAMPLE_GC;
+	enum sample_what what = off && gc ? WHAT_WAITS_COLLECTING
+				: off     ? WHAT_WAITS
+				: gc      ? WHAT_COLLECTS
+					  : WHAT_RUNS;
 	struct sampler *sp = sampler_of(st);
 	int rc;
 
@@ -239,7 +259,7 @@ int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *
 		samples_clear(&sp->now);
 		sp->iteration = s->iteration;
 	}
-	if (what != WHAT_WAITS)
+	if (!off)
 		sp->period_ns = s->weight;
 	rc = charge(m, st, &sp->now, s, what);
 	return rc ? rc : show_sample(m, st, s);
@@ -247,27 +267,20 @@ int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *
 
 /* ---- Settling ---- */
 
-/* What is shared: the times of one event, or of all that are pooled. */
-struct measured {
-	u64 wall, cpu, stolen, gc, off;
-	u64 events; /* pooled ones; 0: one event by itself */
-	bool open; /* it goes on */
-};
-
-/* A row's figures: of the trace, or of what goes on. NULL without memory. */
-static struct group_stats *stats_of(struct model *m, const struct stream *st, u32 row)
+struct group_stats *sample_stats(struct model *m, const struct stream *st, u32 row)
 {
 	return m->sum ? open_row(m->sum, row) : &st->proc->rows[row].stats;
 }
 
-/* Into all figures: the program's own group is in each event, seen or not. */
-static int count_events(struct model *m, const struct stream *st, const struct event_stats *e)
+int sample_count(struct model *m, const struct stream *st, const struct event_stats *e)
 {
-	struct group_stats *top = stats_of(m, st, st->proc->top);
+	struct group_stats *top = sample_stats(m, st, st->proc->top);
 
-	event_stats_add(events_of(m, st), e);
-	if (top)
+	event_stats_add(sample_events(m, st), e);
+	if (top) {
 		top->events += e->count;
+		top->incomplete += e->incomplete;
+	}
 	return top ? 0 : -ENOMEM;
 }
 
@@ -300,7 +313,7 @@ static int charge_self(struct model *m, struct stream *st, const struct self *of
 	u32 k;
 
 	for (k = 0; c && k < c->row_count; k++) {
-		struct group_stats *g = stats_of(m, st, c->rows[k]);
+		struct group_stats *g = sample_stats(m, st, c->rows[k]);
 
 		if (!g)
 			return -ENOMEM;
@@ -329,7 +342,7 @@ static int share_self(struct model *m, struct stream *st, const struct samples *
 		if (s->hits)
 			apportion(part, n, s->hits, active, out, out + n);
 		else
-			l->lost_ns = active;
+			l->lost_ns = l->unseen_ns = active;
 		for (i = 0; i < n - 1 && !rc; i++) {
 			l->self_ns += out[i];
 			rc = charge_self(m, st, &self[i], out[i]);
@@ -362,7 +375,7 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 		     const struct sample_row *r, const struct measured *t, u64 active, u64 self,
 		     bool incomplete)
 {
-	struct group_stats *g = stats_of(m, st, r->row);
+	struct group_stats *g = sample_stats(m, st, r->row);
 	u64 off = s->off_ns ? scale(min_u64(r->off_ns, s->off_ns), t->off, s->off_ns) : 0;
 	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
@@ -384,9 +397,10 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 	g->blocked_ns += off;
 	g->gc_ns += gc;
 	g->cpu_ns += cpu;
-	g->incomplete += incomplete;
-	if (r->row != st->proc->top)
+	if (r->row != st->proc->top) {
 		g->events += t->events ? r->events : !s->waits_only;
+		g->incomplete += t->events ? r->incomplete : incomplete;
+	}
 	if (t->events)
 		return 0;
 	/* Of one event by itself its length is known. */
@@ -406,8 +420,8 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 			  r->row);
 }
 
-static int settle(struct model *m, struct stream *st, const struct samples *s, struct measured t,
-		  bool incomplete, struct ledger *l)
+int samples_settle(struct model *m, struct stream *st, const struct samples *s, struct measured t,
+		   bool incomplete, struct ledger *l)
 {
 	struct group_stats *g;
 	u64 active, *before;
@@ -421,7 +435,7 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 	if (!before)
 		return -ENOMEM;
 	for (i = 0; i < s->row_len && !rc; i++) {
-		g = stats_of(m, st, s->rows[i].row);
+		g = sample_stats(m, st, s->rows[i].row);
 		if (g)
 			before[i] = g->self_ns;
 		else
@@ -430,7 +444,7 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 	if (!rc)
 		rc = share_self(m, st, s, &t, active, l);
 	for (i = 0; i < s->row_len && !rc; i++) {
-		g = stats_of(m, st, s->rows[i].row);
+		g = sample_stats(m, st, s->rows[i].row);
 		rc = share_row(m, st, s, &s->rows[i], &t, active, g->self_ns - before[i],
 			       incomplete);
 	}
@@ -440,98 +454,14 @@ static int settle(struct model *m, struct stream *st, const struct samples *s, s
 	return rc;
 }
 
-/* `counted`: the event is, in all figures, from now on. */
-static int pool_add(struct model *m, struct stream *st, bool counted)
-{
-	struct samples *from = &st->sampler->now, *to = &st->sampler->pool;
-	struct group_stats *g;
-	u64 key, hits;
-	size_t at = 0;
-	u32 i;
-
-	for (i = 0; i < from->row_len; i++) {
-		const struct sample_row *f = &from->rows[i];
-		struct sample_row *r = row_of(to, f->row);
-
-		if (!r)
-			return -ENOMEM;
-		r->hits += f->hits;
-		r->gc_hits += f->gc_hits;
-		r->off_ns += f->off_ns;
-		if (!counted) {
-			r->events++;
-			continue;
-		}
-		g = stats_of(m, st, f->row);
-		if (!g)
-			return -ENOMEM;
-		g->events += f->row != st->proc->top;
-	}
-	while (map_next(&from->self_of, &at, &key, &hits))
-		if (add_to(&to->self_of, (u32)key, hits))
-			return -ENOMEM;
-	to->hits += from->hits;
-	to->gc_hits += from->gc_hits;
-	to->unknown += from->unknown;
-	to->off_ns += from->off_ns;
-	return 0;
-}
-
-/* What a short event waited is known by itself: only its running is pooled. */
-static int settle_waits(struct model *m, struct stream *st, u64 waited)
-{
-	struct sampler *sp = st->sampler;
-	struct samples *s = &sp->now;
-	struct measured t = { .wall = waited };
-	struct samples waits = *s;
-	struct ledger l;
-	int rc;
-	u32 i;
-
-	if (!t.wall)
-		return 0;
-	/* Without hits: its rows are charged for nothing but waiting. */
-	waits.hits = waits.gc_hits = waits.unknown = 0;
-	waits.self_of = waits.held_by = (struct map){ 0 };
-	waits.waits_only = true;
-	rc = settle(m, st, &waits, t, false, &l);
-	for (i = 0; i < s->row_len; i++)
-		s->rows[i].off_ns = 0;
-	s->off_ns = 0;
-	return rc;
-}
-
-int sample_flush(struct model *m, struct stream *st)
-{
-	struct sampler *sp = st->sampler;
-	struct measured t;
-	struct ledger l;
-	int rc;
-
-	if (!sp || !(sp->held.count + sp->counted))
-		return 0;
-	t = (struct measured){ .wall = sp->held.wall_ns,
-			       .cpu = sp->held.cpu_ns,
-			       .gc = sp->pool_gc_ns,
-			       .events = sp->held.count + sp->counted };
-	rc = settle(m, st, &sp->pool, t, false, &l);
-	sp->held.samples = sp->pool.hits;
-	if (!rc)
-		rc = count_events(m, st, &sp->held);
-	sp->held = (struct event_stats){ 0 };
-	sp->counted = sp->pool_gc_ns = 0;
-	samples_clear(&sp->pool);
-	return rc;
-}
-
 static int show_event(struct model *m, struct stream *st, const struct vmspan_event *e,
-		      bool incomplete, const struct measured *t, const struct ledger *l)
+		      enum missing missing, const struct measured *t, const struct ledger *l)
 {
 	struct model_event out = {
 		.thread = &st->pub,
 		.label = registry_label(&m->set, st->registry, e->label),
 		.iteration = e->h.id,
-		.incomplete = incomplete,
+		.missing = missing,
 		.open = t->open,
 		.begin_ns = clock_ns(&m->clock, e->begin),
 		.end_ns = clock_ns(&m->clock, e->end),
@@ -556,25 +486,6 @@ static int show_event(struct model *m, struct stream *st, const struct vmspan_ev
 	return m->observer->event(m->observer_ctx, &out);
 }
 
-/* An event is pooled: what it waited has been settled. */
-static void hold(struct model *m, struct stream *st, const struct event_stats *one, u64 waited)
-{
-	struct event_stats counted = *one, *held = &st->sampler->held;
-
-	if (one->max_ns < COUNTED_NS) {
-		event_stats_add(held, one);
-		held->wall_ns -= waited;
-		events_of(m, st)->wall_ns += waited;
-		return;
-	}
-	counted.wall_ns = waited;
-	counted.cpu_ns = 0;
-	count_events(m, st, &counted); /* there is the row */
-	held->wall_ns += one->wall_ns - waited;
-	held->cpu_ns += one->cpu_ns;
-	st->sampler->counted++;
-}
-
 /* The compartment that most time was seen in, with what it waited for; 0: none. */
 static u32 most_of(const struct samples *s)
 {
@@ -590,7 +501,7 @@ static u32 most_of(const struct samples *s)
 }
 
 int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
-		 bool incomplete)
+		 enum missing missing)
 {
 	struct sampler *sp = sampler_of(st);
 	u64 begin_ns = clock_ns(&m->clock, e->begin);
@@ -617,14 +528,13 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	x.stolen = min_u64(e->stolen_ns, x.wall - x.cpu);
 	if (!m->sum)
 		m->repairs.stolen_ns += x.stolen;
-	one = (struct event_stats){ .count = 1,
-				    .wall_ns = x.wall,
-				    .cpu_ns = x.cpu,
-				    .incomplete = incomplete,
-				    .max_ns = x.wall };
+	one = (struct event_stats){
+		.count = 1, .wall_ns = x.wall, .cpu_ns = x.cpu, .max_ns = x.wall
+	};
+	missing_count(&one, missing, x.open);
 	durations_count(one.durations, x.wall);
 	if (x.open) {
-		open_count(&one.open, x.wall, incomplete, 0);
+		open_count(&one.open, x.wall, missing, 0);
 		m->sum->held_by = most_of(&sp->now);
 	}
 	/* Looks of other times say nothing of one without any. What goes on is settled apart, as it is counted. */
@@ -632,26 +542,19 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 	      (sp->period_ns && x.cpu >= OWN_PERIODS * sp->period_ns &&
 	       (sp->now.hits || sp->now.gc_hits));
 	if (own) {
-		rc = settle(m, st, &sp->now, x, incomplete, &l);
+		rc = samples_settle(m, st, &sp->now, x, missing, &l);
 		one.samples = sp->now.hits;
 		if (!rc)
-			rc = count_events(m, st, &one);
+			rc = sample_count(m, st, &one);
 		samples_clear(&sp->now);
-		return rc ? rc : show_event(m, st, e, incomplete, &x, &l);
+		return rc ? rc : show_event(m, st, e, missing, &x, &l);
 	}
-	if (!(sp->held.count + sp->counted))
-		sp->pool_begin_ns = begin_ns;
 	x.off = min_u64(sp->now.off_ns, x.wall - x.gc);
-	rc = settle_waits(m, st, x.off);
+	rc = pool_event(m, st, &one, x.gc, x.off, begin_ns);
 	if (!rc)
-		rc = pool_add(m, st, one.max_ns >= COUNTED_NS);
-	samples_clear(&sp->now);
-	hold(m, st, &one, x.off);
-	sp->pool_gc_ns += x.gc;
+		rc = show_event(m, st, e, missing, &x, NULL);
 	if (!rc)
-		rc = show_event(m, st, e, incomplete, &x, NULL);
-	if (!rc && sp->pool.hits && begin_ns - sp->pool_begin_ns >= POOL_NS)
-		rc = sample_flush(m, st);
+		rc = pool_settle(m, st, begin_ns);
 	return rc;
 }
 

@@ -10,6 +10,7 @@
 #include "model/stats.h"
 
 struct model;
+struct proc;
 struct stream;
 struct turn;
 
@@ -20,7 +21,8 @@ struct sample_row {
 	u64 hits, gc_hits; /* samples with it on the stack: running, collecting */
 	u64 self_hits; /* it was the innermost */
 	u64 off_ns; /* it was on the stack of a thread that waited */
-	u64 events; /* of a pool: it was seen in so many */
+	u64 events,
+		incomplete; /* of a pool: it was seen in so many; of them: those that lack data */
 };
 
 /* Samples that belong together: of one event, or of several short ones. */
@@ -54,10 +56,14 @@ struct sampler {
 int sample_take(struct model *m, struct stream *st, const struct vmspan_sample *s);
 /* An event marked VMSPAN_F_SAMPLED has ended. */
 int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
-		 bool incomplete);
-/* Short events that still wait for more samples are settled with what is
- * there: at the end of a thread or of the stream. */
-int sample_flush(struct model *m, struct stream *st);
+		 enum missing missing);
+/* The end of a thread: short events that still wait for more samples share those of other threads of their process
+ * that have ended. all: those end too, and sample_rest() follows. 0 or -ENOMEM. */
+int sample_leave(struct model *m, struct stream *st, bool all);
+/* What threads have left, and has waited for long enough. 0 or -ENOMEM. */
+int sample_settle_left(struct model *m, struct proc *p, u64 now_ns);
+/* The end of the process, or of the trace: they are settled with what is there. 0 or -ENOMEM. */
+int sample_rest(struct model *m, struct proc *p);
 void sampler_free(struct sampler *s);
 /* The event under way once more, to go on with apart. NULL without memory. */
 struct sampler *sampler_copy(const struct sampler *from);

@@ -166,7 +166,7 @@ static bool clock_stood(const struct model *m, u64 cycles, u64 ns)
 }
 
 int model_settle(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
-		 bool incomplete)
+		 enum missing missing)
 {
 	u64 cycles = e ? e->end - e->begin : turn_roots(t);
 	u64 begin = e ? e->begin : t->last_end - cycles;
@@ -186,14 +186,14 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	t->cpu_carry = st->cpu_carry;
 	t->slept = e && clock_stood(m, cycles, e->mono_end - e->mono_begin);
 	rc = turn_settle(t, cycles, e ? e->mono_end - e->mono_begin : end_ns - begin_ns,
-			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, incomplete, &s);
+			 e ? e->cpu_ns_end - e->cpu_ns_begin : 0, missing, &s);
 	if (rc)
 		return rc;
 	if (t->cpu_off_ns)
 		st->cpu_carry = t->cpu_carry;
 	if (s.discarded) {
 		m->repairs.discarded_shares++;
-		incomplete = true;
+		missing = missing ? missing : MISSING_SENSE;
 	}
 	if (stream_is_stock(st))
 		s.ledger.native_stock_ns = s.ledger.native_ns;
@@ -201,17 +201,17 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 	if (s.stolen_ns && !m->sum) {
 		m->repairs.stolen_ns += s.stolen_ns;
 		m->repairs.stolen_lacks_ns += s.stolen_ns;
-		incomplete = true;
+		missing = missing ? missing : MISSING_CPU;
 	}
 	ev->count++;
 	ev->implicit += !t->iteration;
 	ev->wall_ns += s.ledger.event_wall_ns;
 	ev->cpu_ns += s.cpu_ns;
-	ev->incomplete += incomplete;
+	missing_count(ev, missing, open);
 	ev->max_ns = max_u64(ev->max_ns, s.ledger.event_wall_ns);
 	durations_count(ev->durations, s.ledger.event_wall_ns);
 	if (open) {
-		open_count(&ev->open, s.ledger.event_wall_ns, incomplete, 0);
+		open_count(&ev->open, s.ledger.event_wall_ns, missing, 0);
 		ev->open.implicit += !t->iteration;
 	}
 	ledger_add(m->sum ? &m->sum->ledger : &p->ledger, &s.ledger);
@@ -219,7 +219,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		u32 row = t->shares[i].row;
 		struct group_stats *to = m->sum ? open_row(m->sum, row) : &p->rows[row].stats;
 
-		if (!to || share_add(to, t, &t->shares[i], incomplete, open))
+		if (!to || share_add(to, t, &t->shares[i], missing, open))
 			return -ENOMEM;
 	}
 	shown = (struct model_event){
@@ -228,7 +228,7 @@ int model_settle(struct model *m, struct stream *st, struct turn *t, const struc
 		.iteration = t->iteration,
 		.parent = e ? e->parent : 0,
 		.implicit = !t->iteration,
-		.incomplete = incomplete,
+		.missing = missing,
 		.open = open,
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,

@@ -49,6 +49,7 @@
 	X(stopped_ns)                                \
 	X(frozen_ns)                                 \
 	X(throttled_ns)                              \
+	X(unseen_ns)                                 \
 	X(native_stock_ns)                           \
 	X(native_off_ns[VMSPAN_OFF_PREEMPTED])       \
 	X(native_off_ns[VMSPAN_OFF_SLEEPING])        \
@@ -78,6 +79,16 @@ void open_count(struct open_counts *open, u64 ns, bool incomplete, u64 margin_ns
 	open->incomplete += incomplete;
 	open->max_ns = max_u64(open->max_ns, ns);
 	durations_count(open->longer, ns);
+}
+
+void missing_count(struct event_stats *e, enum missing missing, bool open)
+{
+	if (!missing)
+		return;
+	e->incomplete++;
+	e->missing[missing]++;
+	if (open)
+		e->open_missing[missing]++;
 }
 
 static void durations_add(u64 to[JANK_BUCKETS], const u64 from[JANK_BUCKETS])
@@ -149,7 +160,13 @@ int group_stats_copy(struct group_stats *to, const struct group_stats *from)
 
 void event_stats_add(struct event_stats *to, const struct event_stats *from)
 {
+	unsigned int i;
+
 	EVENT_FIELDS(ADD)
+	for (i = 0; i < MISSING_CAUSES; i++) {
+		to->missing[i] += from->missing[i];
+		to->open_missing[i] += from->open_missing[i];
+	}
 	to->count += from->count;
 	to->implicit += from->implicit;
 	to->incomplete += from->incomplete;
@@ -160,7 +177,11 @@ void event_stats_add(struct event_stats *to, const struct event_stats *from)
 
 void event_stats_subtract(struct event_stats *to, const struct event_stats *from)
 {
+	unsigned int i;
+
 	EVENT_FIELDS(SUBTRACT)
+	for (i = 0; i < MISSING_CAUSES; i++)
+		count_subtract(&to->missing[i], from->missing[i], from->open_missing[i]);
 	count_subtract(&to->count, from->count, from->open.events);
 	count_subtract(&to->implicit, from->implicit, from->open.implicit);
 	count_subtract(&to->incomplete, from->incomplete, from->open.incomplete);
@@ -199,6 +220,7 @@ void ledger_subtract(struct ledger *to, const struct ledger *from)
 		*terms[i] -= less;
 		over -= less;
 	}
+	to->unseen_ns = min_u64(to->unseen_ns, to->lost_ns);
 	to->preempted_ns = min_u64(to->preempted_ns, to->native_ns);
 	to->native_stock_ns = min_u64(to->native_stock_ns, to->native_ns - to->preempted_ns);
 	to->stopped_ns = min_u64(to->stopped_ns, to->preempted_ns);

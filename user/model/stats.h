@@ -11,6 +11,17 @@
 
 #define JANK_BUCKETS 10 /* events strictly longer than 1, 2, 4 ... 512 ms */
 
+/* Why an event lacks data: the first of these that holds. */
+enum missing {
+	MISSING_NOTHING,
+	MISSING_RECORDS, /* some of it, or of marks made in it, are lost */
+	MISSING_PART, /* a part of the trace was switched off in it */
+	MISSING_SWITCHES, /* exact mode: the scheduler's record does not cover it */
+	MISSING_SENSE, /* times of it cannot be */
+	MISSING_CPU, /* exact mode: a hypervisor took CPU time, from which group nobody knows */
+	MISSING_CAUSES,
+};
+
 /* Of the events that are counted, those that have not ended: each is one of any time in which it goes
  * on. They are in the sums and in the longest, not in the histogram. */
 struct open_counts {
@@ -63,6 +74,8 @@ struct ledger {
 	/* Of native, exact mode only: the thread was kept off the CPU. Of that: by a signal or a debugger,
 	 * by a cgroup's freezer, by its quota; else others had the CPU. */
 	u64 preempted_ns, stopped_ns, frozen_ns, throttled_ns;
+	/* Of lost: of sampled events, in which no look stands for it. */
+	u64 unseen_ns;
 	/* Of native: of stock VMs, of which nobody says how much of it had no CPU. */
 	u64 native_stock_ns;
 	/* Exact mode: off the CPU by reason while no compartment was in. What is
@@ -74,8 +87,10 @@ struct event_stats {
 	u64 count; /* implicit ones included */
 	u64 implicit; /* spans outside any event: each root is one */
 	u64 wall_ns, cpu_ns;
-	u64 incomplete;
+	u64 incomplete; /* the sum of missing[] */
+	u64 missing[MISSING_CAUSES]; /* of MISSING_NOTHING: 0 */
 	struct open_counts open;
+	u64 open_missing[MISSING_CAUSES]; /* of those that go on */
 	u64 samples; /* of sampled events */
 	u64 max_ns;
 	u64 durations[JANK_BUCKETS];
@@ -114,6 +129,8 @@ struct model_wait {
 void durations_count(u64 durations[JANK_BUCKETS], u64 ns);
 /* One that goes on: how long it takes is not known, but that it is so long. */
 void open_count(struct open_counts *open, u64 ns, bool incomplete, u64 margin_ns);
+/* An event that is counted lacks data for this, if it does; open: it goes on. */
+void missing_count(struct event_stats *e, enum missing missing, bool open);
 
 /* to += from, to -= from (an earlier state; max and open stay those of `to`, whose events are those that
  * ended since, and the open ones). The group forms handle the histogram too: 0 or -ENOMEM. */

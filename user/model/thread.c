@@ -7,12 +7,12 @@
 #include <string.h>
 
 /* The thread is gone: settles what waits and forgets it. */
-static int stream_end(struct model *m, struct registry *r, u64 key, struct stream *st)
+static int stream_end(struct model *m, struct registry *r, u64 key, struct stream *st, bool all)
 {
 	int rc = stream_drain(st, model_batch, m, &m->missing);
 
 	if (!rc)
-		rc = sample_flush(m, st);
+		rc = sample_leave(m, st, all);
 	map_del(&r->threads, key);
 	stream_free(st);
 	return rc;
@@ -46,10 +46,13 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid)
 
 			if (tid && st->pub.tid != tid)
 				continue;
-			rc = stream_end(m, r, key, st);
+			rc = stream_end(m, r, key, st, !tid);
 			at = 0; /* the map has changed */
 		}
 	}
+	/* What comes of a process behind its end is the rest, too. */
+	if ((!tid || p->ended) && !rc)
+		rc = sample_rest(m, p);
 	for (at = 0; map_next(&p->scheds, &at, &key, &value);) {
 		if (tid && key != tid)
 			continue;
@@ -134,4 +137,35 @@ int model_thread_item(struct model *m, const struct item_thread *it)
 		map_del(&p->thread_names, it->tid);
 	}
 	return model_threads_end(m, p, it->tid);
+}
+
+/* What still waits when the stream ends. Events under way are not counted:
+ * they have not ended. */
+int model_finish(struct model *m)
+{
+	u64 key, value;
+	size_t at;
+	u32 i, k;
+	int rc;
+
+	for (i = 0; i < m->set.proc_len; i++) {
+		for (k = 0; k < m->set.procs[i]->registry_len; k++) {
+			const struct map *threads = &m->set.procs[i]->registries[k]->threads;
+
+			for (at = 0; map_next(threads, &at, &key, &value);) {
+				struct stream *st = (struct stream *)(uintptr_t)value;
+
+				rc = stream_drain(st, model_batch, m, &m->missing);
+				if (!rc)
+					rc = sample_leave(m, st, true);
+				if (rc)
+					return rc;
+			}
+		}
+		rc = sample_rest(m, m->set.procs[i]);
+		if (rc)
+			return rc;
+	}
+	open_forget_all(m);
+	return 0;
 }

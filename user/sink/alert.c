@@ -287,7 +287,7 @@ static void fill(struct alert *x, struct suspects *all, u32 i, struct tree *tree
 	x->event.begin_ns = e->begin_ns;
 	x->event.end_ns = e->end_ns;
 	x->event.cpu_ns = e->cpu_ns;
-	x->event.incomplete = e->incomplete;
+	x->event.missing = e->missing;
 	x->event.implicit = e->implicit;
 	x->open = e->open;
 	x->event.cpu_begin = e->cpu_begin;

@@ -78,7 +78,8 @@ struct alert {
 		u32 iteration;
 		const char *label;
 		u64 begin_ns, end_ns, cpu_ns; /* cpu_ns 0: not known */
-		bool incomplete, implicit;
+		bool implicit;
+		enum missing missing;
 		u16 cpu_begin, cpu_end;
 		struct ledger ledger;
 	} event;

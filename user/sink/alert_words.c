@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/text.h"
 #include "sink/alert.h"
+#include "sink/complete.h"
 #include "sink/figures.h"
 #include "sink/waits.h"
 #include "sink/words.h"
@@ -227,8 +228,8 @@ void alert_tree_text(struct out *o, const struct alert *a, unsigned int lines)
 		walk_text(&w, a->tree->roots, 0);
 	if (a->tree)
 		stacks_text(o, &a->tree->stacks, 3);
-	if (a->event.incomplete)
-		out_puts(o, "    records of this event are missing: there may be more\n");
+	if (a->event.missing)
+		out_printf(o, "    INCOMPLETE: %s\n", missing_text(a->event.missing));
 }
 
 /* --------------------------------------------------------------- JSON -- */
@@ -296,7 +297,9 @@ static void event_json(struct json *j, const struct alert *a)
 	json_key_u64(j, "cpu_ns", a->event.cpu_ns);
 	json_key_u64(j, "cpu_begin", a->event.cpu_begin);
 	json_key_u64(j, "cpu_end", a->event.cpu_end);
-	json_key_bool(j, "complete", !a->event.incomplete);
+	json_key_bool(j, "complete", !a->event.missing);
+	if (a->event.missing)
+		json_key_string(j, "missing", missing_name(a->event.missing));
 	json_key_bool(j, "implicit", a->event.implicit);
 	json_key_object(j, "ledger");
 	ledger_json(j, l);

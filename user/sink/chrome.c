@@ -240,6 +240,9 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	key_if(j, "stale_ns", l->stale_ns);
 	key_if(j, "lost_ns", l->lost_ns);
 	key_if(j, "preempted_ns", l->preempted_ns);
+	key_if(j, "stopped_ns", l->stopped_ns);
+	key_if(j, "frozen_ns", l->frozen_ns);
+	key_if(j, "throttled_ns", l->throttled_ns);
 }
 
 static void put_counter(struct chrome *c, const struct model_thread *t, const char *name, u64 ns,
@@ -334,8 +337,8 @@ static int chrome_event(void *ctx, const struct model_event *e)
 	key_exact(j, "cpu_ns", e->cpu_ns);
 	key_if(j, "stolen_ns", e->stolen_ns);
 	put_ledger(j, &e->ledger);
-	if (e->incomplete)
-		json_key_bool(j, "incomplete", true);
+	if (e->missing)
+		json_key_string(j, "incomplete", missing_text(e->missing));
 	json_end_object(j);
 	json_end_object(j);
 	rc = flows_event(&c->flows, e);

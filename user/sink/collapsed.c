@@ -146,7 +146,7 @@ static int walk_edge(void *ctx, const struct slice *s, bool begin)
 	if (s->kind == SLICE_EVENT) {
 		/* A nested event is beside the one around it, not in it. */
 		o.node = begin_event(c, c->thread_node, s);
-		o.lossy = s->incomplete;
+		o.lossy = s->missing;
 		o.event = c->depth + 1;
 		o.waits = s->event.ledger.blocked_ns;
 	} else if (s->kind == SLICE_SPAN) {

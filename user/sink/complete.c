@@ -36,12 +36,38 @@ bool lost_any(const struct loss_stats *l)
 	return false;
 }
 
+static const struct {
+	const char *name, *text;
+} causes[MISSING_CAUSES] = {
+	[MISSING_NOTHING] = { "", "" },
+	[MISSING_RECORDS] = { "records", "records of it are missing" },
+	[MISSING_PART] = { "part", "a part of the trace was off in it" },
+	[MISSING_SWITCHES] = { "switches", "the scheduler's record does not cover it" },
+	[MISSING_SENSE] = { "sense", "its times make no sense" },
+	[MISSING_CPU] = { "cpu", "a hypervisor took CPU time from it" },
+};
+
+const char *missing_name(enum missing missing)
+{
+	return causes[missing].name;
+}
+
+const char *missing_text(enum missing missing)
+{
+	return causes[missing].text;
+}
+
+bool unseen_time(const struct snapshot *s)
+{
+	return s->ledger.unseen_ns > s->ledger.event_wall_ns / 100;
+}
+
 bool snapshot_complete(const struct snapshot *s)
 {
-	return !s->events.incomplete && !lost_any(&s->losses) && !s->left_out;
+	return !s->events.incomplete && !lost_any(&s->losses) && !s->left_out && !unseen_time(s);
 }
 
 bool group_complete(const struct snapshot *s, const struct group_stats *g)
 {
-	return !g->incomplete && !lost_any(&s->losses) && !s->left_out;
+	return !g->incomplete && !lost_any(&s->losses) && !s->left_out && !unseen_time(s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Single events for people and as JSON. */
+#include "sink/complete.h"
 #include "sink/explain_priv.h"
 #include "sink/figures.h"
 #include "sink/waits.h"
@@ -199,8 +200,8 @@ static void put_event(const struct explain *x, struct out *o, const struct kept 
 		out_printf(&line, ", CPU %u to %u", k->e.cpu_begin, k->e.cpu_end);
 	if (k->e.parent)
 		out_printf(&line, ", inside event %u", k->e.parent);
-	if (k->e.incomplete)
-		out_puts(&line, "; INCOMPLETE: records of it are missing");
+	if (k->e.missing)
+		out_printf(&line, "; INCOMPLETE: %s", missing_text(k->e.missing));
 	out_write(&line, "", 1);
 	wrap_put(o, (const char *)line.buf.data, width, 0, 2);
 	buf_free(&line.buf);
@@ -325,7 +326,9 @@ static void json_event(const struct explain *x, struct json *j, const struct kep
 	json_key_u64(j, "cpu_ns", k->e.cpu_ns);
 	json_key_u64(j, "parent", k->e.parent);
 	json_key_bool(j, "implicit", k->e.implicit);
-	json_key_bool(j, "complete", !k->e.incomplete);
+	json_key_bool(j, "complete", !k->e.missing);
+	if (k->e.missing)
+		json_key_string(j, "missing", missing_name(k->e.missing));
 	json_key_object(j, "ledger");
 	for (i = 0; i < ARRAY_SIZE(parts); i++)
 		json_key_u64(j, parts[i].key, part_of(&k->e.ledger, i));

@@ -134,10 +134,13 @@ static void put_event(struct firefox *f, const struct slice *s)
 	key_ms_if(j, "stale", l->stale_ns);
 	key_ms_if(j, "lost", l->lost_ns);
 	key_ms_if(j, "preempted", l->preempted_ns);
+	key_ms_if(j, "stopped", l->stopped_ns);
+	key_ms_if(j, "frozen", l->frozen_ns);
+	key_ms_if(j, "throttled", l->throttled_ns);
 	if (s->event.parent)
 		json_key_u64(j, "parent", s->event.parent);
-	if (s->incomplete)
-		json_key_string(j, "incomplete", "records are missing");
+	if (s->missing)
+		json_key_string(j, "incomplete", missing_text(s->missing));
 }
 
 static void put_data(struct firefox *f, const struct slice *s, enum firefox_marker m)

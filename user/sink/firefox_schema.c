@@ -18,7 +18,7 @@ struct field {
 	const char *key, *label, *format;
 };
 
-#define FIELDS 16
+#define FIELDS 20
 
 static const struct schema {
 	const char *type, *category; /* NULL: by the group's kind */
@@ -97,6 +97,9 @@ static const struct schema {
 			{ "stale", "Discarded: nested loop", "duration" },
 			{ "lost", "Lost", "duration" },
 			{ "preempted", "Native: kept off the CPU", "duration" },
+			{ "stopped", "Of that: stopped", "duration" },
+			{ "frozen", "Of that: frozen", "duration" },
+			{ "throttled", "Of that: throttled", "duration" },
 			{ "parent", "Nested in iteration", "integer" },
 			{ "incomplete", "Incomplete", "string" },
 		},

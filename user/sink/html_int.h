@@ -104,7 +104,8 @@ struct html_event {
 	struct ledger ledger;
 	u32 label, group, lane, iteration, parent;
 	u16 cpu_begin, cpu_end;
-	bool implicit, incomplete;
+	bool implicit;
+	enum missing missing;
 	u32 node_len, pruned;
 	u64 prune_ns;
 	struct html_node *nodes; /* owned; sorted: a caller before its calls */

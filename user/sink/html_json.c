@@ -292,7 +292,7 @@ static void put_event(struct writer *w, const struct html_event *e)
 	put_name(w, e->group);
 	json_u64(j, e->iteration);
 	json_u64(j, e->parent);
-	json_u64(j, (u64)e->incomplete | (u64)e->implicit << 1);
+	json_u64(j, (u64)e->implicit | (u64)e->missing << 1);
 	json_u64(j, e->cpu_begin);
 	json_u64(j, e->cpu_end);
 	json_u64(j, e->pruned);
@@ -414,6 +414,17 @@ static void put_file(struct json *j, const struct report_source *src)
 	json_key_string(j, "file", !src->file ? "live" : slash && slash[1] ? slash + 1 : src->file);
 }
 
+/* By the number in an event's flags. */
+static void put_missing(struct json *j)
+{
+	unsigned int i;
+
+	json_key_array(j, "missing");
+	for (i = 0; i < MISSING_CAUSES; i++)
+		json_string(j, missing_text(i));
+	json_end_array(j);
+}
+
 void html_data(struct html_page *p, struct out *o, const struct snapshot *s,
 	       const struct report_source *src, bool live)
 {
@@ -435,6 +446,7 @@ void html_data(struct html_page *p, struct out *o, const struct snapshot *s,
 	json_key_u64(j, "schema", 1);
 	put_file(j, src);
 	json_key_bool(j, "live", live);
+	put_missing(j);
 	json_key_u64(j, "start_ns", p->config.start_ns);
 	json_key_u64(j, "group_count", s->group_count);
 	json_key_string(j, "chosen", p->config.glob ? p->config.glob : "");

@@ -194,7 +194,7 @@ static int page_event(void *ctx, const struct model_event *ev)
 		.cpu_begin = ev->cpu_begin,
 		.cpu_end = ev->cpu_end,
 		.implicit = ev->implicit,
-		.incomplete = ev->incomplete,
+		.missing = ev->missing,
 	};
 	bool shown = chosen(p, ev), tree = !l->tree_floor_ns || wall > l->tree_floor_ns;
 	struct html_thread *t;

@@ -112,7 +112,9 @@ static int ndjson_event(void *ctx, const struct model_event *e)
 	json_key_u64(j, "parent", e->parent);
 	json_key_string(j, "label", e->label ? e->label : "");
 	json_key_bool(j, "implicit", e->implicit);
-	json_key_bool(j, "incomplete", e->incomplete);
+	json_key_bool(j, "incomplete", e->missing);
+	if (e->missing)
+		json_key_string(j, "missing", missing_name(e->missing));
 	put_times(x, e->begin_ns, e->end_ns, e->cpu_begin, e->cpu_end);
 	json_key_u64(j, "wall_ns", l->event_wall_ns);
 	json_key_u64(j, "cpu_ns", e->cpu_ns);

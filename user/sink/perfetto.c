@@ -6,6 +6,7 @@
  */
 #include "base/text.h"
 #include "base/array.h"
+#include "sink/complete.h"
 #include "sink/perfetto_names.h"
 #include "sink/perfetto_priv.h"
 
@@ -275,13 +276,16 @@ static void put_event_args(struct buf *b, const struct slice *s)
 	arg_if(b, ARG_STALE, l->stale_ns);
 	arg_if(b, ARG_LOST, l->lost_ns);
 	arg_if(b, ARG_PREEMPTED, l->preempted_ns);
+	arg_if(b, ARG_STOPPED, l->stopped_ns);
+	arg_if(b, ARG_FROZEN, l->frozen_ns);
+	arg_if(b, ARG_THROTTLED, l->throttled_ns);
 	arg_if(b, ARG_PARENT, s->event.parent);
 	if (s->event.top_ns) {
 		arg(b, ARG_TOP, ARGUMENT_STRING, (u64)s->group + 1);
 		arg(b, ARG_TOP_SELF, ARGUMENT_U64, s->event.top_ns);
 	}
-	if (s->incomplete)
-		arg(b, ARG_INCOMPLETE, ARGUMENT_BOOL, 1);
+	if (s->missing)
+		arg_text(b, ARG_INCOMPLETE, missing_text((enum missing)s->missing));
 }
 
 static void put_args(struct perfetto *p, const struct slice *s)

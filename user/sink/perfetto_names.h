@@ -30,6 +30,9 @@ enum argument {
 	ARG_TOP,
 	ARG_TOP_SELF,
 	ARG_STOLEN,
+	ARG_STOPPED,
+	ARG_FROZEN,
+	ARG_THROTTLED,
 	ARGUMENTS
 };
 
@@ -58,6 +61,9 @@ static const char *const argument_names[ARGUMENTS] = {
 	[ARG_TOP] = "top",
 	[ARG_TOP_SELF] = "top_self_ns",
 	[ARG_STOLEN] = "stolen_ns",
+	[ARG_STOPPED] = "stopped_ns",
+	[ARG_FROZEN] = "frozen_ns",
+	[ARG_THROTTLED] = "throttled_ns",
 };
 
 /* Category of a slice; its place here + 1 is what the file calls it. */

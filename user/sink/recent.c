@@ -215,7 +215,7 @@ static void count_event(struct recent_thread *t, const struct model_event *e)
 	t->total.cpu_ns += e->cpu_ns;
 	t->total.gc_ns += l->gc_ns;
 	t->total.blocked_ns += l->blocked_ns;
-	t->total.incomplete += e->incomplete;
+	t->total.incomplete += e->missing != MISSING_NOTHING;
 	t->total.max_ns = max_u64(t->total.max_ns, l->event_wall_ns);
 	t->interval_max_ns = max_u64(t->interval_max_ns, l->event_wall_ns);
 	for (i = 0; i < JANK_BUCKETS && l->event_wall_ns > limit; i++, limit *= 2)

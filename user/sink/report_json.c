@@ -108,11 +108,20 @@ static void put_durations(struct json *j, const u64 durations[JANK_BUCKETS])
 
 static void put_events(struct json *j, const struct event_stats *e)
 {
+	unsigned int i;
+
 	json_key_object(j, "events");
 	json_key_u64(j, "count", e->count);
 	json_key_u64(j, "wall_ns", e->wall_ns);
 	json_key_u64(j, "cpu_ns", e->cpu_ns);
 	json_key_u64(j, "incomplete", e->incomplete);
+	if (e->incomplete) {
+		json_key_object(j, "missing");
+		for (i = 0; i < MISSING_CAUSES; i++)
+			if (e->missing[i])
+				json_key_u64(j, missing_name(i), e->missing[i]);
+		json_end_object(j);
+	}
 	json_key_u64(j, "implicit", e->implicit);
 	json_key_u64(j, "max_ns", e->max_ns);
 	put_durations(j, e->durations);
@@ -182,7 +191,9 @@ static void put_histogram(struct json *j, const struct hist *h)
 static void put_native(struct json *j, const struct ledger *l)
 {
 	json_key_object(j, "native");
-	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns);
+	json_key_u64(j, "on_cpu_ns", l->native_ns - l->preempted_ns - l->native_stock_ns);
+	if (l->native_stock_ns)
+		json_key_u64(j, "stock_ns", l->native_stock_ns);
 	off_json(j, kept_ns(l->native_off_ns), l->native_off_ns);
 	json_end_object(j);
 }
@@ -247,6 +258,8 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	ledger_json(j, l);
 	json_key_u64(j, "event_wall_ns", l->event_wall_ns);
 	kept_json(j, l);
+	if (l->unseen_ns)
+		json_key_u64(j, "unseen_ns", l->unseen_ns);
 	json_end_object(j);
 }
 

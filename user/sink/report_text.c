@@ -223,10 +223,14 @@ static void put_gc(struct page *p, const struct gc_stats *g)
 {
 	char count[COUNT_TEXT_MAX], total[TEXT_NS_MAX], max[TEXT_NS_MAX], freed[TEXT_BYTES_MAX];
 
-	if (!g->count)
+	if (!g->count && !g->total_ns)
 		return;
-	out_printf(&p->line, "gc: %s collection%s, %s in all, longest %s",
-		   count_text(count, g->count), plural(g->count), time_text(total, g->total_ns),
+	if (g->count)
+		out_printf(&p->line, "gc: %s collection%s", count_text(count, g->count),
+			   plural(g->count));
+	else
+		out_puts(&p->line, "gc: none has ended");
+	out_printf(&p->line, ", %s in all, longest %s", time_text(total, g->total_ns),
 		   time_text(max, g->max_ns));
 	if (g->freed_bytes)
 		out_printf(&p->line, ", %s freed", text_bytes(freed, g->freed_bytes));

@@ -252,7 +252,7 @@ static int take_event(void *ctx, const struct model_event *e)
 		.iteration = e->iteration,
 		.cpu_begin = e->cpu_begin,
 		.cpu_end = e->cpu_end,
-		.incomplete = e->incomplete,
+		.missing = (u8)e->missing,
 		.event = { .cpu_ns = e->cpu_ns,
 			   .stolen_ns = e->stolen_ns,
 			   .ledger = e->ledger,

@@ -33,7 +33,7 @@ struct slice {
 	u8 kind; /* enum slice_kind */
 	u8 fate; /* enum span_fate */
 	bool repaired;
-	bool incomplete; /* event */
+	u8 missing; /* event: enum missing */
 	u16 depth;
 	bool astray; /* ends before what came before it: stands on no stack */
 	union { /* how much of it is kept depends on `kind` */

@@ -75,20 +75,54 @@ void summary_left_out(struct out *o, const struct snapshot *s)
 			   count_text(text, s->left_out), s->left_out == 1 ? "" : "es");
 }
 
+/* For what events lack data, each for one cause: of so many of them, or of them all. */
+static void summary_missing(struct out *o, const struct snapshot *s)
+{
+	static const struct {
+		const char *before, *after;
+	} what[MISSING_CAUSES] = {
+		[MISSING_RECORDS] = { "records of ", " are missing" },
+		[MISSING_PART] = { "a part of the trace was off in ", "" },
+		[MISSING_SWITCHES] = { "the scheduler's record does not cover ", "" },
+		[MISSING_SENSE] = { "times of ", " make no sense" },
+		[MISSING_CPU] = { "a hypervisor took CPU time from ", "" },
+	};
+	char count[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
+	const struct event_stats *e = &s->events;
+	const char *separator = " (";
+	unsigned int i;
+
+	for (i = 0; i < MISSING_CAUSES; i++) {
+		if (!e->missing[i] || !what[i].before ||
+		    (i == MISSING_CPU && s->repairs.stolen_lacks_ns))
+			continue;
+		out_printf(o, "%s%s%s%s", separator, what[i].before,
+			   e->missing[i] == e->incomplete ? "them"
+							  : count_text(count, e->missing[i]),
+			   what[i].after);
+		separator = "; ";
+	}
+	if (s->repairs.stolen_lacks_ns) {
+		out_printf(o, "%sa hypervisor took %s of their CPU time", separator,
+			   time_text(time, s->repairs.stolen_lacks_ns));
+		separator = "; ";
+	}
+	if (separator[0] == ';')
+		out_puts(o, ")");
+}
+
 static void summary_lacks(struct out *o, const struct snapshot *s)
 {
 	u64 lost = lost_counted(&s->losses);
 	u64 incomplete = s->events.incomplete;
-	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX], time[TEXT_NS_MAX];
+	char a[COUNT_TEXT_MAX], b[COUNT_TEXT_MAX];
 	const char *separator = "INCOMPLETE: ";
 
 	if (incomplete) {
 		out_printf(o, "%s%s of %s events lack data", separator, count_text(a, incomplete),
 			   count_text(b, s->events.count));
 		separator = ", ";
-		if (s->repairs.stolen_lacks_ns)
-			out_printf(o, " (a hypervisor took %s of their CPU time)",
-				   time_text(time, s->repairs.stolen_lacks_ns));
+		summary_missing(o, s);
 	}
 	if (lost) {
 		out_printf(o, "%s%s record%s lost", separator, count_text(a, lost), plural(lost));
@@ -101,6 +135,12 @@ static void summary_lacks(struct out *o, const struct snapshot *s)
 	}
 	if (s->losses.records[LOSS_NAMES]) {
 		out_printf(o, "%snames of groups lost", separator);
+		separator = ", ";
+	}
+	if (unseen_time(s)) {
+		out_printf(o, "%sno look at a stack stands for %u %% of the time", separator,
+			   (unsigned int)((double)s->ledger.unseen_ns * 100 /
+					  (double)s->ledger.event_wall_ns));
 		separator = ", ";
 	}
 	if (s->left_out)

@@ -35,6 +35,7 @@ struct vm_state {
 	struct map calls; /* a function's id in the kernel -> its compartment */
 	struct map frames; /* a frame's id -> VM_FRAME_*, of those that are any of it */
 	struct jvm *jvm; /* owned; NULL: none, or not walked */
+	char database[64]; /* of a server process: that of its last client; "": none yet */
 	u64 settle_ns; /* when what is kept is looked through next */
 };
 
@@ -119,9 +120,10 @@ bool stays_keep(struct live *l, struct process *p, struct vm_stream *s, const st
 /* What is kept is told as it came. 0 or l->failed. */
 int stays_rest(struct live *l, struct process *p, struct vm_stream *s);
 /* What is kept, with the stay under way or the wait that follows the last one, is an event that goes on: handed out as if
- * that ended at end_ns. `s`: a copy, of which alone anything changes. 0 or l->failed. */
+ * that ended at end_ns. `gc`: the collections under way in that stay. `s`: a copy, of which alone anything changes.
+ * 0 or l->failed. */
 int stays_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *stay,
-	       u64 end_ns);
+	       const struct wire_stay *gc, u32 gc_count, u64 end_ns);
 void stays_free(struct live *l, struct vm_stream *s);
 
 /* ---- live_jvm.c ---- */

@@ -90,16 +90,49 @@ static bool is_long(const struct vm_open *w)
 	return w->turn.end - w->turn.begin >= PIECE_MOST_NS;
 }
 
+/* What collects is told of at its end, and has been told of as far as it lay in events that have ended. */
+static u32 collections_of(const struct vm_open *w, struct wire_stay to[2])
+{
+	const struct {
+		u64 since;
+		enum stay_part part;
+	} kinds[] = { { w->o.gc_since, STAY_DIVIDED }, { w->o.sweep_since, STAY_PART } };
+	const struct wire_turn *t = &w->turn;
+	u32 i, n = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].since && kinds[i].since < t->end)
+			to[n++] = (struct wire_stay){
+				.h = { .kind = WIRE_VM_GC,
+				       .bytes = sizeof(*to) - sizeof(to->h),
+				       .pid = t->h.pid,
+				       .tid = t->h.tid },
+				.begin = max_u64(kinds[i].since, t->begin),
+				.end = t->end,
+				.iteration = t->iteration,
+				.cpu_begin = t->cpu_begin,
+				.cpu_end = t->cpu_end,
+				.part = kinds[i].part,
+			};
+	return n;
+}
+
 /* Makes the records. `w`: what the kernel side says; NULL: a pool's thread that waits between its stays on the CPU. */
 static int make(struct live *l, struct process *p, struct vm_stream *copy, const struct vm_open *w,
 		u64 now)
 {
+	struct wire_stay gc[2];
+	u32 i, n = w ? collections_of(w, gc) : 0;
+
 	if (!w || w->turn.kind == TURN_BURST) {
-		int r = stays_open(l, p, copy, w ? &w->turn : NULL, now);
+		int r = stays_open(l, p, copy, w ? &w->turn : NULL, gc, n, now);
 
 		if (r || !w || l->vm_told->data.len || !is_long(w))
 			return r;
 	}
+	for (i = 0; i < n; i++)
+		if (vm_take(l, p, copy, &gc[i].h))
+			return l->failed;
 	make_wait(l, p, copy, w);
 	return waits_open(l, p, copy, &w->turn) ?: vm_take(l, p, copy, &w->turn.h);
 }

@@ -298,11 +298,12 @@ static bool copy_stays(struct vm_stays *to, const struct vm_stays *from)
 }
 
 int stays_open(struct live *l, struct process *p, struct vm_stream *s, const struct wire_turn *stay,
-	       u64 end_ns)
+	       const struct wire_stay *gc, u32 gc_count, u64 end_ns)
 {
 	const struct vm_stays *x = s->stays;
 	u64 kept = l->vm_kept;
 	struct vm_stays y;
+	u32 i;
 
 	if (!x || x->let_be || x->as_they_come || x->late || !(x->proven || x->of_pool))
 		return 0;
@@ -312,6 +313,8 @@ int stays_open(struct live *l, struct process *p, struct vm_stream *s, const str
 		s->stays = &y;
 		if (stay) {
 			keep_stay(l, p, s, stay);
+			for (i = 0; i < gc_count; i++)
+				keep(l, &y, &gc[i].h);
 		} else {
 			end_wait(&y, end_ns);
 			y.end = end_ns;

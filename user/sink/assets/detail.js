@@ -71,8 +71,8 @@ function showEvent(i) {
 	const [thread, process] = laneTitle(T.lanes[e[E.lane]]);
 	stack(bar, parts, known || 1);
 	fill(box,
-		el("h3", {}, clean(nameOf(e[E.label]) || (e[E.flags] & 2 ? "outside any turn" : "turn")) + (e[E.iteration] ? ` ${e[E.iteration]}` : ""),
-			e[E.flags] & 1 ? el("span", { class: "badge poor" }, "incomplete") : null,
+		el("h3", {}, clean(nameOf(e[E.label]) || (e[E.flags] & 1 ? "outside any turn" : "turn")) + (e[E.iteration] ? ` ${e[E.iteration]}` : ""),
+			e[E.flags] >> 1 ? el("span", { class: "badge poor" }, "incomplete: " + data.missing[e[E.flags] >> 1]) : null,
 			el("button", { type: "button", onclick: () => { showEvent(-1); $("lanes-canvas").focus(); } }, "Close")),
 		el("div", { class: "facts" }, fact("event.wall", e[E.wall], ns(e[E.wall]), "long"), fact("event.begin", e[E.begin], ns(e[E.begin]), "after the start"),
 			fact("event.cpu", e[E.cpu], ns(e[E.cpu]), "on a CPU"), el("span", {}, `${thread}, ${process}`),
