@@ -108,6 +108,79 @@ static void what_goes_on_as_the_trace_ends_is_no_event(void **state)
 	assert_int_equal(rig.losses, 0);
 }
 
+/* A statement of a backend. What it is called. */
+static const char *called(struct process *p, const char *title, const char *text)
+{
+	struct wire_turn w = { .h = { .kind = WIRE_VM_TURN, .pid = p->pid, .tid = TID },
+			       .begin = 1000,
+			       .end = 9000,
+			       .iteration = 7,
+			       .kind = TURN_STATEMENT,
+			       .text_len = (u16)strlen(text),
+			       .title_len = (u16)strlen(title) };
+	u32 label;
+
+	strcpy(w.text, text);
+	strcpy(w.title, title);
+	assert_non_null(vm_state_of(p));
+	label = statement_label(&rig.l, p, &w);
+	assert_true(label);
+	return intern_get(p->vm_state->labels, label - 1, NULL);
+}
+
+static void statements_are_called_by_their_database_and_verb(void **state)
+{
+	static const struct {
+		const char *title, *text, *name;
+	} cases[] = {
+		{ "postgres: app shop [local] SELECT", "select 1", "shop SELECT" },
+		{ "postgres: 15/main: app shop 10.0.0.7(5433) idle", "insert into t",
+		  "shop INSERT" },
+		{ "postgres: app shop fe80::1(5433) SELECT", "/* x */ -- y\n (select 2)",
+		  "shop SELECT" },
+		{ "postgres: the old one: app shop [local] SELECT", "table t", "shop TABLE" },
+		/* Which of them are the user's? */
+		{ "postgres: the app shop [local] SELECT", "select 3", "(unknown) SELECT" },
+		{ "postgres: app shop [local] SELECT [local]", "selec 1", "shop (other)" },
+		{ "postgres: app shop [local] idle", "", "shop (empty)" },
+		{ "postgres: autovacuum worker two words", "VACUUM t", "two words VACUUM" },
+		{ "postgres: 15/main: autovacuum launcher", "select 4", "(background) SELECT" },
+		{ "postgres: walsender copies 10.0.0.8(4000) streaming 0/1", "select 5",
+		  "(replication) SELECT" },
+		{ "postgres: logical replication worker for subscription 16395", "insert",
+		  "(replication) INSERT" },
+		{ "postgres: parallel worker for PID 9", "select 6", "(background) SELECT" },
+		{ "postgres: autovacuum worker [local] SELECT", "select 9", "worker SELECT" },
+		/* It is cut: who its client is stood behind. */
+		{ "postgres: 0123456789012345678901234567890123456789012345678901234567890123 "
+		  "012345678901234567890123456789012345",
+		  "select 10", "(unknown) SELECT" },
+		{ "another title", "select 7", "(unknown) SELECT" },
+		{ "postgres: app shop", "select 8", "(background) SELECT" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(called(&rig.p, cases[i].title, cases[i].text), cases[i].name);
+}
+
+/* A parallel worker works for a backend's database, which is known by its own statements. */
+static void a_parallel_worker_works_for_its_leader(void **state)
+{
+	struct process worker = { .pid = 77, .pidfd = -1, .told = true };
+	char title[64];
+
+	(void)state;
+	called(&rig.p, "postgres: app shop [local] SELECT", "select 1");
+	snprintf(title, sizeof(title), "postgres: parallel worker for PID %u", rig.p.pid);
+	assert_string_equal(called(&worker, title, "select 1"), "shop SELECT");
+	/* Numbers of a container's are others: that one is of another server. */
+	worker.ppid = 5;
+	assert_string_equal(called(&worker, title, "select 1"), "(background) SELECT");
+	live_vm_free(&rig.l, &worker);
+}
+
 /* A VM whose probes could not be attached to is walked all the same; it has no statements. */
 static void a_wait_that_nobody_began_is_none(void **state)
 {
@@ -130,6 +203,8 @@ int main(void)
 		TEST(groups_of_two_kinds_and_one_name_are_two),
 		TEST(calls_that_were_lost_are_of_their_event),
 		TEST(what_goes_on_as_the_trace_ends_is_no_event),
+		TEST(statements_are_called_by_their_database_and_verb),
+		TEST(a_parallel_worker_works_for_its_leader),
 		TEST(a_wait_that_nobody_began_is_none),
 	};
 

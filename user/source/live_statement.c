@@ -7,30 +7,134 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Deeper than any span of a statement's: waits are told of before those are. */
 #define WAIT_DEPTH 3
 
-/* "postgres: 15/main: USER DATABASE [local] SELECT" -> DATABASE. */
-static void database_of(const char *title, char *to, size_t cap)
-{
-	char words[6][64];
-	int n, first;
+#define DATABASE_MAX 64
+#define BOTH_MAX 96
 
-	if (strncmp(title, "postgres: ", 10)) {
-		snprintf(to, cap, "(unknown)");
+/* "[local]", or an address with its port: "127.0.0.1(5433)". */
+static bool is_client(const char *word, size_t n)
+{
+	size_t digits = 0;
+
+	if (n == 7 && !memcmp(word, "[local]", 7))
+		return true;
+	if (n < 4 || word[n - 1] != ')')
+		return false;
+	while (digits + 2 < n && isdigit((unsigned char)word[n - 2 - digits]))
+		digits++;
+	return digits && word[n - 2 - digits] == '(';
+}
+
+/* Where the client stands in the title; NULL: it has none. */
+static const char *client_in(const char *title)
+{
+	const char *word = title;
+
+	while (*word) {
+		size_t n = strcspn(word, " ");
+
+		if (is_client(word, n))
+			return word;
+		word += n;
+		word += strspn(word, " ");
+	}
+	return NULL;
+}
+
+/* Behind the last "CLUSTER: " in front of `end`. */
+static const char *behind_cluster(const char *title, const char *end)
+{
+	const char *at = title, *next;
+
+	while ((next = strstr(at, ": ")) && next + 2 <= end)
+		at = next + 2;
+	return at;
+}
+
+static void leaders_database(const struct live *l, const struct process *p, const char *number,
+			     char *to, size_t cap);
+
+/*
+ * "postgres: CLUSTER: USER DATABASE [local] SELECT" -> DATABASE. Names may have blanks in them, and the title does
+ * not say where they end: of more than two words before the client nobody knows which are the database's.
+ */
+static void database_of(const struct live *l, const struct process *p, const char *title, char *to,
+			size_t cap)
+{
+	static const char prefix[] = "postgres: ", vacuum[] = "autovacuum worker ",
+			  parallel[] = "parallel worker for PID ", sender[] = "walsender ",
+			  replication[] = "logical replication ";
+	const char *client, *names, *blank;
+
+	snprintf(to, cap, "(unknown)");
+	if (strncmp(title, prefix, sizeof(prefix) - 1))
+		return;
+	title += sizeof(prefix) - 1;
+	client = client_in(title);
+	names = behind_cluster(title, client ? client : title + strlen(title));
+	blank = strchr(names, ' ');
+	if (!strncmp(names, sender, sizeof(sender) - 1) ||
+	    (!client && !strncmp(names, replication, sizeof(replication) - 1)))
+		snprintf(to, cap, "(replication)");
+	else if (!client && !strncmp(names, vacuum, sizeof(vacuum) - 1))
+		snprintf(to, cap, "%s", names + sizeof(vacuum) - 1);
+	else if (!client && !strncmp(names, parallel, sizeof(parallel) - 1))
+		leaders_database(l, p, names + sizeof(parallel) - 1, to, cap);
+	else if (!client && strlen(title) + sizeof(prefix) - 1 < VM_TITLE - 1)
+		snprintf(to, cap, "(background)");
+	else if (client && blank && blank < client && strchr(blank + 1, ' ') == client - 1)
+		snprintf(to, cap, "%.*s", (int)(client - blank - 2), blank + 1);
+}
+
+/* Of a parallel worker: that of the backend that it works for, of whose statement no more may be known than its title
+ * says. */
+static void leaders_database(const struct live *l, const struct process *p, const char *number,
+			     char *to, size_t cap)
+{
+	const struct process *leader = process_find(l, (u32)strtoul(number, NULL, 10));
+	char title[VM_TITLE] = "", path[40];
+	FILE *f;
+
+	snprintf(to, cap, "(background)");
+	/* In a container numbers are others: whoever has that one here is then of another server. */
+	if (!leader || leader->vm_profile != p->vm_profile || leader->ppid != p->ppid)
+		return;
+	if (leader->vm_state && leader->vm_state->database[0]) {
+		snprintf(to, cap, "%s", leader->vm_state->database);
 		return;
 	}
-	n = sscanf(title + 10, "%63s %63s %63s %63s %63s %63s", words[0], words[1], words[2],
-		   words[3], words[4], words[5]);
-	first = n > 0 && words[0][strlen(words[0]) - 1] == ':';
-	if (n >= first + 3 && !strcmp(words[first], "autovacuum"))
-		snprintf(to, cap, "%s", words[first + 2]);
-	else if (n >= first + 3 && strcmp(words[first], "parallel"))
-		snprintf(to, cap, "%s", words[first + 1]);
-	else
-		snprintf(to, cap, "(background)");
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", leader->pid);
+	f = fopen(path, "re");
+	if (f && fgets(title, sizeof(title), f) && client_in(title))
+		database_of(l, leader, title, to, cap);
+	if (f)
+		fclose(f);
+}
+
+/* Those that PostgreSQL's statements begin with. */
+static bool is_verb(const char *word)
+{
+	static const char *const verbs[] = {
+		"ABORT",   "ALTER",   "ANALYSE", "ANALYZE", "BEGIN",    "CALL",      "CHECKPOINT",
+		"CLOSE",   "CLUSTER", "COMMENT", "COMMIT",  "COPY",     "CREATE",    "DEALLOCATE",
+		"DECLARE", "DELETE",  "DISCARD", "DO",      "DROP",     "END",       "EXECUTE",
+		"EXPLAIN", "FETCH",   "GRANT",   "IMPORT",  "INSERT",   "LISTEN",    "LOAD",
+		"LOCK",    "MERGE",   "MOVE",    "NOTIFY",  "PREPARE",  "REASSIGN",  "REFRESH",
+		"REINDEX", "RELEASE", "RESET",   "REVOKE",  "ROLLBACK", "SAVEPOINT", "SECURITY",
+		"SELECT",  "SET",     "SHOW",    "START",   "TABLE",    "TRUNCATE",  "UNLISTEN",
+		"UPDATE",  "VACUUM",  "VALUES",  "WITH",
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (!strcmp(word, verbs[i]))
+			return true;
+	return false;
 }
 
 /* The first word of a statement, in capitals; comments are stepped over. */
@@ -57,6 +161,8 @@ static void verb_of(const char *s, char *to, size_t cap)
 	to[n] = 0;
 	if (!n)
 		snprintf(to, cap, "(empty)");
+	else if (!is_verb(to))
+		snprintf(to, cap, "(other)");
 }
 
 static struct vmspan_block wait_of(struct live *l, u64 begin, u64 end, u32 iteration)
@@ -82,17 +188,17 @@ int statement_take_wait(struct live *l, struct process *p, struct vm_stream *s,
 	return vm_emit(l, p, s, w->h.tid, 1, &b, sizeof(b));
 }
 
-#define DATABASE_MAX 64
-#define BOTH_MAX 96
-
 /* Its database, and that with what it does there. */
-static void name_of(const struct wire_turn *w, char database[DATABASE_MAX], char both[BOTH_MAX])
+static void name_of(const struct live *l, struct process *p, const struct wire_turn *w,
+		    char database[DATABASE_MAX], char both[BOTH_MAX])
 {
 	char text[VM_TEXT + 1], title[VM_TITLE + 1], verb[24];
 
 	vm_text(w->text, w->text_len, 0, text, sizeof(text));
 	vm_text(w->title, w->title_len, 0, title, sizeof(title));
-	database_of(title, database, DATABASE_MAX);
+	database_of(l, p, title, database, DATABASE_MAX);
+	if (p->vm_state && database[0] != '(')
+		snprintf(p->vm_state->database, sizeof(p->vm_state->database), "%s", database);
 	if (w->kind == TURN_IDLE)
 		snprintf(verb, sizeof(verb), "(idle in transaction)");
 	else
@@ -104,7 +210,7 @@ u32 statement_label(struct live *l, struct process *p, const struct wire_turn *w
 {
 	char database[DATABASE_MAX], both[BOTH_MAX];
 
-	name_of(w, database, both);
+	name_of(l, p, w, database, both);
 	return vm_label(l, p, both);
 }
 
@@ -116,7 +222,7 @@ static u32 groups_of(struct live *l, struct process *p, const struct wire_turn *
 	char database[DATABASE_MAX], both[BOTH_MAX];
 	u32 n = 0;
 
-	name_of(w, database, both);
+	name_of(l, p, w, database, both);
 	*label = vm_label(l, p, both);
 	comps[n++] = vm_compartment(l, p, VMSPAN_TENANT, both);
 	snprintf(both, sizeof(both), "%s (commit)", database);
