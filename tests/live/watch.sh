@@ -218,6 +218,9 @@ else
 fi
 check_status "--dump: not a directory" 1 "$VMSPAN" watch "$dump" --dump "$T/hook"
 said "--dump: not a directory: words" "Not a directory"
+mkdir -m 1777 "$T/everybodys"
+check_status "--dump: where others may write" 1 "$VMSPAN" watch "$dump" --dump "$T/everybodys"
+check "--dump: where others may write, in words" grep -q 'others may write there' "$T/err"
 # Of the first recording, which has three alerts.
 check_status "--dump-max keeps the newest" 0 "$VMSPAN" watch "$whole" --group 'addon:*' --threshold 100ms --json \
 	--dump "$T/few" --dump-max 2 --dump-every 1ms --after 1ms

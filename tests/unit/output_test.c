@@ -3,6 +3,7 @@
 #include "cmd/output.c"
 #include "temp.h"
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -109,10 +110,121 @@ static void a_compressed_file_that_a_full_disk_cut_is_none(void **state)
 	assert_false(compressed(500));
 }
 
+static int drop(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+/* Names are those in a folder of the test's own, until it ends. */
+static void temp_dir(char dir[TEMP_PATH])
+{
+	temp_template(dir);
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+}
+
+static void temp_dir_end(const char *dir)
+{
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(nftw(dir, drop, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_mode & 07777;
+}
+
+static void made(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Who records is root, and what is recorded is everybody's. */
+static void a_recording_is_for_its_owner_alone(void **state)
+{
+	const struct source_info info = { 0 };
+	struct err e = { 0 };
+	struct rec_writer *w;
+	bool created;
+	char dir[TEMP_PATH];
+
+	(void)state;
+	temp_dir(dir);
+	umask(0);
+	assert_int_equal(output_recording("a.vmspan", &created, &e), 0);
+	assert_true(created);
+	assert_int_equal(mode_of("a.vmspan"), 0600);
+	w = rec_create("b.vmspan", &info, NULL, &e);
+	assert_non_null(w);
+	assert_int_equal(rec_close(w, &e), 0);
+	assert_int_equal(mode_of("b.vmspan"), 0600);
+	temp_dir_end(dir);
+}
+
+/* What one writes through a link is written where that leads: who else may write there is not to choose it. */
+static void links_of_others_are_not_followed(void **state)
+{
+	struct output o;
+	struct err e = { 0 };
+	bool created;
+	char dir[TEMP_PATH], text[FILE_PLACE_MAX];
+
+	(void)state;
+	temp_dir(dir);
+	made("precious", "");
+	assert_int_equal(symlink("precious", "own.vmspan"), 0);
+	assert_int_equal(mkdir("in", 0700), 0);
+	assert_int_equal(symlink("../own.vmspan", "in/twice.vmspan"), 0);
+	assert_int_equal(output_recording("in/twice.vmspan", &created, &e), 0);
+	assert_false(created);
+	assert_int_equal(file_place("in/twice.vmspan", text), 0);
+	assert_string_equal(text, "in/../precious");
+	/* Exports come in the place of what the link leads to. */
+	assert_int_equal(output_open(&o, "in/twice.vmspan", NULL, &e), 0);
+	out_puts(&o.out, "whole");
+	assert_int_equal(output_commit(&o, &e), 0);
+	assert_int_equal(readlink("own.vmspan", text, sizeof(text)), 8);
+	made("precious", "");
+	/* The kernel's lead where a name does not. */
+	snprintf(text, sizeof(text), "/proc/self/fd/%d", STDERR_FILENO);
+	assert_int_equal(output_open(&o, text, NULL, &e), 0);
+	output_abandon(&o);
+	assert_int_equal(symlink("self", "self"), 0);
+	assert_int_equal(output_recording("self", &created, &e), -ELOOP);
+	if (geteuid()) {
+		temp_dir_end(dir);
+		return;
+	}
+	assert_int_equal(lchown("own.vmspan", 12345, 12345), 0);
+	assert_int_equal(output_recording("own.vmspan", &created, &e), -ELOOP);
+	assert_non_null(strstr(e.what, "somebody else"));
+	assert_int_equal(output_recording("in/twice.vmspan", &created, &e), -ELOOP);
+	assert_int_equal(output_open(&o, "own.vmspan", NULL, &e), -ELOOP);
+	assert_int_equal(file_open_place("own.vmspan", O_WRONLY | O_CREAT), -ELOOP);
+	assert_null(rec_create("own.vmspan", &(struct source_info){ 0 }, NULL, &e));
+	/* One that leads nowhere would say where something is made. */
+	assert_int_equal(symlink("nothing", "nowhere"), 0);
+	assert_int_equal(lchown("nowhere", 12345, 12345), 0);
+	assert_int_equal(file_open_place("nowhere", O_WRONLY | O_CREAT), -ELOOP);
+	assert_int_equal(access("nothing", F_OK), -1);
+	temp_dir_end(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_is_named_after_its_target),
+		cmocka_unit_test(a_recording_is_for_its_owner_alone),
+		cmocka_unit_test(links_of_others_are_not_followed),
 		cmocka_unit_test(what_is_taken_in_pieces_is_whole),
 		cmocka_unit_test(a_compressed_file_that_a_full_disk_cut_is_none),
 	};

@@ -128,10 +128,26 @@ static void where_nothing_was_left_out_nothing_is_told(void **state)
 
 /* ---- Dumps ---- */
 
+/* Nobody else may write there. */
+static char folder[TEMP_PATH];
+
+static int folder_made(void **state)
+{
+	(void)state;
+	temp_template(folder);
+	return !mkdtemp(folder);
+}
+
+static int folder_removed(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
 static void an_alert_too_soon_for_a_dump_is_counted(void **state)
 {
 	const struct source_info info = { .clock = CLOCK_MONO, .cycles_hz = NSEC_PER_SEC };
-	struct dump_config config = { .dir = temp_folder() };
+	struct dump_config config = { .dir = folder };
 	struct err e = { 0 };
 	struct dump_counts c;
 	const char *path;
@@ -163,7 +179,7 @@ static void an_alert_too_soon_for_a_dump_is_counted(void **state)
 static void a_dump_begins_before_its_event(void **state)
 {
 	const struct source_info info = { .clock = CLOCK_MONO, .cycles_hz = NSEC_PER_SEC };
-	struct dump_config config = { .dir = temp_folder(),
+	struct dump_config config = { .dir = folder,
 				      .before_ns = 2 * NSEC_PER_SEC,
 				      .after_ns = 3 * NSEC_PER_SEC };
 	struct err e = { 0 };
@@ -271,8 +287,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_was_left_out_is_told),
 		cmocka_unit_test(where_nothing_was_left_out_nothing_is_told),
-		cmocka_unit_test(an_alert_too_soon_for_a_dump_is_counted),
-		cmocka_unit_test(a_dump_begins_before_its_event),
+		cmocka_unit_test_setup_teardown(an_alert_too_soon_for_a_dump_is_counted,
+						folder_made, folder_removed),
+		cmocka_unit_test_setup_teardown(a_dump_begins_before_its_event, folder_made,
+						folder_removed),
 		cmocka_unit_test(an_alert_without_a_run_is_counted),
 		cmocka_unit_test(a_run_that_is_over_leaves_nothing_open),
 		cmocka_unit_test(a_command_has_so_many_words),

@@ -3,10 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int file_write(int fd, const void *p, size_t n, u64 offset)
@@ -84,4 +89,107 @@ int file_open_regular_in(const char *folder, const char *path, u64 resolve)
 	found = found < 0 ? -errno : found;
 	close(dir);
 	return open_found(found);
+}
+
+#define LINKS_MAX 16
+
+/* What a link that was found (O_PATH) says. 0: it is to be followed, 1: it is the kernel's, or negative errno. */
+static int read_link(int found, char to[FILE_PLACE_MAX])
+{
+	struct statfs fs;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(found, &st) || fstatfs(found, &fs))
+		return -errno;
+	if (fs.f_type == PROC_SUPER_MAGIC)
+		return 1;
+	if (st.st_uid && st.st_uid != geteuid())
+		return -ELOOP;
+	n = readlinkat(found, "", to, FILE_PLACE_MAX - 1);
+	if (n <= 0)
+		return n ? -errno : -ENOENT;
+	to[n] = 0;
+	return n == FILE_PLACE_MAX - 1 ? -ENAMETOOLONG : 0;
+}
+
+/* Where a link at `at` leads: from its own folder on. */
+static int lead(char at[FILE_PLACE_MAX], const char *text)
+{
+	const char *last = strrchr(at, '/');
+	size_t folder = *text == '/' || !last ? 0 : (size_t)(last - at) + 1;
+	size_t n = strlen(text);
+
+	if (folder + n >= FILE_PLACE_MAX)
+		return -ENAMETOOLONG;
+	memcpy(at + folder, text, n + 1);
+	return 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int file_place(const char *path, char to[FILE_PLACE_MAX])
+{
+	char text[FILE_PLACE_MAX];
+	int i, rc = 0;
+
+	if ((size_t)snprintf(to, FILE_PLACE_MAX, "%s", path) >= FILE_PLACE_MAX)
+		return -ENAMETOOLONG;
+	for (i = 0; i < LINKS_MAX && !rc; i++) {
+		int found = open(to, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		struct stat st;
+
+		if (found < 0)
+			return errno == ENOENT ? 0 : -errno;
+		if (!fstat(found, &st) && !S_ISLNK(st.st_mode)) {
+			close(found);
+			return 0;
+		}
+		rc = read_link(found, text);
+		close(found);
+		if (rc > 0) {
+			/* What it leads to may have no name (any more), or not here. */
+			if (realpath(to, text) && is_same(to, text))
+				strcpy(to, text);
+			return 0;
+		}
+		if (!rc)
+			rc = lead(to, text);
+	}
+	return rc ? rc : -ELOOP;
+}
+
+const char *file_why(int rc)
+{
+	return rc == -ELOOP   ? "it is a link that somebody else has made, or too many links"
+	       : rc == -EPERM ? "it is somebody else's"
+			      : strerror(-rc);
+}
+
+int file_open_place(const char *path, int flags)
+{
+	char to[FILE_PLACE_MAX];
+	struct statfs fs;
+	int rc = file_place(path, to), fd, found;
+
+	if (rc)
+		return rc;
+	fd = open(to, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0 || errno != ELOOP)
+		return fd < 0 ? -errno : fd;
+	/* The kernel's, unless it has come just now. */
+	found = open(to, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0)
+		return -errno;
+	rc = fstatfs(found, &fs) ? -errno : fs.f_type == PROC_SUPER_MAGIC ? 0 : -ELOOP;
+	close(found);
+	if (rc)
+		return rc;
+	fd = open(to, flags | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
 }

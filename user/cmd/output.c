@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/output.h"
+#include "base/file.h"
 #include "rec/cut.h"
 #include "rec/rec.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 static int cannot_write(struct err *e, int code, const char *path)
 {
-	err_set_status(e, code, EXIT_FAILED, "cannot write %s: %s", path, strerror(-code));
+	err_set_status(e, code, EXIT_FAILED, "cannot write %s: %s", path, file_why(code));
 	err_hint(e, "choose another file with -o");
 	return code;
 }
@@ -32,11 +32,12 @@ static bool is_recording(const char *path)
 
 int output_recording(const char *path, bool *created, struct err *e)
 {
+	char place[FILE_PLACE_MAX];
 	struct stat st;
-	int fd;
+	int fd, rc;
 
 	*created = false;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {
 		*created = true;
 		close(fd);
@@ -44,9 +45,12 @@ int output_recording(const char *path, bool *created, struct err *e)
 	}
 	if (errno != EEXIST)
 		return cannot_write(e, -errno, path);
-	if (stat(path, &st))
-		return cannot_write(e, -errno, path);
-	if (S_ISREG(st.st_mode) && st.st_size && !is_recording(path)) {
+	rc = file_place(path, place);
+	if (!rc && stat(place, &st))
+		rc = -errno;
+	if (rc)
+		return cannot_write(e, rc, path);
+	if (S_ISREG(st.st_mode) && st.st_size && !is_recording(place)) {
 		err_set_status(e, -EEXIST, EXIT_FAILED,
 			       "%s exists and is not a recording of this version", path);
 		err_hint(e, "it is left alone; choose another file with -o, or remove it");
@@ -55,11 +59,14 @@ int output_recording(const char *path, bool *created, struct err *e)
 	/* rec_create() says why it cannot be one. */
 	if (S_ISFIFO(st.st_mode))
 		return 0;
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = file_open_place(path, O_WRONLY | O_NONBLOCK);
 	if (fd < 0)
-		return cannot_write(e, -errno, path);
+		return cannot_write(e, fd, path);
+	rc = fstat(fd, &st) ? -errno : 0;
+	if (!rc && S_ISREG(st.st_mode) && st.st_uid && st.st_uid != geteuid())
+		rc = -EPERM;
 	close(fd);
-	return 0;
+	return rc ? cannot_write(e, rc, path) : 0;
 }
 
 int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
@@ -128,9 +135,8 @@ static int open_temporary(struct output *o)
 
 int output_open(struct output *o, const char *path, const char *input, struct err *e)
 {
-	char real[PATH_MAX];
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	o->fd = -1;
 	o->gzip = NULL;
@@ -146,12 +152,13 @@ int output_open(struct output *o, const char *path, const char *input, struct er
 		err_hint(e, "choose another file with -o");
 		return -EINVAL;
 	}
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+	rc = file_place(path, o->path);
+	if (!rc && !stat(o->path, &st) && !S_ISREG(st.st_mode)) {
 		/* A device or a pipe is written to, not replaced. */
-		o->fd = open(path, O_WRONLY | O_CLOEXEC);
-		rc = o->fd < 0 ? -errno : 0;
-	} else {
-		snprintf(o->path, sizeof(o->path), "%s", realpath(path, real) ? real : path);
+		o->fd = file_open_place(o->path, O_WRONLY);
+		rc = o->fd < 0 ? o->fd : 0;
+		o->path[0] = 0;
+	} else if (!rc) {
 		rc = open_temporary(o);
 	}
 	if (!rc && ends_in(path, ".gz")) {

@@ -50,12 +50,21 @@ static int open_ring(struct dump *d, const struct source_info *info, struct err 
 	return d->ring ? 0 : err->code;
 }
 
+/* Who else may put something there; NULL: nobody. */
+static const char *others_write(const struct stat *st)
+{
+	if (st->st_uid && st->st_uid != geteuid())
+		return "it is somebody else's";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "others may write there" : NULL;
+}
+
 static int open_dir(const char *dir, struct err *err)
 {
+	const char *others = NULL;
 	struct stat st;
 	int rc = 0;
 
-	if (mkdir(dir, 0777) && errno != EEXIST)
+	if (mkdir(dir, 0700) && errno != EEXIST)
 		rc = -errno;
 	else if (stat(dir, &st))
 		rc = -errno;
@@ -63,6 +72,18 @@ static int open_dir(const char *dir, struct err *err)
 		rc = -ENOTDIR;
 	else if (access(dir, W_OK | X_OK))
 		rc = -errno;
+	else
+		others = others_write(&st);
+	if (others) {
+		err_set_status(
+			err, -EPERM, EXIT_FAILED,
+			"cannot write dumps to %s: %s, and could put what they like in the place "
+			"of a dump",
+			dir, others);
+		err_hint(err, "choose a directory of your own that nobody else may write to (chmod "
+			      "go-w) with --dump DIR");
+		return -EPERM;
+	}
 	if (!rc)
 		return 0;
 	err_set_status(err, rc, EXIT_FAILED, "cannot write dumps to %s: %s", dir, strerror(-rc));

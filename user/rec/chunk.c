@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rec/chunk.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -221,15 +222,20 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 
 int file_create(const char *path, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600), rc;
+	int fd = file_open_place(path, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK), rc;
 	struct stat st;
 
+	if (fd < 0)
+		errno = -fd;
 	if (fd < 0 || fstat(fd, &st)) {
 		/* A FIFO that nobody reads. */
 		rc = errno == ENXIO ? -ESPIPE : -errno;
 	} else if ((!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) || lseek(fd, 0, SEEK_CUR) < 0) {
 		rc = -ESPIPE;
-	} else if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
+	} else if (S_ISREG(st.st_mode) && st.st_uid && st.st_uid != geteuid()) {
+		rc = -EPERM;
+	} else if (S_ISREG(st.st_mode) &&
+		   (ftruncate(fd, 0) || (st.st_uid == geteuid() && fchmod(fd, 0600)))) {
 		rc = -errno;
 	} else {
 		return fd;
@@ -241,7 +247,7 @@ int file_create(const char *path, struct err *err)
 		err_hint(err, "A recording is written at several offsets, so it cannot go through "
 			      "a pipe: record to a file, and read that one.");
 	} else {
-		err_set(err, rc, "cannot create the recording %s: %s", path, strerror(-rc));
+		err_set(err, rc, "cannot create the recording %s: %s", path, file_why(rc));
 		err_hint(err, "Choose another place with -o FILE.");
 	}
 	return rc;
