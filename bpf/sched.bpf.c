@@ -185,6 +185,7 @@ static __always_inline int begin(struct task_struct *t)
 	s->off = cycles_now();
 	append(s, s->off);
 	s->off = 0;
+	s->left = 0;
 	s->started = 1;
 	return 0;
 }
@@ -355,8 +356,11 @@ int sched_leave(struct bpf_iter__task *ctx)
 	if (!p || !(p->flags & TRACED_STOCK))
 		return 0;
 	s = bpf_task_storage_get(&scheds, task, 0, 0);
-	if (s)
+	if (s && s->started) {
+		s->left = 1;
+		barrier();
 		s->started = 0;
+	}
 	return 0;
 }
 

@@ -44,7 +44,8 @@ struct sched {
 	struct vmspan_span late[SCHED_LATE]; /* of a hand-over, on their way */
 	__u32 used[2];
 	__u32 active;
-	__u32 started; /* 0: all else is void */
+	__u32 started; /* 0: all else but this is void: */
+	__u32 left; /* 1: it was started, and is a stock VM's; 2: and has handed over since */
 	__u32 handing; /* the thread hands over */
 	__u32 watch; /* sched_watch when the thread was last looked at */
 	__u64 sent; /* number of the next batch's first record */
@@ -275,12 +276,16 @@ static __always_inline bool sched_hand_over(struct task_struct *task, const void
 
 	if (!s)
 		return true;
-	/* It was left, as one of a stock VM's, and has marks: what happened to it meanwhile nobody has seen. */
-	if (!s->started) {
+	/* Who was left, as one of a stock VM's, and has marks all the same: what happened to it meanwhile nobody has
+	 * seen. Once said, that holds until it is begun anew. */
+	if (!s->started && s->left == 1 && sched_watch) {
+		s->left = 2;
 		count(COUNT_SCHED_LOST, 1);
 		__sync_fetch_and_add(&s->lost, 1);
 		return sched_send_all(s, 0);
 	}
+	if (!s->started)
+		return true;
 	if (s->batch != (__u64)what &&
 	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
 		s->batch = (__u64)what;

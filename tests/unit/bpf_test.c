@@ -375,10 +375,39 @@ static void who_was_left_hands_nothing_over_as_whole(void **state)
 	in_and_out();
 	host.process.flags |= TRACED_STOCK;
 	look_through(sched_leave);
+	/* While that part of the trace is off it is nobody's loss. */
+	sched_watch = 0;
+	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_int_equal(sched.lost, 0);
+	sched_watch = 1;
+	/* Once said, it holds. */
+	assert_true(sched_hand_over(&host.thread, &none, false));
 	assert_true(sched_hand_over(&host.thread, &none, false));
 	assert_int_equal(sched.lost, 1);
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
 	assert_int_equal(host.records, 1);
+	/* Begun, and left once more. */
+	host.process.flags = TRACED_PROCESS;
+	look_through(sched_present);
+	assert_int_equal(sched.started, 1);
+	host.process.flags |= TRACED_STOCK;
+	look_through(sched_leave);
+	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_int_equal(sched.lost, 2);
+}
+
+/* Another CPU is about to begin it: nothing is lost, and what is made there is left alone. */
+static void who_is_being_begun_hands_over_as_who_is_not(void **state)
+{
+	const struct vmspan_batch none = { 0 };
+
+	(void)state;
+	memset(&sched, 0, sizeof(sched));
+	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_int_equal(sched.lost, 0);
+	assert_int_equal(sched.active, 0);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
+	assert_int_equal(host.records, 0);
 }
 
 /* What it has of the VM's time is not the program's. */
@@ -464,6 +493,7 @@ int main(void)
 		TEST(other_switches_that_nobody_saw_are_a_loss),
 		TEST(threads_of_a_stock_vm_are_left),
 		TEST(who_was_left_hands_nothing_over_as_whole),
+		TEST(who_is_being_begun_hands_over_as_who_is_not),
 		TEST(what_was_gathered_before_an_exec_is_not_the_next_program_s),
 		TEST(who_executes_something_else_is_begun_anew),
 		TEST(threads_of_a_stock_vm_are_not_begun_but_its_children_are),

@@ -148,6 +148,12 @@ static void made(const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
+static void made_with(const char *path, mode_t mode)
+{
+	made(path, "");
+	assert_int_equal(chmod(path, mode), 0);
+}
+
 /* Who records is root, and what is recorded is everybody's. */
 static void a_recording_is_for_its_owner_alone(void **state)
 {
@@ -209,13 +215,61 @@ static void links_of_others_are_not_followed(void **state)
 	assert_non_null(strstr(e.what, "somebody else"));
 	assert_int_equal(output_recording("in/twice.vmspan", &created, &e), -ELOOP);
 	assert_int_equal(output_open(&o, "own.vmspan", NULL, &e), -ELOOP);
-	assert_int_equal(file_open_place("own.vmspan", O_WRONLY | O_CREAT), -ELOOP);
+	assert_int_equal(file_open_place("own.vmspan", O_WRONLY | O_CREAT, false), -ELOOP);
 	assert_null(rec_create("own.vmspan", &(struct source_info){ 0 }, NULL, &e));
 	/* One that leads nowhere would say where something is made. */
 	assert_int_equal(symlink("nothing", "nowhere"), 0);
 	assert_int_equal(lchown("nowhere", 12345, 12345), 0);
-	assert_int_equal(file_open_place("nowhere", O_WRONLY | O_CREAT), -ELOOP);
+	assert_int_equal(file_open_place("nowhere", O_WRONLY | O_CREAT, false), -ELOOP);
 	assert_int_equal(access("nothing", F_OK), -1);
+	temp_dir_end(dir);
+}
+
+/* What is there already is taken over where it is ours, and left alone where it is not. */
+static void files_of_others_are_not_recorded_into(void **state)
+{
+	struct source_info info = { 0 };
+	struct rec_options just_made = { .made = true };
+	struct err e = { 0 };
+	struct rec_writer *w;
+	bool created;
+	char dir[TEMP_PATH], behind[32];
+	int fd;
+
+	(void)state;
+	temp_dir(dir);
+	made_with("ours.vmspan", 0644);
+	assert_int_equal(output_recording("ours.vmspan", &created, &e), 0);
+	assert_int_equal(mode_of("ours.vmspan"), 0644); /* nothing has become of it yet */
+	w = rec_create("ours.vmspan", &info, NULL, &e);
+	assert_non_null(w);
+	assert_int_equal(rec_close(w, &e), 0);
+	assert_int_equal(mode_of("ours.vmspan"), 0600);
+	if (geteuid()) {
+		temp_dir_end(dir);
+		return;
+	}
+	made_with("theirs.vmspan", 0666);
+	assert_int_equal(chown("theirs.vmspan", 12345, 12345), 0);
+	assert_int_equal(output_recording("theirs.vmspan", &created, &e), -FILE_OTHERS);
+	assert_non_null(strstr(e.what, "somebody else's"));
+	assert_null(rec_create("theirs.vmspan", &info, NULL, &e));
+	assert_non_null(strstr(e.what, "somebody else's"));
+	/* Some file systems give what one makes to somebody else. */
+	w = rec_create("theirs.vmspan", &info, &just_made, &e);
+	assert_non_null(w);
+	assert_int_equal(rec_close(w, &e), 0);
+	assert_int_equal(mode_of("theirs.vmspan"), 0666);
+	/* And it may have been handed over. */
+	made("theirs.vmspan", "");
+	fd = open("theirs.vmspan", O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	snprintf(behind, sizeof(behind), "/proc/self/fd/%d", fd);
+	assert_int_equal(output_recording(behind, &created, &e), 0);
+	w = rec_create(behind, &info, NULL, &e);
+	assert_non_null(w);
+	assert_int_equal(rec_close(w, &e), 0);
+	close(fd);
 	temp_dir_end(dir);
 }
 
@@ -225,6 +279,7 @@ int main(void)
 		cmocka_unit_test(a_recording_is_named_after_its_target),
 		cmocka_unit_test(a_recording_is_for_its_owner_alone),
 		cmocka_unit_test(links_of_others_are_not_followed),
+		cmocka_unit_test(files_of_others_are_not_recorded_into),
 		cmocka_unit_test(what_is_taken_in_pieces_is_whole),
 		cmocka_unit_test(a_compressed_file_that_a_full_disk_cut_is_none),
 	};

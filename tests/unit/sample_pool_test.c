@@ -234,8 +234,55 @@ static void test_a_wait_in_a_collection(void **state)
 		assert_int_equal(snap->ledger.blocked_ns, 0);
 		assert_int_equal(snap->ledger.self_ns, 50 * MS);
 		assert_int_equal(group(snap, "package:heavy")->blocked_ns, 0);
+		/* Nobody looked at it while it ran: it was on the stack all the same. */
+		assert_int_equal(group(snap, "package:heavy")->gc_ns, 50 * MS);
+		assert_int_equal(group(snap, "package:heavy")->wall_ns, 100 * MS);
+		assert_int_equal(group(snap, "package:heavy")->max_ns, shared ? 0 : 100 * MS);
 		snapshot_free(snap);
 	}
+}
+
+/* Rule: a collection is its groups' by how long each was seen in it, running or waiting. */
+static void test_a_collection_is_shared_by_time(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		look(s, MS + i * PERIOD, PERIOD, 0, 1, HEAVY, 0);
+	look(s, 60 * MS, PERIOD, VMSPAN_SAMPLE_GC, 1, LIGHT, 0);
+	look(s, 95 * MS, 30 * MS, VMSPAN_SAMPLE_OFF | VMSPAN_SAMPLE_GC, 1, HEAVY, 0);
+	collection(s, 0, 51 * MS, 101 * MS);
+	waited(s, MS, 101 * MS, 30 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.gc_ns, 50 * MS);
+	assert_int_equal(group(snap, "package:heavy")->gc_ns, 37500000);
+	assert_int_equal(group(snap, "package:light")->gc_ns, 12500000);
+	snapshot_free(snap);
+}
+
+/* Rule: of an event in which no collection is known, what was waited was waited. */
+static void test_a_wait_in_a_collection_that_is_not_known(void **state)
+{
+	struct model *m = start(false);
+	struct sim *s = sim_new(1);
+	struct snapshot *snap;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 7; i++)
+		look(s, MS + i * PERIOD, PERIOD, 0, 1, HEAVY, 0);
+	look(s, 101 * MS, 30 * MS, VMSPAN_SAMPLE_OFF | VMSPAN_SAMPLE_GC, 1, LIGHT, 0);
+	waited(s, MS, 101 * MS, 30 * MS, 1);
+	snap = finish(m, s);
+	assert_int_equal(snap->ledger.blocked_ns, 30 * MS);
+	assert_int_equal(snap->ledger.self_ns, 70 * MS);
+	assert_int_equal(group(snap, "package:light")->blocked_ns, 30 * MS);
+	assert_int_equal(group(snap, "package:light")->gc_ns, 0);
+	snapshot_free(snap);
 }
 
 /* Rule: a thread that ran for four periods is shared by its own looks, whatever others did. */
@@ -277,6 +324,8 @@ int main(void)
 		cmocka_unit_test(test_nobody_looked),
 		cmocka_unit_test(test_pooled_events_that_lack_data),
 		cmocka_unit_test(test_a_wait_in_a_collection),
+		cmocka_unit_test(test_a_collection_is_shared_by_time),
+		cmocka_unit_test(test_a_wait_in_a_collection_that_is_not_known),
 		cmocka_unit_test(test_a_thread_that_ran_for_long_keeps_its_own),
 	};
 

@@ -156,7 +156,7 @@ int file_place(const char *path, char to[FILE_PLACE_MAX])
 			/* What it leads to may have no name (any more), or not here. */
 			if (realpath(to, text) && is_same(to, text))
 				strcpy(to, text);
-			return 0;
+			return 1;
 		}
 		if (!rc)
 			rc = lead(to, text);
@@ -166,30 +166,49 @@ int file_place(const char *path, char to[FILE_PLACE_MAX])
 
 const char *file_why(int rc)
 {
-	return rc == -ELOOP   ? "it is a link that somebody else has made, or too many links"
-	       : rc == -EPERM ? "it is somebody else's"
-			      : strerror(-rc);
+	return rc == -ELOOP         ? "it is a link that somebody else has made, or too many links"
+	       : rc == -FILE_OTHERS ? "it is somebody else's"
+				    : strerror(-rc);
 }
 
-int file_open_place(const char *path, int flags)
+/* What was there already. 0: it may be written to, or negative errno. */
+static int take_over(int fd, bool keep)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (st.st_uid && st.st_uid != geteuid())
+		return -FILE_OTHERS;
+	/* Where there are no modes, nothing is lost by it. */
+	if (!keep && st.st_mode & 077)
+		(void)fchmod(fd, 0600);
+	return 0;
+}
+
+int file_open_place(const char *path, int flags, bool made)
 {
 	char to[FILE_PLACE_MAX];
-	struct statfs fs;
-	int rc = file_place(path, to), fd, found;
+	int rc = file_place(path, to), fd = -1;
 
-	if (rc)
+	if (rc < 0)
 		return rc;
-	fd = open(to, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd >= 0 || errno != ELOOP)
+	if (rc) {
+		fd = open(to, flags | O_CLOEXEC, 0600);
 		return fd < 0 ? -errno : fd;
-	/* The kernel's, unless it has come just now. */
-	found = open(to, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (found < 0)
+	}
+	if (flags & O_CREAT)
+		fd = open(to, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	fd = open(to, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
 		return -errno;
-	rc = fstatfs(found, &fs) ? -errno : fs.f_type == PROC_SUPER_MAGIC ? 0 : -ELOOP;
-	close(found);
-	if (rc)
-		return rc;
-	fd = open(to, flags | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
+	rc = made ? 0 : take_over(fd, !(flags & O_CREAT));
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
 }

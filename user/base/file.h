@@ -7,6 +7,8 @@
 
 #include "base/types.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define FILE_PLACE_MAX 4096
@@ -18,15 +20,20 @@ ssize_t file_read(int fd, void *p, size_t n, u64 offset);
 
 /*
  * Where a file is to be written that somebody names: behind the links at `path` itself, as long as these are ours or
- * root's, or the kernel's in /proc (what those lead to may have no name: then `to` is the link). So what is opened or replaced there with O_NOFOLLOW is what we
- * or root have named, whoever else may write in that folder. 0 or negative errno: -ELOOP, a link of somebody else's, or
- * too many. There need be nothing.
+ * root's, or the kernel's in /proc, which lead to what has been handed over (that may have no name: then `to` is the link).
+ * So what is opened or replaced there with O_NOFOLLOW is what we or root have named, whoever else may write in that folder.
+ * There need be nothing. 0, 1: by the kernel's; or negative errno: -ELOOP, a link of somebody else's, or too many.
  */
 int file_place(const char *path, char to[FILE_PLACE_MAX]);
+/*
+ * It, opened. What O_CREAT makes, or finds that is ours, is for its owner alone (0600), where its file system has modes. A
+ * regular file of somebody else's is refused (-FILE_OTHERS), unless it was handed over or is `made`: by us, a moment ago. (Some
+ * file systems give what one makes to somebody else.) A descriptor or negative errno.
+ */
+#define FILE_OTHERS EOWNERDEAD /* of no use to open() */
+int file_open_place(const char *path, int flags, bool made);
 /* In words: strerror(), but of what those refuse. rc: negative errno. */
 const char *file_why(int rc);
-/* It, opened; what is made is for its owner alone (0600). A descriptor or negative errno. */
-int file_open_place(const char *path, int flags);
 
 /*
  * Files that others name, for reading. A descriptor, or negative errno; -EINVAL: it is no regular file. Nothing

@@ -329,6 +329,7 @@ static int run(struct record *r, struct err *e)
 	rc = session_live(&r->session, r->options, true, e);
 	if (rc)
 		return rc;
+	options.made = r->created;
 	r->writer = rec_create(r->path, &r->session.source->info, &options, e);
 	if (!r->writer)
 		return e->code ? e->code : err_set(e, -EIO, "cannot write %s", r->path);

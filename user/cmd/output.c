@@ -46,8 +46,8 @@ int output_recording(const char *path, bool *created, struct err *e)
 	if (errno != EEXIST)
 		return cannot_write(e, -errno, path);
 	rc = file_place(path, place);
-	if (!rc && stat(place, &st))
-		rc = -errno;
+	if (rc >= 0)
+		rc = stat(place, &st) ? -errno : 0;
 	if (rc)
 		return cannot_write(e, rc, path);
 	if (S_ISREG(st.st_mode) && st.st_size && !is_recording(place)) {
@@ -59,14 +59,11 @@ int output_recording(const char *path, bool *created, struct err *e)
 	/* rec_create() says why it cannot be one. */
 	if (S_ISFIFO(st.st_mode))
 		return 0;
-	fd = file_open_place(path, O_WRONLY | O_NONBLOCK);
+	fd = file_open_place(path, O_WRONLY | O_NONBLOCK, false);
 	if (fd < 0)
 		return cannot_write(e, fd, path);
-	rc = fstat(fd, &st) ? -errno : 0;
-	if (!rc && S_ISREG(st.st_mode) && st.st_uid && st.st_uid != geteuid())
-		rc = -EPERM;
 	close(fd);
-	return rc ? cannot_write(e, rc, path) : 0;
+	return 0;
 }
 
 int output_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
@@ -153,12 +150,12 @@ int output_open(struct output *o, const char *path, const char *input, struct er
 		return -EINVAL;
 	}
 	rc = file_place(path, o->path);
-	if (!rc && !stat(o->path, &st) && !S_ISREG(st.st_mode)) {
+	if (rc >= 0 && !stat(o->path, &st) && !S_ISREG(st.st_mode)) {
 		/* A device or a pipe is written to, not replaced. */
-		o->fd = file_open_place(o->path, O_WRONLY);
+		o->fd = file_open_place(o->path, O_WRONLY, true);
 		rc = o->fd < 0 ? o->fd : 0;
 		o->path[0] = 0;
-	} else if (!rc) {
+	} else if (rc >= 0) {
 		rc = open_temporary(o);
 	}
 	if (!rc && ends_in(path, ".gz")) {

@@ -54,8 +54,11 @@ static int open_ring(struct dump *d, const struct source_info *info, struct err 
 static const char *others_write(const struct stat *st)
 {
 	if (st->st_uid && st->st_uid != geteuid())
-		return "it is somebody else's";
-	return st->st_mode & (S_IWGRP | S_IWOTH) ? "others may write there" : NULL;
+		return "it is not ours: who owns it";
+	if (st->st_mode & S_IWOTH ||
+	    (st->st_mode & S_IWGRP && st->st_gid && st->st_gid != getegid()))
+		return "others may write there, and";
+	return NULL;
 }
 
 static int open_dir(const char *dir, struct err *err)
@@ -75,11 +78,10 @@ static int open_dir(const char *dir, struct err *err)
 	else
 		others = others_write(&st);
 	if (others) {
-		err_set_status(
-			err, -EPERM, EXIT_FAILED,
-			"cannot write dumps to %s: %s, and could put what they like in the place "
-			"of a dump",
-			dir, others);
+		err_set_status(err, -EPERM, EXIT_FAILED,
+			       "cannot write dumps to %s: %s could put what they like in the place "
+			       "of a dump",
+			       dir, others);
 		err_hint(err, "choose a directory of your own that nobody else may write to (chmod "
 			      "go-w) with --dump DIR");
 		return -EPERM;

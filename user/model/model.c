@@ -625,7 +625,9 @@ static int item_clock(struct model *m, const struct item_clock *c)
 	}
 	m->end_ns = max_u64(m->end_ns, c->mono_ns);
 	for (i = 0; i < m->set.proc_len && !rc; i++)
-		rc = sample_settle_left(m, m->set.procs[i], c->mono_ns);
+		rc = m->set.procs[i]->ended
+			     ? sample_rest(m, m->set.procs[i]) /* of what came behind its end */
+			     : sample_settle_left(m, m->set.procs[i], c->mono_ns);
 	return rc ? rc : clock_add(&m->clock, c->cycles, c->mono_ns, m->config.cycles_hz);
 }
 

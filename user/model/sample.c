@@ -13,7 +13,8 @@ void samples_clear(struct samples *s)
 	map_clear(&s->self_of);
 	map_clear(&s->held_by);
 	s->row_len = 0;
-	s->hits = s->gc_hits = s->unknown = s->off_ns = 0;
+	s->hits = s->gc_hits = s->unknown = 0;
+	s->off_ns = s->gc_ns = s->gc_off_ns = 0;
 }
 
 static void samples_free(struct samples *s)
@@ -39,7 +40,9 @@ static int samples_copy(struct samples *to, const struct samples *from)
 				.hits = from->hits,
 				.gc_hits = from->gc_hits,
 				.unknown = from->unknown,
-				.off_ns = from->off_ns };
+				.off_ns = from->off_ns,
+				.gc_ns = from->gc_ns,
+				.gc_off_ns = from->gc_off_ns };
 	if (map_copy(&to->row_of, &from->row_of) || map_copy(&to->self_of, &from->self_of) ||
 	    map_copy(&to->held_by, &from->held_by) ||
 	    array_room(to->rows, to->row_cap, from->row_len))
@@ -102,6 +105,8 @@ int samples_add(struct samples *to, const struct samples *from)
 		r->hits += f->hits;
 		r->gc_hits += f->gc_hits;
 		r->off_ns += f->off_ns;
+		r->gc_ns += f->gc_ns;
+		r->gc_off_ns += f->gc_off_ns;
 		r->events += f->events;
 		r->incomplete += f->incomplete;
 	}
@@ -112,6 +117,8 @@ int samples_add(struct samples *to, const struct samples *from)
 	to->gc_hits += from->gc_hits;
 	to->unknown += from->unknown;
 	to->off_ns += from->off_ns;
+	to->gc_ns += from->gc_ns;
+	to->gc_off_ns += from->gc_off_ns;
 	return 0;
 }
 
@@ -136,6 +143,11 @@ enum sample_what {
 	WHAT_WAITS_COLLECTING, /* its time is that of the collection */
 };
 
+static bool collecting(enum sample_what what)
+{
+	return what == WHAT_COLLECTS || what == WHAT_WAITS_COLLECTING;
+}
+
 static int charge_rows(struct samples *s, const struct comp *c, enum sample_what what, u64 weight)
 {
 	u32 i;
@@ -155,6 +167,10 @@ static int charge_rows(struct samples *s, const struct comp *c, enum sample_what
 			r->gc_hits++;
 		else if (what == WHAT_WAITS)
 			r->off_ns += weight;
+		if (collecting(what))
+			r->gc_ns += weight;
+		if (what == WHAT_WAITS_COLLECTING)
+			r->gc_off_ns += weight;
 	}
 	return 0;
 }
@@ -208,6 +224,10 @@ static int charge(struct model *m, struct stream *st, struct samples *s,
 	} else if (what == WHAT_WAITS) {
 		s->off_ns += r->weight;
 	}
+	if (collecting(what))
+		s->gc_ns += r->weight;
+	if (what == WHAT_WAITS_COLLECTING)
+		s->gc_off_ns += r->weight;
 	return rc;
 }
 
@@ -377,7 +397,7 @@ static int share_row(struct model *m, struct stream *st, const struct samples *s
 {
 	struct group_stats *g = sample_stats(m, st, r->row);
 	u64 off = s->off_ns ? scale(min_u64(r->off_ns, s->off_ns), t->off, s->off_ns) : 0;
-	u64 gc = s->gc_hits ? scale(min_u64(r->gc_hits, s->gc_hits), t->gc, s->gc_hits) : 0;
+	u64 gc = s->gc_ns ? scale(min_u64(r->gc_ns, s->gc_ns), t->gc, s->gc_ns) : 0;
 	u64 runs = s->hits ? scale(min_u64(r->hits, s->hits), active, s->hits) : 0;
 	u64 wall = max_u64(runs, self) + off + gc;
 	/* Who collects has the CPU too. */
@@ -500,6 +520,19 @@ static u32 most_of(const struct samples *s)
 	return (u32)best;
 }
 
+/* No collection is known of the event: whatever was waited in one was waited. */
+static void wait_for_all(struct samples *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->row_len; i++) {
+		s->rows[i].off_ns += s->rows[i].gc_off_ns;
+		s->rows[i].gc_ns = s->rows[i].gc_off_ns = 0;
+	}
+	s->off_ns += s->gc_off_ns;
+	s->gc_ns = s->gc_off_ns = 0;
+}
+
 int sample_event(struct model *m, struct stream *st, struct turn *t, const struct vmspan_event *e,
 		 enum missing missing)
 {
@@ -522,6 +555,8 @@ int sample_event(struct model *m, struct stream *st, struct turn *t, const struc
 		return 0;
 	m->share_len = 0;
 	x.gc = min_u64(x.gc, x.wall);
+	if (!x.gc)
+		wait_for_all(&sp->now);
 	x.cpu = e->cpu_ns_end > e->cpu_ns_begin ? e->cpu_ns_end - e->cpu_ns_begin : 0;
 	x.cpu = min_u64(x.cpu, x.wall);
 	/* Its CPU time is without, so it lacks nothing. */

@@ -21,6 +21,8 @@ struct sample_row {
 	u64 hits, gc_hits; /* samples with it on the stack: running, collecting */
 	u64 self_hits; /* it was the innermost */
 	u64 off_ns; /* it was on the stack of a thread that waited */
+	u64 gc_ns,
+		gc_off_ns; /* of one that collected: what those looks stand for; of that: it waited */
 	u64 events,
 		incomplete; /* of a pool: it was seen in so many; of them: those that lack data */
 };
@@ -35,7 +37,7 @@ struct samples {
 	u32 stamp;
 	u64 hits, gc_hits; /* all of them */
 	u64 unknown; /* of hits: without a frame */
-	u64 off_ns;
+	u64 off_ns, gc_ns, gc_off_ns;
 	bool waits_only; /* settled for its waiting; what ran is settled later, and the event counted then */
 };
 

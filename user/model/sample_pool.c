@@ -58,7 +58,7 @@ static int settle_waits(struct model *m, struct stream *st, u64 waited)
 	u32 i;
 
 	/* Without hits: its rows are charged for nothing but waiting. */
-	waits.hits = waits.gc_hits = waits.unknown = 0;
+	waits.hits = waits.gc_hits = waits.gc_ns = waits.unknown = 0;
 	waits.self_of = waits.held_by = (struct map){ 0 };
 	waits.waits_only = true;
 	rc = t.wall ? samples_settle(m, st, &waits, t, false, &l) : 0;

@@ -50,8 +50,7 @@ int model_threads_end(struct model *m, struct proc *p, u32 tid)
 			at = 0; /* the map has changed */
 		}
 	}
-	/* What comes of a process behind its end is the rest, too. */
-	if ((!tid || p->ended) && !rc)
+	if (!tid && !rc)
 		rc = sample_rest(m, p);
 	for (at = 0; map_next(&p->scheds, &at, &key, &value);) {
 		if (tid && key != tid)

@@ -220,9 +220,9 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 
 /* ------------------------------------------------------ Bytes of a file -- */
 
-int file_create(const char *path, struct err *err)
+int file_create(const char *path, bool made, struct err *err)
 {
-	int fd = file_open_place(path, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK), rc;
+	int fd = file_open_place(path, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK, made), rc;
 	struct stat st;
 
 	if (fd < 0)
@@ -232,10 +232,7 @@ int file_create(const char *path, struct err *err)
 		rc = errno == ENXIO ? -ESPIPE : -errno;
 	} else if ((!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) || lseek(fd, 0, SEEK_CUR) < 0) {
 		rc = -ESPIPE;
-	} else if (S_ISREG(st.st_mode) && st.st_uid && st.st_uid != geteuid()) {
-		rc = -EPERM;
-	} else if (S_ISREG(st.st_mode) &&
-		   (ftruncate(fd, 0) || (st.st_uid == geteuid() && fchmod(fd, 0600)))) {
+	} else if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
 		rc = -errno;
 	} else {
 		return fd;

@@ -96,9 +96,9 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 /*
  * Creates or empties what can be written at any offset: a file, or a device
  * like /dev/null. Not a pipe (the mark in the head could not be cleared), never
- * a disk. The descriptor or a negative errno.
+ * a disk. made: as file_open_place() has it. The descriptor or a negative errno.
  */
-int file_create(const char *path, struct err *err);
+int file_create(const char *path, bool made, struct err *err);
 /* Opens a regular file to read; *size is its size by now. */
 int file_open(const char *path, u64 *size, struct err *err);
 

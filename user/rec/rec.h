@@ -17,6 +17,7 @@ struct rec_reader;
 struct rec_options {
 	u64 ring_bytes; /* 0: keep all; else only the newest chunks that fit; REC_RING_MIN at least */
 	bool no_deflate;
+	bool made; /* the file has been made for it a moment ago */
 };
 
 struct rec_totals {

@@ -86,7 +86,9 @@ void live_not_exact(struct live *l, struct process *p)
 		return;
 	p->not_exact = p->not_exact_said = true;
 	l->not_exact++;
-	tracer_leave_process(l->t, p->pid);
+	/* With marks too it is a program with marks. */
+	if (!attachments_of_marks(p))
+		tracer_leave_process(l->t, p->pid);
 }
 
 /* Nothing is left out for it: its events know themselves when they had no CPU. */

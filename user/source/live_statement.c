@@ -112,6 +112,8 @@ static void leaders_database(const struct live *l, const struct process *p, cons
 	f = fopen(path, "re");
 	if (f && fgets(title, sizeof(title), f) && client_in(title))
 		database_of(l, leader, title, to, cap);
+	else if (strlen(title) == sizeof(title) - 1)
+		snprintf(to, cap, "(unknown)");
 	if (f)
 		fclose(f);
 }
