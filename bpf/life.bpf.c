@@ -159,19 +159,51 @@ static __always_inline bool is_swept_away(struct task_struct *task)
 	       task->signal->group_exec_task;
 }
 
+/* Of a process, at its first thread. */
+struct leaving {
+	__u32 inside; /* so many of its threads are in thread_exit() */
+	__u32 read; /* one of them has read what all have left */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct leaving);
+} leavings SEC(".maps") __weak;
+
+static __always_inline struct leaving *leaving_of(struct task_struct *task)
+{
+	struct leaving *v = bpf_task_storage_get(&leavings, task->group_leader, 0,
+						 BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	/* Of two that make it at once one has it. */
+	return v ?: bpf_task_storage_get(&leavings, task->group_leader, 0, 0);
+}
+
 /*
  * signal->live counts the threads that have not begun to exit; it is lowered
- * before this tracepoint. Two last threads may both see 0: deleting the key
- * succeeds for one of them. So whoever sees 0 first speaks for all, and by the
- * same look as the one that decides on the key: from then on nobody can.
+ * before this tracepoint. Whoever sees 0 reads what all have left, by the same
+ * look as the one that decides on the key: from then on nobody can. Several may
+ * see it, and others be here still that have seen more; but of a process nothing
+ * may come behind its end: that is told by who leaves last. Where nothing is
+ * counted, deleting the key succeeds for one of those who would tell it.
  */
 static __always_inline int thread_exit(struct task_struct *task, const bool tails)
 {
 	struct ids ids = task_ids(task);
 	bool last = task->signal->live.counter == 0;
+	struct leaving *v = NULL;
 
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
 		return 0;
+	if (tails)
+		v = leaving_of(task);
+	if (v) {
+		__sync_fetch_and_add(&v->inside, 1);
+		if (last)
+			v->read = 1;
+	}
 	if (tails && task->mm && (exact || is_swept_away(task)))
 		tail_walk(task, false);
 	if (tails && task->mm && last) {
@@ -179,9 +211,13 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		tail_armed(task);
 	}
 	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
-	if (last)
-		bpf_map_delete_elem(&marks_armed, &ids.tgid);
-	if (last && !bpf_map_delete_elem(&traced, &ids.tgid))
+	/* (What it was is asked for, which makes it a barrier.) */
+	if (v && __sync_fetch_and_add(&v->inside, -1) != 1)
+		return 0;
+	if (v ? !v->read : !last)
+		return 0;
+	bpf_map_delete_elem(&marks_armed, &ids.tgid);
+	if (!bpf_map_delete_elem(&traced, &ids.tgid))
 		emit_life(WIRE_EXIT, ids, 0, task, true);
 	return 0;
 }
@@ -193,8 +229,8 @@ int BPF_PROG(life_exit, struct task_struct *task)
 	return thread_exit(task, true);
 }
 
-/* Before Linux 5.13 a program that has a function to call back is refused, also
- * where nothing calls it. */
+/* Where the memory is gone by then. Before Linux 5.13 a program that has a function to call back is
+ * refused, also where nothing calls it; before 5.11 there is no task storage. */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(life_exit_bare, struct task_struct *task)
 {

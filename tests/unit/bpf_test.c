@@ -18,11 +18,16 @@
 
 static struct sched sched; /* of host.thread */
 
+static struct leaving leaving; /* the same */
+
 static void *more(void *map, const void *key)
 {
 	static __u32 no_interrupts;
 
-	return map == &interrupts ? (void *)&no_interrupts : map == &scheds ? &sched : NULL;
+	return map == &interrupts ? (void *)&no_interrupts
+	       : map == &scheds   ? (void *)&sched
+	       : map == &leavings ? (void *)&leaving
+				  : NULL;
 }
 
 /* The other thread runs. */
@@ -30,6 +35,7 @@ static int machine(void **state)
 {
 	machine_make();
 	memset(&sched, 0, sizeof(sched));
+	memset(&leaving, 0, sizeof(leaving));
 	sched.started = 1;
 	host.more = more;
 	host.current = &host.other;
@@ -68,6 +74,76 @@ static void a_child_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(life_fork(args), 0);
 	assert_int_equal(told->h.kind, 0);
 	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
+}
+
+/* ---- Ends ---- */
+
+static struct {
+	struct signal_struct signal; /* of its process */
+	struct task_struct second; /* thread of it */
+	__u32 kinds[8], count; /* of records */
+	bool met;
+} ends;
+
+/* Another thread begins and leaves while one tells of itself. */
+static void both_leave(void)
+{
+	unsigned long long args[] = { (__u64)&ends.second };
+
+	ends.kinds[ends.count++ % 8] = ((const struct wire_head *)host.record)->kind;
+	if (ends.met)
+		return;
+	ends.met = true;
+	ends.signal.live.counter = 0;
+	assert_int_equal(life_exit(args), 0);
+}
+
+/* What a thread that is still there reads of the others would be another process's. */
+static void nothing_of_a_process_comes_behind_its_end(void **state)
+{
+	unsigned long long args[] = { (__u64)&host.thread };
+	int before;
+
+	/* Both see that nobody goes on; then the second alone does. */
+	for (before = 0; before < 2; before++) {
+		memset(&ends, 0, sizeof(ends));
+		memset(&leaving, 0, sizeof(leaving));
+		ends.second = (struct task_struct){ .pid = TRACED + 1,
+						    .tgid = TRACED,
+						    .group_leader = &host.thread,
+						    .signal = &ends.signal };
+		host.thread.signal = &ends.signal;
+		ends.signal.live.counter = before;
+		host.taken = both_leave;
+		assert_int_equal(life_exit(args), 0);
+		assert_int_equal(ends.count, 3);
+		assert_int_equal(ends.kinds[0], WIRE_THREAD_EXIT);
+		assert_int_equal(ends.kinds[1], WIRE_THREAD_EXIT);
+		assert_int_equal(ends.kinds[2], WIRE_EXIT);
+		assert_int_equal(leaving.inside, 0);
+	}
+}
+
+/* The last is on its way, and nobody has read yet what all have left. */
+static void nobody_goes_on(void)
+{
+	ends.signal.live.counter = 0;
+}
+
+static void the_end_of_a_process_waits_for_who_reads_what_is_left(void **state)
+{
+	unsigned long long args[] = { (__u64)&host.thread };
+
+	memset(&ends, 0, sizeof(ends));
+	host.thread.signal = &ends.signal;
+	ends.signal.live.counter = 1;
+	host.taken = nobody_goes_on;
+	assert_int_equal(life_exit(args), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(host.deleted, 0);
+	assert_int_equal(life_exit(args), 0); /* the last */
+	assert_int_equal(host.records, 3);
+	assert_int_equal(((const struct wire_head *)host.record)->kind, WIRE_EXIT);
 }
 
 /* ---- Switches ---- */
@@ -480,6 +556,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
 		TEST(a_child_that_finds_no_room_is_a_loss),
+		TEST(nothing_of_a_process_comes_behind_its_end),
+		TEST(the_end_of_a_process_waits_for_who_reads_what_is_left),
 		TEST(who_has_woken_a_thread_is_waited_for_once),
 		TEST(why_a_thread_has_no_cpu),
 		TEST(no_quota_keeps_a_real_time_thread_off),

@@ -185,9 +185,9 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 						      (enum bpf_attach_type)KERNEL_UPROBE_MULTI);
 	bpf_program__set_autoload(t->skel->progs.life_fork, life && config->children);
 	bpf_program__set_autoload(t->skel->progs.life_exec, life);
-	t->tails = tails;
-	bpf_program__set_autoload(t->skel->progs.life_exit, life && tails);
-	bpf_program__set_autoload(t->skel->progs.life_exit_bare, life && !tails);
+	t->ends = life && tails && kernel_types()->exit_has_memory;
+	bpf_program__set_autoload(t->skel->progs.life_exit, t->ends);
+	bpf_program__set_autoload(t->skel->progs.life_exit_bare, life && !t->ends);
 	bpf_program__set_autoload(t->skel->progs.life_loaded, life);
 	t->exec = life && tails && kernel_has_tracepoint(KERNEL_TP_PREPARE_EXEC);
 	bpf_program__set_autoload(t->skel->progs.tail_exec, t->exec);
@@ -200,9 +200,11 @@ static int open_and_load(struct tracer *t, const struct tracer_config *config, b
 			TRACED_PROCESS | (config->children ? TRACED_CHILDREN : 0);
 	/* Maps of programs that stay unloaded need no memory; and before 5.11 none can be in task
 	 * storage. */
+	if (!t->ends)
+		r = bpf_map__set_autocreate(t->skel->maps.leavings, false);
 	if (config->direct)
 		configure_direct(t);
-	else if (!config->calls)
+	else if (!r && !config->calls)
 		r = bpf_map__set_autocreate(t->skel->maps.watches, false) ||
 		    bpf_map__set_autocreate(t->skel->maps.watch_stacks, false);
 	if (config->exact)
@@ -328,7 +330,7 @@ bool tracer_has_life(const struct tracer *t)
 
 bool tracer_has_tails(const struct tracer *t)
 {
-	return t->has_life && t->tails && kernel_types()->exit_has_memory;
+	return t->has_life && t->ends;
 }
 
 bool tracer_has_tsc(const struct tracer *t)
@@ -481,8 +483,8 @@ int tracer_watch_life(struct tracer *t, struct err *err)
 	if (!r && t->exec)
 		r = attach(s->progs.tail_exec, &s->links.tail_exec, what, err);
 	if (!r)
-		r = t->tails ? attach(s->progs.life_exit, &s->links.life_exit, what, err)
-			     : attach(s->progs.life_exit_bare, &s->links.life_exit_bare, what, err);
+		r = t->ends ? attach(s->progs.life_exit, &s->links.life_exit, what, err)
+			    : attach(s->progs.life_exit_bare, &s->links.life_exit_bare, what, err);
 	if (!r)
 		r = attach(s->progs.life_exec, &s->links.life_exec, what, err);
 	if (!r)

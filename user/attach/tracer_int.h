@@ -35,7 +35,7 @@ struct tracer {
 	struct vmspan_bpf *skel;
 	struct tsc tsc;
 	u64 ring_bytes;
-	bool has_life, tails, has_tsc, direct, children, exact, calls, names, groups, exec;
+	bool has_life, ends, has_tsc, direct, children, exact, calls, names, groups, exec;
 	struct err no_exact; /* why exact mode, which was asked for, is not on */
 	bool has_multi; /* the kernel has uprobe_multi links: armed_multi is loaded */
 	bool multi; /* the carrier is loaded for one; perf events are not permitted */
