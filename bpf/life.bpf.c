@@ -52,6 +52,7 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 	born = task_ids(child);
 	copy = *p;
 	copy.flags |= TRACED_BORN;
+	copy.heard = 0;
 	if (bpf_map_update_elem(&traced, &born.tgid, &copy, BPF_ANY)) {
 		count(COUNT_LIFE_LOST, 1);
 		return 0;
@@ -86,8 +87,10 @@ int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_bi
 		return 0;
 	/* What was there, is not any more: where its successor's is, that will say. */
 	p = bpf_map_lookup_elem(&traced, &ids.tgid);
-	if (p)
+	if (p) {
+		p->heard = 0;
 		__builtin_memset(p->registries, 0, sizeof(p->registries));
+	}
 	bpf_map_delete_elem(&marks_armed, &ids.tgid);
 	emit_life(WIRE_EXEC, ids, 0, task, true);
 	return 0;

@@ -120,6 +120,7 @@ static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
 {
 	__u64 process;
 
+	p->heard = 1;
 	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process) && process)
 		marks_note(p, process);
 	if (bytes > VMSPAN_FLUSH_MAX || bytes % sizeof(struct vmspan_mark)) {

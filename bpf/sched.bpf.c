@@ -306,7 +306,8 @@ int BPF_PROG(sched_born, struct task_struct *parent, struct task_struct *child)
 	return begin(child);
 }
 
-/* What a stock VM executes may be a program with marks. */
+/* What executes is another program, which another thread may have had executed: what is known of the one before
+ * is of no event of this one. What a stock VM executes may be a program with marks. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(sched_exec, struct task_struct *task)
 {
@@ -314,10 +315,10 @@ int BPF_PROG(sched_exec, struct task_struct *task)
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
 	struct sched *s;
 
-	if (!p || !(p->flags & TRACED_STOCK))
+	if (!p)
 		return 0;
-	p->flags &= ~TRACED_STOCK;
-	/* What has been gathered of it was the VM's. */
+	if (p->flags & TRACED_STOCK)
+		p->flags &= ~TRACED_STOCK;
 	s = bpf_task_storage_get(&scheds, task, 0, 0);
 	if (s)
 		s->started = 0;

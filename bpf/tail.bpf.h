@@ -187,7 +187,7 @@ static long one_ring(__u32 i, struct tail *w)
 	return 0;
 }
 
-static __always_inline void tail_rings(struct tail *w, __u64 process)
+static __always_inline void tail_rings(struct tail *w, __u64 process, bool heard)
 {
 	const struct vmspan_process *p = (const void *)process;
 	__u32 magic, pid;
@@ -199,7 +199,9 @@ static __always_inline void tail_rings(struct tail *w, __u64 process)
 		return;
 	if (bpf_probe_read_user(&pid, sizeof(pid), &p->pid) ||
 	    bpf_probe_read_user(&first, sizeof(first), &p->rings)) {
-		count(COUNT_READ_FAULT_BATCHES, 1);
+		/* It is wiped in a child, and is not there until one marks. */
+		if (heard)
+			count(COUNT_READ_FAULT_BATCHES, 1);
 		return;
 	}
 	/* A child made by vfork has its parent's memory, not its threads. */
@@ -231,7 +233,7 @@ static long one_registry(__u32 i, struct tail *w)
 	if (!at)
 		return 1;
 	if (at & 1) {
-		tail_rings(w, at & ~1ull);
+		tail_rings(w, at & ~1ull, p->heard);
 		return 0;
 	}
 	/* A child made by vfork has its parent's memory, not its states. */

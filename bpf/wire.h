@@ -97,7 +97,7 @@ enum traced_flag {
 #define TRACED_REGISTRIES 8
 struct traced_process {
 	vmspan_u32 flags; /* enum traced_flag */
-	vmspan_u32 pad;
+	vmspan_u32 heard; /* a thread of it has told that it makes marks; of its parent's not */
 	/* Addresses of their struct abi1_registry, or of a struct vmspan_process | 1; 0: no more. */
 	vmspan_u64 registries[TRACED_REGISTRIES];
 };

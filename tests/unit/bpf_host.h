@@ -63,6 +63,7 @@ static struct {
 	void *(*more)(void *map, const void *key);
 	__u32 made; /* times that storage was asked for where there is none */
 	__u32 deleted; /* entries of tables */
+	struct traced_process updated; /* the newest value of `traced` */
 } host;
 
 static void *made_lookup(void *map, const void *key);
@@ -135,6 +136,8 @@ static void *made_lookup(void *map, const void *key)
 
 static long made_update(void *map, const void *key, const void *value, __u64 flags)
 {
+	if (map == &traced)
+		host.updated = *(const struct traced_process *)value;
 	return host.tables_full ? -7 : 0;
 }
 

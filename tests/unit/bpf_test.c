@@ -525,10 +525,26 @@ static void who_executes_something_else_is_begun_anew(void **state)
 		assert_int_equal(sched.sent, sent ? 2 : 0);
 		assert_int_equal(in_and_out(), 1);
 		assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
-		/* A program with marks that executes another goes on. */
-		runs_another();
-		assert_int_equal(sched.used[0], 2);
 	}
+}
+
+/* Whichever thread had it executed: it has the first one's number then, as its program's first thread. */
+static void what_a_program_executes_is_known_from_its_first_moment(void **state)
+{
+	(void)state;
+	host.thread.pid = TRACED + 1;
+	sched.started = 0;
+	look_through(sched_present);
+	in_and_out();
+	assert_int_equal(sched.ids.tid, TRACED + 1);
+	host.thread.pid = TRACED;
+	runs_another();
+	assert_int_equal(sched.ids.tid, TRACED);
+	assert_int_equal(sched.used[0], 1);
+	assert_int_equal(newest()->h.depth, VMSPAN_OFF_START);
+	assert_int_equal(newest()->end, host.tsc + host.tsc_offset);
+	assert_int_equal(in_and_out(), 1);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
 }
 
 static void threads_of_a_stock_vm_are_not_begun_but_its_children_are(void **state)
@@ -574,6 +590,7 @@ int main(void)
 		TEST(who_is_being_begun_hands_over_as_who_is_not),
 		TEST(what_was_gathered_before_an_exec_is_not_the_next_program_s),
 		TEST(who_executes_something_else_is_begun_anew),
+		TEST(what_a_program_executes_is_known_from_its_first_moment),
 		TEST(threads_of_a_stock_vm_are_not_begun_but_its_children_are),
 	};
 
