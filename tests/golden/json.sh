@@ -12,7 +12,7 @@ for name in demo hostile many chrome; do
 done
 
 json_eq "top-level keys, in order" "$T/demo.json" 'keys_unsorted' \
-	'["schema","tool","source","processes","events","groups","gc","ledger","losses","records","spans","inputs","frames","repairs","waits","native"]'
+	'["schema","tool","source","processes","events","groups","gc","ledger","losses","complete","records","spans","inputs","frames","repairs","waits","native"]'
 json_eq "group keys, in order" "$T/demo.json" '.groups[0] | keys_unsorted' \
 	'["name","kind","pids","ticks","events","spans","wall_ns","self_ns","cpu_ns","blocked_ns","gc_ns","max_ns","p50_ns","p99_ns","durations","stayed","moved","stale","complete","processes","incomplete","preempted_ns","off_ns"]'
 json_eq "ledger keys, in order" "$T/demo.json" '.ledger | keys_unsorted' \

@@ -70,7 +70,7 @@ static void json_has_the_keys_of_schema_1_in_their_order(void **state)
 		"\"losses\":{\"ring_full\":0,\"read_fault\":0,\"sequence_gap\":0,"
 		"\"unmatched\":0,\"truncated\":0,\"sched\":0,\"no_sched\":0,"
 		"\"too_deep\":0,\"not_made\":0,\"malformed\":0,\"limit\":0,\"marks_off\":0,"
-		"\"names\":0,\"other\":0},"
+		"\"names\":0,\"other\":0},\"complete\":true,"
 		"\"records\":220,\"spans\":16,\"inputs\":1,\"frames\":2,"
 		"\"repairs\":{\"repaired\":0,\"before_attach\":0,\"discarded_shares\":0,\"stolen_"
 		"ns\":0},\"waits\":[],"

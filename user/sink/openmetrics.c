@@ -11,7 +11,8 @@
 struct metrics {
 	struct labels *groups, *processes, *containers;
 	u64 reasons[3];
-	u64 lost[LOSS_CAUSES]; /* as told: what was a gap may have got a cause since */
+	/* As told: what was a gap may have got a cause since. */
+	u64 lost[LOSS_CAUSES], lost_batches[LOSS_CAUSES];
 };
 
 void metrics_free(struct metrics *m)
@@ -359,6 +360,14 @@ static void put_totals(struct metrics_out *o, struct metrics *m, const struct sn
 	for (i = 0; i < LOSS_CAUSES; i++) {
 		m->lost[i] = max_u64(m->lost[i], s->losses.records[i]);
 		value(o, "cause", loss_name((enum loss_cause)i), m->lost[i]);
+	}
+	end(o);
+	begin(o, &(struct metric_family){ "lost_batches", METRIC_COUNTER, false,
+					  "Batches lost, by cause, also those of which nobody "
+					  "knows how many records they had." });
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		m->lost_batches[i] = max_u64(m->lost_batches[i], s->losses.batches[i]);
+		value(o, "cause", loss_name((enum loss_cause)i), m->lost_batches[i]);
 	}
 	end(o);
 	begin(o, &(struct metric_family){ "alerts", METRIC_COUNTER, false,

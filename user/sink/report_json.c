@@ -263,6 +263,22 @@ static void put_ledger(struct json *j, const struct ledger *l)
 	json_end_object(j);
 }
 
+/* Batches of which nobody knows how many records they had. */
+static void put_uncounted(struct json *j, const struct loss_stats *l)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		if (!l->batches[i] || l->records[i])
+			continue;
+		if (!n++)
+			json_key_object(j, "losses_uncounted");
+		json_key_u64(j, loss_name(i), l->batches[i]);
+	}
+	if (n)
+		json_end_object(j);
+}
+
 static void put_received(struct json *j, const struct snapshot *s)
 {
 	json_key_u64(j, "records", s->records);
@@ -392,6 +408,8 @@ void report_json(struct json *j, const struct snapshot *s, const struct report_s
 	put_gc(j, &s->gc);
 	put_ledger(j, &s->ledger);
 	losses_json(j, &s->losses);
+	put_uncounted(j, &s->losses);
+	json_key_bool(j, "complete", snapshot_complete(s));
 	put_received(j, s);
 	waits_json(j, s->waits, s->wait_count);
 	put_native(j, &s->ledger);
