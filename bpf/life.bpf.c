@@ -46,13 +46,17 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 	struct ids ids = task_ids(parent), born;
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid), copy;
 	struct traced_armed *a;
+	__u32 i;
 
 	if (!p || !(p->flags & TRACED_CHILDREN) || child->pid != child->tgid)
 		return 0;
 	born = task_ids(child);
 	copy = *p;
 	copy.flags |= TRACED_BORN;
-	copy.heard = 0;
+#pragma unroll
+	for (i = 0; i < TRACED_REGISTRIES; i++)
+		if (copy.registries[i] & TRACED_MARKS)
+			copy.registries[i] |= TRACED_INHERITED;
 	if (bpf_map_update_elem(&traced, &born.tgid, &copy, BPF_ANY)) {
 		count(COUNT_LIFE_LOST, 1);
 		return 0;
@@ -87,10 +91,8 @@ int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_bi
 		return 0;
 	/* What was there, is not any more: where its successor's is, that will say. */
 	p = bpf_map_lookup_elem(&traced, &ids.tgid);
-	if (p) {
-		p->heard = 0;
+	if (p)
 		__builtin_memset(p->registries, 0, sizeof(p->registries));
-	}
 	bpf_map_delete_elem(&marks_armed, &ids.tgid);
 	emit_life(WIRE_EXEC, ids, 0, task, true);
 	return 0;
@@ -164,7 +166,7 @@ static __always_inline bool is_swept_away(struct task_struct *task)
 
 /* Of a process, at its first thread. */
 struct leaving {
-	__u32 inside; /* so many of its threads are in thread_exit() */
+	__u32 inside; /* so many of its threads are in thread_exit(); or LEAVING_TOLD and more: its end is told */
 	__u32 read; /* one of them has read what all have left */
 };
 
@@ -174,6 +176,8 @@ struct {
 	__type(key, int);
 	__type(value, struct leaving);
 } leavings SEC(".maps") __weak;
+
+#define LEAVING_TOLD (1u << 31)
 
 static __always_inline struct leaving *leaving_of(struct task_struct *task)
 {
@@ -202,11 +206,10 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		return 0;
 	if (tails)
 		v = leaving_of(task);
-	if (v) {
-		__sync_fetch_and_add(&v->inside, 1);
-		if (last)
-			v->read = 1;
-	}
+	if (v && __sync_fetch_and_add(&v->inside, 1) & LEAVING_TOLD)
+		return 0;
+	if (v && last)
+		v->read = 1;
 	if (tails && task->mm && (exact || is_swept_away(task)))
 		tail_walk(task, false);
 	if (tails && task->mm && last) {
@@ -214,10 +217,13 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		tail_armed(task);
 	}
 	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
-	/* (What it was is asked for, which makes it a barrier.) */
+	/* (What it was is asked for, which makes these barriers.) */
 	if (v && __sync_fetch_and_add(&v->inside, -1) != 1)
 		return 0;
 	if (v ? !v->read : !last)
+		return 0;
+	/* Else another has come meanwhile. */
+	if (v && __sync_val_compare_and_swap(&v->inside, 0, LEAVING_TOLD))
 		return 0;
 	bpf_map_delete_elem(&marks_armed, &ids.tgid);
 	if (!bpf_map_delete_elem(&traced, &ids.tgid))

@@ -95,12 +95,14 @@ static __always_inline int marks_send(struct ids ids, const struct vmspan_ring *
  * goes has another place each time: the oldest gives way. */
 static __always_inline void marks_note(struct traced_process *p, __u64 process)
 {
-	__u64 next = process | 1, now;
+	__u64 next = process | TRACED_MARKS, now;
 	__u32 i;
 
 	for (i = 0; i < TRACED_REGISTRIES; i++) {
-		if (p->registries[i] == next)
+		if ((p->registries[i] & ~TRACED_INHERITED) == next) {
+			p->registries[i] = next;
 			return;
+		}
 	}
 	/* Kernels up to 6.1 and later want a loop to be closed by a jump, which the compiler does not do
 	 * with this one. */
@@ -108,7 +110,7 @@ static __always_inline void marks_note(struct traced_process *p, __u64 process)
 	for (i = 0; i < TRACED_REGISTRIES; i++) {
 		now = p->registries[i];
 		/* Those of version 1 stay: user space alone finds them. */
-		if (!next || (now && !(now & 1)))
+		if (!next || (now && !(now & TRACED_MARKS)))
 			continue;
 		p->registries[i] = next;
 		next = now;
@@ -120,7 +122,6 @@ static __always_inline int carry_marks(struct ids ids, struct traced_process *p,
 {
 	__u64 process;
 
-	p->heard = 1;
 	if (!bytes && !bpf_probe_read_user(&process, sizeof(process), &r->process) && process)
 		marks_note(p, process);
 	if (bytes > VMSPAN_FLUSH_MAX || bytes % sizeof(struct vmspan_mark)) {

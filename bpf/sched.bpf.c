@@ -314,15 +314,27 @@ int BPF_PROG(sched_exec, struct task_struct *task)
 	struct ids ids = task_ids(task);
 	struct traced_process *p = bpf_map_lookup_elem(&traced, &ids.tgid);
 	struct sched *s;
+	__u64 given;
 
 	if (!p)
 		return 0;
 	if (p->flags & TRACED_STOCK)
 		p->flags &= ~TRACED_STOCK;
 	s = bpf_task_storage_get(&scheds, task, 0, 0);
-	if (s)
+	if (s) {
 		s->started = 0;
-	return begin(task);
+		s->lost = s->told = 0;
+	}
+	begin(task);
+	s = bpf_task_storage_get(&scheds, task, 0, 0);
+	/* It has its CPU: from this moment on what goes unseen is a loss. */
+	if (s) {
+		given = sched_given(task);
+		s->given = given ? given - 1 : 0;
+		s->maybe_uncounted = 0;
+		s->watch = sched_watch;
+	}
+	return 0;
 }
 
 /* Run by user space for the threads that are there already. */
@@ -361,6 +373,10 @@ int sched_leave(struct bpf_iter__task *ctx)
 		s->left = 1;
 		barrier();
 		s->started = 0;
+		barrier();
+		/* It may have executed a program with marks meanwhile. */
+		if (!(p->flags & TRACED_STOCK))
+			return begin(task);
 	}
 	return 0;
 }

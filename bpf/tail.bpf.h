@@ -187,9 +187,9 @@ static long one_ring(__u32 i, struct tail *w)
 	return 0;
 }
 
-static __always_inline void tail_rings(struct tail *w, __u64 process, bool heard)
+static __always_inline void tail_rings(struct tail *w, __u64 noted)
 {
-	const struct vmspan_process *p = (const void *)process;
+	const struct vmspan_process *p = (const void *)(noted & ~(TRACED_MARKS | TRACED_INHERITED));
 	__u32 magic, pid;
 	__u64 first;
 
@@ -199,8 +199,8 @@ static __always_inline void tail_rings(struct tail *w, __u64 process, bool heard
 		return;
 	if (bpf_probe_read_user(&pid, sizeof(pid), &p->pid) ||
 	    bpf_probe_read_user(&first, sizeof(first), &p->rings)) {
-		/* It is wiped in a child, and is not there until one marks. */
-		if (heard)
+		/* It is wiped in a child, and not there before that marks. */
+		if (!(noted & TRACED_INHERITED))
 			count(COUNT_READ_FAULT_BATCHES, 1);
 		return;
 	}
@@ -232,8 +232,8 @@ static long one_registry(__u32 i, struct tail *w)
 	at = p->registries[i];
 	if (!at)
 		return 1;
-	if (at & 1) {
-		tail_rings(w, at & ~1ull, p->heard);
+	if (at & TRACED_MARKS) {
+		tail_rings(w, at);
 		return 0;
 	}
 	/* A child made by vfork has its parent's memory, not its states. */

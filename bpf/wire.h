@@ -95,10 +95,14 @@ enum traced_flag {
 	TRACED_STOCK = 8, /* it runs a stock VM: the scheduler's record is not about its threads */
 };
 #define TRACED_REGISTRIES 8
+/* In the address of a process's block of marks, see traced_process: that it is one; and that the process has it from
+ * its parent, and has made no marks in it: then it need not be there. */
+#define TRACED_MARKS 1ull
+#define TRACED_INHERITED 2ull
 struct traced_process {
 	vmspan_u32 flags; /* enum traced_flag */
-	vmspan_u32 heard; /* a thread of it has told that it makes marks; of its parent's not */
-	/* Addresses of their struct abi1_registry, or of a struct vmspan_process | 1; 0: no more. */
+	vmspan_u32 pad;
+	/* Addresses of their struct abi1_registry, or of a struct vmspan_process | TRACED_MARKS; 0: no more. */
 	vmspan_u64 registries[TRACED_REGISTRIES];
 };
 

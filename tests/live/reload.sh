@@ -21,7 +21,11 @@ for host in crowd plain; do
 	check "$host: they lie where others lay" test "${said#same }" -gt 0
 	finish record INT
 	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
-	json_eq "$host: every span is there" "$T/report.json" '[.events.count, .events.incomplete, ([.losses[]] | add)]' '[2020,0,0]'
+	# Where nothing else is traced what is loaded does not wait by itself: all but the first, with which the trace
+	# began, have gone on, and the trace cannot know for what.
+	json_eq "$host: every span is there" "$T/report.json" \
+		'[.events.count, .events.incomplete, .losses.marks_off, (.losses | del(.marks_off) | [.[]] | add)]' \
+		"[2020,0,$([ "$host" = plain ] && echo 1 || echo 0),0]"
 	json_eq "$host: and its own library's" "$T/report.json" \
 		'[.groups[] | select(.kind == "addon") | [.name, .spans]] | sort' '[["addon:one",1010],["addon:two",1010]]'
 	dismiss vm

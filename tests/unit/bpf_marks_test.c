@@ -273,10 +273,10 @@ static void rings_at_an_end_are_read_or_lost(void **state)
 	assert_int_equal(one_ring(0, &w), 1);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	assert_int_equal(w.at, 0);
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	process.rings = (__u64)memory;
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
 }
 
@@ -294,50 +294,60 @@ static void rings_at_an_end_are_found_without_the_first_page(void **state)
 	memcpy(memory + VMSPAN_RING_AT, &ring_head, sizeof(ring_head));
 	process.rings = (__u64)memory;
 	host.bad = &process.magic;
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	assert_int_equal(host.records, 1);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
 	for (i = 0; i < 2; i++) {
 		host.bad = needed[i];
-		tail_rings(&w, (__u64)&process, true);
+		tail_rings(&w, (__u64)&process | TRACED_MARKS);
 		assert_int_equal(host.records, 1);
 		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], i + 1);
 	}
 	/* What is none is no loss, nor is what is another's. */
 	host.bad = NULL;
 	w.self = 18;
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	w.self = 17;
 	process.magic++;
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	assert_int_equal(host.records, 1);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
 }
 
-/* A child has the block from its parent, with pages that are not there before it marks. */
+/* A child has the blocks of its parent, with pages that are not there before it marks there. */
 static void a_child_that_makes_no_marks_loses_none(void **state)
 {
 	static struct vmspan_process process = { .magic = VMSPAN_MAGIC, .pid = 17 };
+	static struct vmspan_process another = { .magic = VMSPAN_MAGIC, .pid = 17 };
 	struct task_struct child = { .pid = TRACED + 1, .tgid = TRACED + 1 };
 	unsigned long long birth[] = { (__u64)&host.thread, (__u64)&child };
-	unsigned long long other_program[] = { (__u64)&host.thread, TRACED, 0 };
 	struct tail w = { .pid = TRACED, .self = 17, .left = wake_bytes };
 
-	host.process.registries[0] = (__u64)&process | 1;
+	host.process.registries[0] = (__u64)&process | TRACED_MARKS;
+	host.process.registries[1] = (__u64)&another | TRACED_MARKS;
+	host.process.registries[2] = 0x4000; /* of version 1 */
 	host.bad = &process.pid;
-	one_registry(0, &w);
-	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
-	a_thread_with_a_ring();
-	ring_head.process = (__u64)&process;
-	carry_marks(task_ids(&host.thread), &host.process, &ring_head, 0, 0);
+	/* Whoever has them itself: from before the trace, too. */
 	one_registry(0, &w);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
 	assert_int_equal(life_fork(birth), 0);
-	assert_int_equal(host.updated.registries[0], (__u64)&process | 1);
-	assert_int_equal(host.updated.heard, 0);
-	assert_int_equal(host.process.heard, 1);
-	assert_int_equal(life_exec(other_program), 0);
-	assert_int_equal(host.process.heard, 0);
+	assert_int_equal(host.process.registries[0], (__u64)&process | TRACED_MARKS);
+	host.process = host.updated;
+	assert_int_equal(host.process.registries[2], 0x4000);
+	one_registry(0, &w);
+	host.bad = &another.pid;
+	one_registry(1, &w);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	/* It marks, in one of them. */
+	a_thread_with_a_ring();
+	ring_head.process = (__u64)&process;
+	carry_marks(task_ids(&host.thread), &host.process, &ring_head, 0, 0);
+	one_registry(1, &w);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
+	host.bad = &process.pid;
+	one_registry(0, &w);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
+	assert_int_equal(host.process.registries[0], (__u64)&process | TRACED_MARKS);
 }
 
 /* Rings in a list of the target's making, each with as many marks as it holds. */
@@ -384,7 +394,7 @@ static void a_list_that_leads_back_into_itself_ends(void **state)
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		machine(NULL);
 		w = rings_forged(&process, cases[i].next, cases[i].rings);
-		tail_rings(&w, (__u64)&process, true);
+		tail_rings(&w, (__u64)&process | TRACED_MARKS);
 		assert_true(host.records >= cases[i].rings);
 		assert_true(host.records <= 3 * cases[i].rings);
 		assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 1);
@@ -420,7 +430,7 @@ static void a_list_of_many_rings_is_read_once(void **state)
 	struct vmspan_process process;
 	struct tail w = rings_forged(&process, next, 8);
 
-	tail_rings(&w, (__u64)&process, true);
+	tail_rings(&w, (__u64)&process | TRACED_MARKS);
 	assert_int_equal(host.records, 8);
 	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
 	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 0);

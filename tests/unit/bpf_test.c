@@ -19,11 +19,14 @@
 static struct sched sched; /* of host.thread */
 
 static struct leaving leaving; /* the same */
+static bool executes_now; /* a program with marks, when its record is asked for */
 
 static void *more(void *map, const void *key)
 {
 	static __u32 no_interrupts;
 
+	if (executes_now && map == &scheds)
+		host.process.flags &= ~TRACED_STOCK;
 	return map == &interrupts ? (void *)&no_interrupts
 	       : map == &scheds   ? (void *)&sched
 	       : map == &leavings ? (void *)&leaving
@@ -36,6 +39,7 @@ static int machine(void **state)
 	machine_make();
 	memset(&sched, 0, sizeof(sched));
 	memset(&leaving, 0, sizeof(leaving));
+	executes_now = false;
 	sched.started = 1;
 	host.more = more;
 	host.current = &host.other;
@@ -120,7 +124,9 @@ static void nothing_of_a_process_comes_behind_its_end(void **state)
 		assert_int_equal(ends.kinds[0], WIRE_THREAD_EXIT);
 		assert_int_equal(ends.kinds[1], WIRE_THREAD_EXIT);
 		assert_int_equal(ends.kinds[2], WIRE_EXIT);
-		assert_int_equal(leaving.inside, 0);
+		/* Nor of one that comes now. */
+		assert_int_equal(life_exit(args), 0);
+		assert_int_equal(ends.count, 3);
 	}
 }
 
@@ -547,6 +553,39 @@ static void what_a_program_executes_is_known_from_its_first_moment(void **state)
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
 }
 
+/* From then on; what went unseen before it was of the other program. */
+static void what_goes_unseen_of_a_program_is_a_loss_of_it_alone(void **state)
+{
+	(void)state;
+	host.thread.sched_info.pcount = 5;
+	in_and_out();
+	sched.lost = 3;
+	sched.told = 2;
+	host.thread.sched_info.pcount = 9;
+	runs_another();
+	assert_int_equal(sched.lost, 0);
+	assert_int_equal(sched.told, 0);
+	assert_int_equal(in_and_out(), 1);
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
+	host.thread.sched_info.pcount = 12;
+	runs_another();
+	host.thread.sched_info.pcount = 13; /* it has left and come back */
+	in_and_out();
+	assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
+	assert_int_equal(sched.lost, 1);
+}
+
+/* The program that it executes is not to be left. */
+static void who_executes_as_it_is_left_is_begun(void **state)
+{
+	(void)state;
+	host.process.flags |= TRACED_STOCK;
+	executes_now = true;
+	look_through(sched_leave);
+	assert_int_equal(sched.started, 1);
+	assert_int_equal(sched.left, 0);
+}
+
 static void threads_of_a_stock_vm_are_not_begun_but_its_children_are(void **state)
 {
 	struct task_struct *child = &host.thread;
@@ -591,6 +630,8 @@ int main(void)
 		TEST(what_was_gathered_before_an_exec_is_not_the_next_program_s),
 		TEST(who_executes_something_else_is_begun_anew),
 		TEST(what_a_program_executes_is_known_from_its_first_moment),
+		TEST(what_goes_unseen_of_a_program_is_a_loss_of_it_alone),
+		TEST(who_executes_as_it_is_left_is_begun),
 		TEST(threads_of_a_stock_vm_are_not_begun_but_its_children_are),
 	};
 

@@ -88,6 +88,28 @@ static char *page(struct metrics *m, const struct fixture *f)
 	return fixture_text(&o);
 }
 
+static void metrics_say_whether_the_trace_is_complete(void **state)
+{
+	struct metrics *m = metrics_new(0);
+	struct fixture *f = fixture_demo();
+	char *text;
+	u32 left_out;
+
+	(void)state;
+	f->s.losses = (struct loss_stats){ 0 };
+	f->s.events.incomplete = 0;
+	f->s.ledger.unseen_ns = 0;
+	for (left_out = 0; left_out < 2; left_out++) {
+		f->s.left_out = left_out;
+		text = page(m, f);
+		assert_non_null(
+			strstr(text, left_out ? "\nvmspan_complete 0\n" : "\nvmspan_complete 1\n"));
+		free(text);
+	}
+	fixture_free(f);
+	metrics_free(m);
+}
+
 /* What was a gap gets its cause later; a counter does not fall for that. */
 static void metrics_have_the_batches_of_each_cause(void **state)
 {
@@ -118,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_trace_says_whether_it_is_complete),
 		cmocka_unit_test(batches_of_unknown_size_are_told_by_their_cause),
+		cmocka_unit_test(metrics_say_whether_the_trace_is_complete),
 		cmocka_unit_test(metrics_have_the_batches_of_each_cause),
 	};
 

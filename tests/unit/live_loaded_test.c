@@ -7,10 +7,17 @@
 
 #include <cmocka.h>
 
+#include "probe/started.h"
 #include "source/live_int.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static u64 losses;
 
@@ -25,68 +32,168 @@ static int take(void *ctx, const struct item *it)
 
 #define MS NSEC_PER_MSEC
 
+/* A program with a variable that says for whom it waits as it begins. */
+static u32 start(long waits_for)
+{
+	char variable[40], *text = NULL;
+	char *args[] = { (char *)"sleep", (char *)"1000", NULL }, *env[] = { variable, NULL };
+	pid_t pid;
+
+	snprintf(variable, sizeof(variable), "VMSPAN_WAIT=%ld", waits_for);
+	assert_int_equal(posix_spawn(&pid, "/bin/sleep", NULL, NULL, args, env), 0);
+	/* Its maker goes on as soon as it has memory of its own. */
+	do {
+		free(text);
+		sched_yield();
+		text = started_strings((u32)pid, "environ");
+		assert_non_null(text);
+	} while (!*text);
+	free(text);
+	return (u32)pid;
+}
+
+static void end(u32 pid)
+{
+	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
+	assert_int_equal(waitpid((pid_t)pid, NULL, 0), (pid_t)pid);
+}
+
 /* The news of an exec come first, and what it has executed is attached to then: what the SDK says
  * after that is told of once, if at all. */
 static void what_was_attached_to_waits_no_more(void **state)
 {
 	static const struct {
 		u64 armed_after; /* the SDK has been loaded; 0: never */
-		bool command, off, lost, waits;
+		bool new, waits, off, lost, is_due;
 	} cases[] = {
-		{ 0, true, false, false, true },        { 0, false, false, false, true },
-		{ 10 * MS, true, false, false, false }, { 249 * MS, true, false, false, false },
-		{ 251 * MS, true, false, true, false }, { 251 * MS, false, false, false, false },
-		{ 251 * MS, true, true, false, false },
+		{ 0, true, true, false, false, true },
+		{ 0, true, false, false, false, true },
+		{ 10 * MS, true, true, false, false, false },
+		{ 249 * MS, true, true, false, false, false },
+		{ 251 * MS, true, true, false, true, false },
+		{ 1, true, false, false, true, false },
+		{ 251 * MS, true, false, false, true, false },
+		{ 251 * MS, false, false, false, false, false }, /* it had begun before the trace */
+		{ 251 * MS, true, true, true, false, false },
 	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct wire_life w = { .h.pid = 4711, .mono_ns = clock_mono_ns() - 400 * MS };
-		struct process p = { .pid = 4711, .pidfd = -1 };
+		struct process p = { .pid = 4711, .pidfd = -1, .waits = cases[i].waits };
 		struct live l = { .fn = take, .marks_off = cases[i].off };
 
 		l.parts[TRACE_TURNS].on = true;
-		l.command.pid = cases[i].command;
+		p.exec_ns = cases[i].new ? w.mono_ns - MS : 0;
 		p.armed_ns = cases[i].armed_after ? w.mono_ns + cases[i].armed_after : 0;
 		assert_int_equal(map_put(&l.processes, p.pid, (u64)(uintptr_t)&p), 0);
 		losses = 0;
 		assert_int_equal(process_loaded(&l, &w), 0);
 		assert_int_equal(losses, cases[i].lost);
-		assert_int_equal(p.heard_late, cases[i].waits);
-		assert_int_equal(p.waits_ns, cases[i].waits ? w.mono_ns : 0);
+		assert_int_equal(p.heard_late, cases[i].is_due);
+		assert_int_equal(p.waits_ns, cases[i].is_due ? w.mono_ns : 0);
 		/* A look is due in any case. */
 		assert_int_equal(p.rescans, 1);
 		map_free(&l.processes);
 	}
 }
 
-/* What waits and is attached to in time, has lost nothing; and what nobody has waited for neither. */
+/* What waits and is attached to in time, has lost nothing; what goes on meanwhile has, whatever it is traced by. Of
+ * what had begun before anybody heard of it, nothing is known. */
 static void who_comes_in_time_loses_nothing(void **state)
 {
+	enum {
+		NOBODY,
+		ANOTHER,
+		THIS,
+		COPY,
+		PARENTS,
+		TRAPS
+	};
 	static const struct {
 		u64 waited; /* ns; 0: nobody has */
-		bool command, lost;
+		int for_whom;
+		bool lost;
 	} cases[] = {
-		{ 0, true, false },
-		{ 249 * MS, true, false },
-		{ 250 * MS, true, true },
-		{ 250 * MS, false, false },
+		{ 0, THIS, false },
+		{ 249 * MS, THIS, false },
+		{ 250 * MS, THIS, true },
+		{ 0, NOBODY, false },
+		{ 1, NOBODY, true },
+		{ 249 * MS, ANOTHER, true },
+		{ 249 * MS, COPY, false }, /* one of its libraries is traced already */
+		{ 250 * MS, COPY, true },
+		{ 249 * MS, PARENTS, false }, /* or was, as its parent forked it */
+		{ 250 * MS, PARENTS, true },
+		{ 1, TRAPS, true }, /* for those nobody waits */
 	};
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		u64 waited = cases[i / 2].waited;
+		int for_whom = cases[i / 2].for_whom;
+		struct carrier *carrier = (struct carrier *)&losses; /* looked at by nobody */
+		struct attachment copy = { .carrier = for_whom == COPY ? carrier : NULL };
 		struct live l = { .fn = take };
-		struct process p = { .pid = 4711, .pidfd = -1 };
+		struct process p = { .pidfd = -1 };
 
+		p.pid = start(for_whom == THIS ? getpid() : for_whom == ANOTHER ? getppid() : 0);
+		p.attachments = for_whom == COPY || for_whom == TRAPS ? &copy : NULL;
+		p.by_batches = for_whom == PARENTS;
 		l.parts[TRACE_TURNS].on = true;
-		l.command.pid = cases[i].command;
-		p.waits_ns = cases[i].waited ? 1000 * MS : 0;
+		l.command.pid = i % 2;
+		p.waits_ns = waited ? 1000 * MS : 0;
+		p.exec_ns = 900 * MS;
+		p.waits = process_waits(&p);
 		losses = 0;
-		assert_int_equal(process_armed(&l, &p, 1000 * MS + cases[i].waited), 0);
-		assert_int_equal(losses, cases[i].lost);
-		assert_int_equal(p.armed_ns, 1000 * MS + cases[i].waited);
+		assert_int_equal(process_armed(&l, &p, 1000 * MS + waited), 0);
+		assert_int_equal(losses, cases[i / 2].lost);
+		assert_int_equal(p.late_ns, losses ? waited : 0);
+		assert_int_equal(p.armed_ns, 1000 * MS + waited);
+		/* That is said once. */
+		assert_int_equal(process_armed(&l, &p, 2000 * MS), 0);
+		assert_int_equal(losses, waited != 0);
+		end(p.pid);
+	}
+}
+
+/* It was there before, and all of the trace is about it; or others have been traced for a while. */
+static void with_the_first_marks_the_trace_begins(void **state)
+{
+	u32 others, new;
+
+	(void)state;
+	for (others = 0; others < 2; others++)
+		for (new = 0; new < 2; new ++) {
+			struct live l = { .fn = take, .attached_once = others };
+			struct process p = { .pid = 4711, .pidfd = -1, .waits_ns = 1000 * MS };
+
+			l.parts[TRACE_TURNS].on = true;
+			p.exec_ns = new ? 900 * MS : 0;
+			losses = 0;
+			assert_int_equal(process_armed(&l, &p, 1001 * MS), 0);
+			assert_int_equal(losses, others || new);
+		}
+}
+
+/* While they are off because that was asked for, nothing is missed, and nothing has been said. */
+static void marks_that_nobody_wants_are_not_missed(void **state)
+{
+	u32 k;
+
+	(void)state;
+	for (k = 0; k < 4; k++) {
+		struct live l = { .fn = take, .marks_off = k & 1 };
+		struct process p = { .pid = 4711, .waits_ns = 1000 * MS, .exec_ns = 900 * MS };
+
+		l.parts[TRACE_TURNS].on = k & 2;
+		losses = 0;
+		assert_int_equal(process_armed(&l, &p, 1001 * MS), 0);
+		assert_int_equal(losses, k == 2);
+		assert_int_equal(p.missed, k == 2);
+		assert_int_equal(p.late_ns != 0, k == 2);
 	}
 }
 
@@ -116,6 +223,8 @@ static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 		p->pidfd = -1;
 		p->told = true;
 		p->named_ns = early ? 2000 * MS : 0;
+		p->missed = true;
+		p->armed_ns = 500 * MS;
 		p->refused = calloc(1, sizeof(*p->refused));
 		assert_non_null(p->refused);
 		err_set_status(p->refused, -EACCES, EXIT_PERMISSION, "no permission");
@@ -124,6 +233,8 @@ static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 		assert_int_equal(process_exec(&l, &w), 0);
 		assert_int_equal(notes != 0, !early);
 		assert_int_equal(p->refused != NULL, early);
+		assert_false(p->missed);
+		assert_int_equal(p->armed_ns, 0); /* it has nothing of what was before */
 		process_free(&l, p);
 		map_free(&l.processes);
 	}
@@ -134,6 +245,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_attached_to_waits_no_more),
 		cmocka_unit_test(who_comes_in_time_loses_nothing),
+		cmocka_unit_test(with_the_first_marks_the_trace_begins),
+		cmocka_unit_test(marks_that_nobody_wants_are_not_missed),
 		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
 	};
 

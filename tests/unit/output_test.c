@@ -160,14 +160,14 @@ static void a_recording_is_for_its_owner_alone(void **state)
 	const struct source_info info = { 0 };
 	struct err e = { 0 };
 	struct rec_writer *w;
-	bool created;
+	struct file_made file;
 	char dir[TEMP_PATH];
 
 	(void)state;
 	temp_dir(dir);
 	umask(0);
-	assert_int_equal(output_recording("a.vmspan", &created, &e), 0);
-	assert_true(created);
+	assert_int_equal(output_recording("a.vmspan", &file, &e), 0);
+	assert_int_not_equal(file.inode, 0);
 	assert_int_equal(mode_of("a.vmspan"), 0600);
 	w = rec_create("b.vmspan", &info, NULL, &e);
 	assert_non_null(w);
@@ -181,7 +181,7 @@ static void links_of_others_are_not_followed(void **state)
 {
 	struct output o;
 	struct err e = { 0 };
-	bool created;
+	struct file_made file;
 	char dir[TEMP_PATH], text[FILE_PLACE_MAX];
 
 	(void)state;
@@ -190,8 +190,8 @@ static void links_of_others_are_not_followed(void **state)
 	assert_int_equal(symlink("precious", "own.vmspan"), 0);
 	assert_int_equal(mkdir("in", 0700), 0);
 	assert_int_equal(symlink("../own.vmspan", "in/twice.vmspan"), 0);
-	assert_int_equal(output_recording("in/twice.vmspan", &created, &e), 0);
-	assert_false(created);
+	assert_int_equal(output_recording("in/twice.vmspan", &file, &e), 0);
+	assert_int_equal(file.inode, 0);
 	assert_int_equal(file_place("in/twice.vmspan", text), 0);
 	assert_string_equal(text, "in/../precious");
 	/* Exports come in the place of what the link leads to. */
@@ -205,22 +205,22 @@ static void links_of_others_are_not_followed(void **state)
 	assert_int_equal(output_open(&o, text, NULL, &e), 0);
 	output_abandon(&o);
 	assert_int_equal(symlink("self", "self"), 0);
-	assert_int_equal(output_recording("self", &created, &e), -ELOOP);
+	assert_int_equal(output_recording("self", &file, &e), -ELOOP);
 	if (geteuid()) {
 		temp_dir_end(dir);
 		return;
 	}
 	assert_int_equal(lchown("own.vmspan", 12345, 12345), 0);
-	assert_int_equal(output_recording("own.vmspan", &created, &e), -ELOOP);
+	assert_int_equal(output_recording("own.vmspan", &file, &e), -ELOOP);
 	assert_non_null(strstr(e.what, "somebody else"));
-	assert_int_equal(output_recording("in/twice.vmspan", &created, &e), -ELOOP);
+	assert_int_equal(output_recording("in/twice.vmspan", &file, &e), -ELOOP);
 	assert_int_equal(output_open(&o, "own.vmspan", NULL, &e), -ELOOP);
-	assert_int_equal(file_open_place("own.vmspan", O_WRONLY | O_CREAT, false), -ELOOP);
+	assert_int_equal(file_open_place("own.vmspan", O_WRONLY | O_CREAT, NULL), -ELOOP);
 	assert_null(rec_create("own.vmspan", &(struct source_info){ 0 }, NULL, &e));
 	/* One that leads nowhere would say where something is made. */
 	assert_int_equal(symlink("nothing", "nowhere"), 0);
 	assert_int_equal(lchown("nowhere", 12345, 12345), 0);
-	assert_int_equal(file_open_place("nowhere", O_WRONLY | O_CREAT, false), -ELOOP);
+	assert_int_equal(file_open_place("nowhere", O_WRONLY | O_CREAT, NULL), -ELOOP);
 	assert_int_equal(access("nothing", F_OK), -1);
 	temp_dir_end(dir);
 }
@@ -229,17 +229,18 @@ static void links_of_others_are_not_followed(void **state)
 static void files_of_others_are_not_recorded_into(void **state)
 {
 	struct source_info info = { 0 };
-	struct rec_options just_made = { .made = true };
+	struct rec_options just_made = { 0 };
+	struct stat st;
 	struct err e = { 0 };
 	struct rec_writer *w;
-	bool created;
+	struct file_made file;
 	char dir[TEMP_PATH], behind[32];
 	int fd;
 
 	(void)state;
 	temp_dir(dir);
 	made_with("ours.vmspan", 0644);
-	assert_int_equal(output_recording("ours.vmspan", &created, &e), 0);
+	assert_int_equal(output_recording("ours.vmspan", &file, &e), 0);
 	assert_int_equal(mode_of("ours.vmspan"), 0644); /* nothing has become of it yet */
 	w = rec_create("ours.vmspan", &info, NULL, &e);
 	assert_non_null(w);
@@ -251,11 +252,15 @@ static void files_of_others_are_not_recorded_into(void **state)
 	}
 	made_with("theirs.vmspan", 0666);
 	assert_int_equal(chown("theirs.vmspan", 12345, 12345), 0);
-	assert_int_equal(output_recording("theirs.vmspan", &created, &e), -FILE_OTHERS);
+	assert_int_equal(output_recording("theirs.vmspan", &file, &e), -FILE_OTHERS);
 	assert_non_null(strstr(e.what, "somebody else's"));
 	assert_null(rec_create("theirs.vmspan", &info, NULL, &e));
 	assert_non_null(strstr(e.what, "somebody else's"));
 	/* Some file systems give what one makes to somebody else. */
+	assert_int_equal(stat("theirs.vmspan", &st), 0);
+	just_made.made = (struct file_made){ st.st_dev, st.st_ino + 1 };
+	assert_null(rec_create("theirs.vmspan", &info, &just_made, &e));
+	just_made.made = (struct file_made){ st.st_dev, st.st_ino };
 	w = rec_create("theirs.vmspan", &info, &just_made, &e);
 	assert_non_null(w);
 	assert_int_equal(rec_close(w, &e), 0);
@@ -265,7 +270,7 @@ static void files_of_others_are_not_recorded_into(void **state)
 	fd = open("theirs.vmspan", O_WRONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	snprintf(behind, sizeof(behind), "/proc/self/fd/%d", fd);
-	assert_int_equal(output_recording(behind, &created, &e), 0);
+	assert_int_equal(output_recording(behind, &file, &e), 0);
 	w = rec_create(behind, &info, NULL, &e);
 	assert_non_null(w);
 	assert_int_equal(rec_close(w, &e), 0);

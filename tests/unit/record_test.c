@@ -72,9 +72,9 @@ unsigned int wake_take(struct wake *w)
 	return 0;
 }
 
-int output_recording(const char *path, bool *created, struct err *e)
+int output_recording(const char *path, struct file_made *made, struct err *e)
 {
-	fail_msg("%s %p %p", path, (void *)created, (void *)e);
+	fail_msg("%s %p %p", path, (void *)made, (void *)e);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ static int hear(struct live *l, struct process *p, u32 key, const char *text, co
 
 	(void)l;
 	assert_int_equal(p->pid, 4711);
-	assert_int_equal(key, NOTE_REFUSED);
+	assert_true(key == NOTE_REFUSED || (key == NOTE_LATE && !p->late_ns));
 	snprintf(said + n, sizeof(said) - n, "%s -> %s\n", text, advice);
 	return 0;
 }
@@ -85,6 +85,30 @@ static void all_causes_are_said_in_one(void **state)
 	refuse(&p, -EPERM, EXIT_DONE, "it is so", "Wait.");
 	assert_string_equal(words(&l, &p), "it is so -> Wait.\n");
 	free(p.said);
+}
+
+/* With what to do about it where it is traced as it is. */
+static void how_late_the_tracer_was_is_said_once(void **state)
+{
+	struct live l = { 0 };
+	struct process p = { .pid = 4711, .late_ns = 3100000 };
+
+	(void)state;
+	assert_string_equal(words(&l, &p),
+			    "it had gone on for 3.10 ms when its marks were turned on: what it "
+			    "marked before is "
+			    "missing -> Start such programs by vmspan record -- COMMAND; or with "
+			    "vmspan's process id "
+			    "in their environment's VMSPAN_WAIT: they wait for vmspan then.\n");
+	assert_string_equal(words(&l, &p), "");
+	p.late_ns = 1000;
+	l.command.pid = 1;
+	assert_non_null(strstr(words(&l, &p), "1.00 us when its marks were turned on"));
+	assert_non_null(strstr(
+		said, "-> It did not wait for vmspan, since it was started without VMSPAN_WAIT"));
+	p.late_ns = 300000000;
+	p.waits = true;
+	assert_non_null(strstr(words(&l, &p), "-> It had waited for a quarter of a second."));
 }
 
 /* A note has room for so much: what it has no room for is not cut. */
@@ -377,6 +401,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_causes_are_said_in_one),
+		cmocka_unit_test(how_late_the_tracer_was_is_said_once),
 		cmocka_unit_test(what_has_no_room_is_not_said),
 		cmocka_unit_test(what_one_look_finds_is_no_last_word),
 		cmocka_unit_test(who_was_not_looked_at_in_time_is_told),

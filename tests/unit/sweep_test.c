@@ -122,6 +122,23 @@ static void who_is_renamed_again_meanwhile_is_found(void **state)
 	name_now[0] = 0;
 }
 
+/* Its marks are off from then on until they are turned on. */
+static void who_is_heard_of_as_it_loads_its_marks_has_begun(void **state)
+{
+	struct wire_life w = { .h = { .pid = 4711, .tid = 4711 }, .mono_ns = 17, .comm = "wanted" };
+	struct live l = { .sweep = { .comms = { "wanted" }, .comm_count = 1 } };
+	u32 loaded;
+
+	(void)state;
+	for (loaded = 0; loaded < 2; loaded++) {
+		w.h.kind = loaded ? WIRE_LOADED : WIRE_EXEC;
+		made = (struct process){ 0 };
+		assert_int_equal(sweep_new(&l, &w), 0);
+		assert_int_equal(made.waits_ns, loaded ? 17 : 0);
+		assert_int_equal(made.exec_ns, 17);
+	}
+}
+
 /* ---- Those that are there ---- */
 
 static void who_is_just_beginning_is_looked_at_again(void **state)
@@ -211,6 +228,7 @@ int main(void)
 		cmocka_unit_test(a_name_is_compared_as_far_as_the_kernel_keeps_it),
 		cmocka_unit_test(who_is_just_beginning_is_looked_at_again),
 		cmocka_unit_test(who_is_renamed_again_meanwhile_is_found),
+		cmocka_unit_test(who_is_heard_of_as_it_loads_its_marks_has_begun),
 		cmocka_unit_test(so_many_are_looked_at_and_no_more),
 	};
 

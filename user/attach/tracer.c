@@ -557,17 +557,21 @@ void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 coun
 	int fd = bpf_map__fd(t->skel->maps.traced);
 	struct traced_process p;
 	bool changed = false;
+	u64 inherited;
 	u32 i, k;
 
 	if (bpf_map_lookup_elem(fd, &pid, &p))
 		return;
+	/* Of what is traced since its birth the kernel side knows each block that it has made marks in. */
+	inherited = p.flags & TRACED_BORN ? TRACED_INHERITED : 0;
 	for (i = 0; i < count; i++) {
-		for (k = 0; k < TRACED_REGISTRIES && p.registries[k] != addresses[i]; k++)
-			;
+		for (k = 0; k < TRACED_REGISTRIES; k++)
+			if ((p.registries[k] & ~TRACED_INHERITED) == addresses[i])
+				break;
 		if (k < TRACED_REGISTRIES)
 			continue;
 		memmove(p.registries + 1, p.registries, (TRACED_REGISTRIES - 1) * sizeof(u64));
-		p.registries[0] = addresses[i];
+		p.registries[0] = addresses[i] | (addresses[i] & TRACED_MARKS ? inherited : 0);
 		changed = true;
 	}
 	/* Not one that has ended meanwhile. What the target has announced since the look is lost to

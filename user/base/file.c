@@ -133,7 +133,9 @@ static bool is_same(const char *a, const char *b)
 	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-int file_place(const char *path, char to[FILE_PLACE_MAX])
+/* named: by what the kernel's link leads to, where that has a name. Who opens it takes the link: a name may be another
+ * file's by then. */
+static int find_place(const char *path, char to[FILE_PLACE_MAX], bool named)
 {
 	char text[FILE_PLACE_MAX];
 	int i, rc = 0;
@@ -154,7 +156,7 @@ int file_place(const char *path, char to[FILE_PLACE_MAX])
 		close(found);
 		if (rc > 0) {
 			/* What it leads to may have no name (any more), or not here. */
-			if (realpath(to, text) && is_same(to, text))
+			if (named && realpath(to, text) && is_same(to, text))
 				strcpy(to, text);
 			return 1;
 		}
@@ -162,6 +164,11 @@ int file_place(const char *path, char to[FILE_PLACE_MAX])
 			rc = lead(to, text);
 	}
 	return rc ? rc : -ELOOP;
+}
+
+int file_place(const char *path, char to[FILE_PLACE_MAX])
+{
+	return find_place(path, to, true);
 }
 
 const char *file_why(int rc)
@@ -172,13 +179,15 @@ const char *file_why(int rc)
 }
 
 /* What was there already. 0: it may be written to, or negative errno. */
-static int take_over(int fd, bool keep)
+static int take_over(int fd, bool keep, const struct file_made *made)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
+		return 0;
+	if (made && made->inode && made->inode == st.st_ino && made->device == st.st_dev)
 		return 0;
 	if (st.st_uid && st.st_uid != geteuid())
 		return -FILE_OTHERS;
@@ -188,10 +197,10 @@ static int take_over(int fd, bool keep)
 	return 0;
 }
 
-int file_open_place(const char *path, int flags, bool made)
+int file_open_place(const char *path, int flags, const struct file_made *made)
 {
 	char to[FILE_PLACE_MAX];
-	int rc = file_place(path, to), fd = -1;
+	int rc = find_place(path, to, false), fd = -1;
 
 	if (rc < 0)
 		return rc;
@@ -206,7 +215,7 @@ int file_open_place(const char *path, int flags, bool made)
 	fd = open(to, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	rc = made ? 0 : take_over(fd, !(flags & O_CREAT));
+	rc = take_over(fd, !(flags & O_CREAT), made);
 	if (!rc)
 		return fd;
 	close(fd);

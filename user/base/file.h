@@ -25,13 +25,17 @@ ssize_t file_read(int fd, void *p, size_t n, u64 offset);
  * There need be nothing. 0, 1: by the kernel's; or negative errno: -ELOOP, a link of somebody else's, or too many.
  */
 int file_place(const char *path, char to[FILE_PLACE_MAX]);
+/* A file that was made a moment ago, and by nobody else. */
+struct file_made {
+	u64 device, inode; /* inode 0: none was */
+};
 /*
  * It, opened. What O_CREAT makes, or finds that is ours, is for its owner alone (0600), where its file system has modes. A
- * regular file of somebody else's is refused (-FILE_OTHERS), unless it was handed over or is `made`: by us, a moment ago. (Some
- * file systems give what one makes to somebody else.) A descriptor or negative errno.
+ * regular file of somebody else's is refused (-FILE_OTHERS), unless it was handed over or is the one that was made. (Some
+ * file systems give what one makes to somebody else.) made may be NULL. A descriptor or negative errno.
  */
 #define FILE_OTHERS EOWNERDEAD /* of no use to open() */
-int file_open_place(const char *path, int flags, bool made);
+int file_open_place(const char *path, int flags, const struct file_made *made);
 /* In words: strerror(), but of what those refuse. rc: negative errno. */
 const char *file_why(int rc);
 

@@ -27,7 +27,7 @@ struct record {
 	const struct options *options;
 	const char *path;
 	char default_path[OUTPUT_PATH_MAX];
-	bool created; /* the file, by us */
+	struct file_made made; /* the file */
 	struct rec_writer *writer;
 	int write_error; /* sticks; the trace ends with it */
 	bool unsynced; /* items since the last rec_sync() */
@@ -323,17 +323,17 @@ static int run(struct record *r, struct err *e)
 	int rc;
 
 	choose_path(r);
-	rc = output_recording(r->path, &r->created, e);
+	rc = output_recording(r->path, &r->made, e);
 	if (rc)
 		return rc;
 	rc = session_live(&r->session, r->options, true, e);
 	if (rc)
 		return rc;
-	options.made = r->created;
+	options.made = r->made;
 	r->writer = rec_create(r->path, &r->session.source->info, &options, e);
 	if (!r->writer)
 		return e->code ? e->code : err_set(e, -EIO, "cannot write %s", r->path);
-	r->created = false;
+	r->made.inode = 0;
 	wake_on_dump();
 	announce(r);
 	rc = capture(r, e);
@@ -369,7 +369,7 @@ int cmd_record(int argc, char **argv)
 	r.options = &o;
 	if (!check(&o, c, &e))
 		run(&r, &e);
-	if (r.created)
+	if (r.made.inode)
 		unlink(r.path);
 	session_close(&r.session);
 	free(r.open);

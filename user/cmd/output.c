@@ -30,18 +30,20 @@ static bool is_recording(const char *path)
 	return r != NULL;
 }
 
-int output_recording(const char *path, bool *created, struct err *e)
+int output_recording(const char *path, struct file_made *made, struct err *e)
 {
 	char place[FILE_PLACE_MAX];
 	struct stat st;
 	int fd, rc;
 
-	*created = false;
+	*made = (struct file_made){ 0 };
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd >= 0) {
-		*created = true;
+		rc = fstat(fd, &st) ? -errno : 0;
+		if (!rc)
+			*made = (struct file_made){ st.st_dev, st.st_ino };
 		close(fd);
-		return 0;
+		return rc ? cannot_write(e, rc, path) : 0;
 	}
 	if (errno != EEXIST)
 		return cannot_write(e, -errno, path);
@@ -59,7 +61,7 @@ int output_recording(const char *path, bool *created, struct err *e)
 	/* rec_create() says why it cannot be one. */
 	if (S_ISFIFO(st.st_mode))
 		return 0;
-	fd = file_open_place(path, O_WRONLY | O_NONBLOCK, false);
+	fd = file_open_place(path, O_WRONLY | O_NONBLOCK, NULL);
 	if (fd < 0)
 		return cannot_write(e, fd, path);
 	close(fd);
@@ -152,7 +154,7 @@ int output_open(struct output *o, const char *path, const char *input, struct er
 	rc = file_place(path, o->path);
 	if (rc >= 0 && !stat(o->path, &st) && !S_ISREG(st.st_mode)) {
 		/* A device or a pipe is written to, not replaced. */
-		o->fd = file_open_place(o->path, O_WRONLY, true);
+		o->fd = file_open_place(path, O_WRONLY, NULL);
 		rc = o->fd < 0 ? o->fd : 0;
 		o->path[0] = 0;
 	} else if (rc >= 0) {

@@ -7,6 +7,7 @@
 #define CMD_OUTPUT_H
 
 #include "base/err.h"
+#include "base/file.h"
 #include "base/gzip.h"
 #include "base/out.h"
 #include "model/item.h"
@@ -15,10 +16,10 @@
 
 /*
  * May a recording be written to path? Finds out before anything is attached,
- * and so creates the file when there is none; *created then says so, and the
+ * and so creates the file when there is none; *made then says which, and the
  * caller unlinks it when no recording follows.
  */
-int output_recording(const char *path, bool *created, struct err *e);
+int output_recording(const char *path, struct file_made *made, struct err *e);
 /*
  * The part of a recording (rec/cut.h) as a file, which appears under its name when it is whole; until
  * then it has OUTPUT_PART behind it. What was there is replaced. `open` is what goes on at its end.

@@ -2,6 +2,7 @@
 #include "probe/vm_calls.h"
 
 #include "probe/elf_notes.h"
+#include "probe/started.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -12,36 +13,6 @@
 
 /* ---- How it was started ---- */
 
-#define STRINGS_MAX (256u << 10)
-
-/* Strings of /proc/PID/NAME, each terminated, and an empty one; NULL: none. */
-static char *read_strings(u32 pid, const char *name)
-{
-	char path[48], *text = calloc(1, STRINGS_MAX + 2);
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
-	f = text ? fopen(path, "re") : NULL;
-	if (f) {
-		text[fread(text, 1, STRINGS_MAX, f)] = 0;
-		fclose(f);
-	}
-	return text;
-}
-
-static bool has_env(u32 pid, const char *name)
-{
-	char *text = read_strings(pid, "environ"), *s;
-	size_t len = strlen(name);
-	bool found = false;
-
-	for (s = text; s && *s; s += strlen(s) + 1)
-		if (!strncmp(s, name, len) && s[len] == '=')
-			found = atoi(s + len + 1) != 0;
-	free(text);
-	return found;
-}
-
 /* An argument, or one of those that a variable holds (JAVA_TOOL_OPTIONS). */
 static bool has_flag(u32 pid, const regex_t *flag)
 {
@@ -50,7 +21,7 @@ static bool has_flag(u32 pid, const regex_t *flag)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names) && !found; i++) {
-		char *text = read_strings(pid, names[i]), *s, *word, *rest;
+		char *text = started_strings(pid, names[i]), *s, *word, *rest;
 		size_t len;
 
 		for (s = text; s && *s && !found; s += len) {
@@ -147,7 +118,7 @@ int vm_calls_check(u32 pid, const struct vm_target *t, struct vm_calls *c, struc
 	*c = (struct vm_calls){ 0 };
 	if (!t->probes[VM_CALL_BEGIN] || !t->probes[VM_CALL_END])
 		return refuse(err, pid, p, p->calls.none[0] ? p->calls.none : "it has no probes");
-	if (p->calls.env[0] && !has_env(pid, p->calls.env)) {
+	if (p->calls.env[0] && !started_number(pid, p->calls.env)) {
 		snprintf(with, sizeof(with), "%s=1", p->calls.env);
 		return refuse_start(err, pid, p, with);
 	}

@@ -220,7 +220,7 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 
 /* ------------------------------------------------------ Bytes of a file -- */
 
-int file_create(const char *path, bool made, struct err *err)
+int file_create(const char *path, const struct file_made *made, struct err *err)
 {
 	int fd = file_open_place(path, O_WRONLY | O_CREAT | O_NOCTTY | O_NONBLOCK, made), rc;
 	struct stat st;

@@ -7,6 +7,7 @@
 #define REC_CHUNK_H
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "source/source.h"
 
 #include <sys/types.h>
@@ -96,9 +97,9 @@ bool file_trailer_get(const u8 in[FILE_TRAILER], u32 id, struct file_trailer *t)
 /*
  * Creates or empties what can be written at any offset: a file, or a device
  * like /dev/null. Not a pipe (the mark in the head could not be cleared), never
- * a disk. made: as file_open_place() has it. The descriptor or a negative errno.
+ * a disk. made: as file_open_place() has it, or NULL. The descriptor or a negative errno.
  */
-int file_create(const char *path, bool made, struct err *err);
+int file_create(const char *path, const struct file_made *made, struct err *err);
 /* Opens a regular file to read; *size is its size by now. */
 int file_open(const char *path, u64 *size, struct err *err);
 

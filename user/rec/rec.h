@@ -6,6 +6,7 @@
 #ifndef REC_REC_H
 #define REC_REC_H
 
+#include "base/file.h"
 #include "source/source.h"
 
 struct rec_writer;
@@ -17,7 +18,7 @@ struct rec_reader;
 struct rec_options {
 	u64 ring_bytes; /* 0: keep all; else only the newest chunks that fit; REC_RING_MIN at least */
 	bool no_deflate;
-	bool made; /* the file has been made for it a moment ago */
+	struct file_made made; /* for it, a moment ago */
 };
 
 struct rec_totals {

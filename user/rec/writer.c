@@ -562,7 +562,7 @@ struct rec_writer *rec_create(const char *path, const struct source_info *info,
 	w->head.id = file_head_id(&w->head);
 	w->at = w->high = FILE_HEAD;
 	w->state_due = STATE_EVERY;
-	w->fd = file_create(path, options && options->made, err);
+	w->fd = file_create(path, options ? &options->made : NULL, err);
 	if (w->fd < 0) {
 		writer_free(w);
 		return NULL;

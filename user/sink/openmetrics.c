@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/openmetrics.h"
 #include "base/text.h"
+#include "sink/complete.h"
 #include "sink/containers.h"
 #include "sink/metric_labels.h"
 
@@ -369,6 +370,11 @@ static void put_totals(struct metrics_out *o, struct metrics *m, const struct sn
 		m->lost_batches[i] = max_u64(m->lost_batches[i], s->losses.batches[i]);
 		value(o, "cause", loss_name((enum loss_cause)i), m->lost_batches[i]);
 	}
+	end(o);
+	begin(o, &(struct metric_family){ "complete", METRIC_GAUGE, false,
+					  "1: no event lacks data, and nothing was lost, left out "
+					  "or went without a look." });
+	value(o, NULL, NULL, snapshot_complete(s));
 	end(o);
 	begin(o, &(struct metric_family){ "alerts", METRIC_COUNTER, false,
 					  "Alerts, by reason; SLOWDOWN is all of them." });

@@ -170,7 +170,8 @@ static void tell_registries(struct live *l, const struct process *p)
 	for (i = 0; i < p->registry_count && n < TRACED_REGISTRIES; i++)
 		/* At a number nothing lies. */
 		if (!registry_is_numbers(p->registries[i].address))
-			addresses[n++] = p->registries[i].address | !p->registries[i].abi1;
+			addresses[n++] = p->registries[i].address |
+					 (p->registries[i].abi1 ? 0 : TRACED_MARKS);
 	tracer_registries(l->t, p->pid, addresses, n);
 }
 
@@ -222,6 +223,10 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 			return err_set(err, -ENOMEM, "no memory");
 		a->dev = d->dev;
 		a->inode = d->inode;
+		/* What is found at once has begun at once. */
+		if (p->asked_ns != p->looked_ns)
+			p->waits = process_waits(p);
+		p->asked_ns = p->looked_ns;
 		r = direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
 			attachment_free(l, a);

@@ -170,6 +170,10 @@ struct process {
 	u64 named_ns;
 	bool unseen; /* its first thread has said so, and no look since has found anything out */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
+	bool waits; /* it waits for the tracer as it begins, and as it loads a library; known when it is armed */
+	u64 asked_ns; /* CLOCK_MONOTONIC: the look at which that became known */
+	bool missed; /* its marks were off for a while: so it has been said, since the last exec */
+	u64 late_ns; /* for so long; 0: that has been said of it, too */
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
 	bool candidate; /* of a sweep; no probes seen yet */
@@ -370,6 +374,9 @@ int process_missed(struct live *l);
 int process_young(struct live *l, struct process *p);
 /* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
 int process_armed(struct live *l, struct process *p, u64 mono_ns);
+/* Would what begins in it now, a program or a library, wait for this tracer? To be asked before it is armed: then
+ * it goes on, and may be gone. */
+bool process_waits(const struct process *p);
 /* The SDK says that it has been loaded: a look is due. */
 int process_loaded(struct live *l, const struct wire_life *w);
 /* Attaches to what is there, and looks again later. As process_attach(). */
@@ -488,6 +495,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_NAMELESS (VM_ROLES + 3)
 #define NOTE_BEGUN_BEFORE (VM_ROLES + 4)
 #define NOTE_NOT_EXACT (VM_ROLES + 5)
+#define NOTE_LATE (VM_ROLES + 6)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);
@@ -528,6 +536,8 @@ bool live_is_doubtful(const struct process *p);
 void live_not_exact(struct live *l, struct process *p);
 /* Says that, if it is still to be said. 0 or l->failed. */
 int live_say_not_exact(struct live *l, struct process *p);
+/* How long it went on before its marks were on. 0 or l->failed. */
+int live_say_late(struct live *l, struct process *p);
 /* Is there something to say that will not become otherwise? */
 bool live_has_words(const struct process *p);
 /* Says what there is of that, and who below it is left out. 0 or l->failed. */

@@ -4,6 +4,9 @@
  */
 #include "source/live_int.h"
 
+#include "probe/started.h"
+#include "probe/threads.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -340,9 +343,35 @@ int process_missed(struct live *l)
 							 : live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
+/* A library does where another copy hands over to a tracer, also where the parent's does. In another PID namespace it
+ * asks for another process, and goes on as there mostly is none. */
+bool process_waits(const struct process *p)
+{
+	return attachments_by_batches(p) || (started_number(p->pid, "VMSPAN_WAIT") == getpid() &&
+					     threads_own_number(p->pid) == p->pid);
+}
+
+/* It has been armed, and began at `began_ns`: did it go on in between? Once said, that holds until it is another
+ * program. */
+static int armed_late(struct live *l, struct process *p, u64 began_ns)
+{
+	u64 late_ns = p->armed_ns - min_u64(p->armed_ns, began_ns);
+
+	if (p->missed || late_ns < (p->waits ? SDK_WAITS_NS : 1))
+		return 0;
+	/* They are off since that is asked for. */
+	if (l->marks_off || !l->parts[TRACE_TURNS].on)
+		return 0;
+	/* With the first marks of what was there before, a trace that waited for them begins. */
+	if (!l->attached_once && !p->exec_ns)
+		return 0;
+	p->missed = true;
+	p->late_ns = late_ns;
+	return process_missed(l);
+}
+
 int process_armed(struct live *l, struct process *p, u64 mono_ns)
 {
-	bool awaited = l->command.pid || p->attachments;
 	struct timespec boot;
 
 	p->armed_ns = mono_ns;
@@ -352,9 +381,7 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 		p->on.mono_ns = mono_ns;
 		p->on.boot_ns = (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec;
 	}
-	if (!awaited || !p->waits_ns || mono_ns < p->waits_ns + SDK_WAITS_NS)
-		return 0;
-	return process_missed(l);
+	return p->waits_ns ? armed_late(l, p, p->waits_ns) : 0;
 }
 
 /* Was it over before the tracer came? Others too may give themselves the name that they have, but when
@@ -378,9 +405,9 @@ int process_loaded(struct live *l, const struct wire_life *w)
 		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
 		p->unseen |= w->h.tid == w->h.pid;
 		p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
-	} else if (l->command.pid && p->armed_ns >= w->mono_ns + SDK_WAITS_NS &&
-		   process_missed(l)) {
-		/* At the news of an exec, which was heard of before this, and too late. */
+	} else if (p->exec_ns && armed_late(l, p, w->mono_ns)) {
+		/* At the news of an exec, which was heard of before this. (What had begun before the trace did not
+		 * begin in it.) */
 		return l->failed;
 	}
 	/* The target says so, as often as it likes. */
@@ -424,12 +451,15 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->armed_ns = attachments_of_marks(p) ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
-	p->loaded = p->unseen = p->heard_late = p->marked = false;
+	p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
 	/* It need not have probes: then its children may. */
 	process_look(l, p, &ignored);
+	/* It has none of those that it had: when its own are on, a later look says. */
+	if (!attachments_of_marks(p))
+		p->armed_ns = 0;
 	/* The exec that makes the command what it is, is no change of it. */
 	if (!first && p->told && emit_change(l, p, PROCESS_EXEC, w->mono_ns))
 		return l->failed;
@@ -559,7 +589,7 @@ static int settle_one(struct live *l, struct process *p, u64 now)
 				return l->failed;
 	}
 	if ((live_has_words(p) && live_say_refused(l, p)) || live_say_not_exact(l, p) ||
-	    live_watch_check(l, p, now) || live_silence_check(l, p, now))
+	    live_say_late(l, p) || live_watch_check(l, p, now) || live_silence_check(l, p, now))
 		return l->failed;
 	/* A sweep's processes that turn out to have nothing are let go. */
 	p->ended |= p->candidate && !p->rescans && !p->unlinked;

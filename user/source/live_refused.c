@@ -5,6 +5,8 @@
  */
 #include "source/live_int.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +107,32 @@ int live_say_not_exact(struct live *l, struct process *p)
 		"--exact is for programs with vmspan.h: a stock VM is traced as without it", "");
 }
 
+static const char how_to_wait[] =
+	"Start such programs by vmspan record -- COMMAND; or with vmspan's process id in their "
+	"environment's VMSPAN_WAIT: they wait for vmspan then.";
+static const char how_to_keep_waiting[] = "It did not wait for vmspan, since it was started "
+					  "without VMSPAN_WAIT in its environment, as "
+					  "by env -i, sudo or su: have that kept.";
+
+int live_say_late(struct live *l, struct process *p)
+{
+	char text[VMSPAN_NAME_MAX + 1], ns[TEXT_NS_MAX];
+
+	if (!p->late_ns)
+		return 0;
+	snprintf(text, sizeof(text),
+		 "it had gone on for %s when its marks were turned on: what it "
+		 "marked before is missing",
+		 text_ns(ns, p->late_ns));
+	p->late_ns = 0;
+	return live_note(
+		l, p, NOTE_LATE, text,
+		p->waits ? "It had waited for a quarter of a second. The machine is busy, or "
+			   "much began at once."
+		: l->command.pid ? how_to_keep_waiting
+				 : how_to_wait);
+}
+
 int live_say_refused(struct live *l, struct process *p)
 {
 	return (p->refused && say_refused(l, p)) || (p->left_out && say_left_out(l, p)) ? l->failed
@@ -203,14 +231,9 @@ static void refuse_unseen(const struct live *l, struct process *p, enum unfinish
 	if (why == UNFINISHED_TRACE)
 		err_hint(&e, "It began as the trace ended: its part would have been short.");
 	else if (l->command.pid)
-		err_hint(&e, "It did not wait for vmspan, since it was started without VMSPAN_WAIT "
-			     "in its "
-			     "environment, as by env -i, sudo or su: have that kept.");
+		err_hint(&e, "%s", how_to_keep_waiting);
 	else
-		err_hint(
-			&e,
-			"Start such programs by vmspan record -- COMMAND; or with vmspan's process "
-			"id in their environment's VMSPAN_WAIT: they wait for vmspan then.");
+		err_hint(&e, "%s", how_to_wait);
 	live_refused(p, &e);
 }
 
@@ -222,5 +245,5 @@ int process_last_words(struct live *l, struct process *p, enum unfinished_why wh
 	}
 	if (is_unseen(l, p))
 		refuse_unseen(l, p, why);
-	return live_say_not_exact(l, p) ?: live_say_refused(l, p);
+	return live_say_not_exact(l, p) ?: live_say_late(l, p) ?: live_say_refused(l, p);
 }

@@ -185,6 +185,7 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	p->exec_ns = w->mono_ns;
 	p->named_ns = named_ns;
 	p->unseen = w->h.kind == WIRE_LOADED && w->h.tid == w->h.pid;
+	p->waits_ns = w->h.kind == WIRE_LOADED ? w->mono_ns : 0;
 	candidate(l, p);
 	/* The kernel side has put it there already, unless the map was full. */
 	if (!tracer_trace(l->t, p->pid, &e)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Was a stock VM started so that it tells of its calls? Its environment is made here. */
+/* What a process was told as it was started. Its environment is made here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,27 +17,29 @@ static FILE *made_environment(const char *path)
 }
 
 #define fopen(path, mode) made_environment(path)
-#include "probe/vm_calls.c"
+#include "probe/started.c"
 #undef fopen
 
 /* As the kernel has it: a variable after the other, each with its terminator. */
-#define SWITCHED_ON(text) \
-	(environment = (text), environment_size = sizeof(text), has_env(4711, "SWITCH"))
+#define NUMBER(text) \
+	(environment = (text), environment_size = sizeof(text), started_number(4711, "SWITCH"))
 
 static void a_variable_is_known_by_all_of_its_name(void **state)
 {
 	(void)state;
-	assert_true(SWITCHED_ON("SWITCH=1"));
-	assert_true(SWITCHED_ON("A=b\0SWITCH=1\0C=d"));
-	assert_false(SWITCHED_ON("SWITCH=0"));
-	assert_false(SWITCHED_ON("SWITCH="));
-	assert_false(SWITCHED_ON("A=b"));
+	assert_int_equal(NUMBER("SWITCH=1"), 1);
+	assert_int_equal(NUMBER("A=b\0SWITCH=1\0C=d"), 1);
+	assert_int_equal(NUMBER("SWITCH=0"), 0);
+	assert_int_equal(NUMBER("SWITCH="), 0);
+	assert_int_equal(NUMBER("A=b"), 0);
 	/* Others, whose names go on, or begin earlier. */
-	assert_false(SWITCHED_ON("SWITCH_2=1"));
-	assert_false(SWITCHED_ON("SWITCHX1"));
-	assert_false(SWITCHED_ON("A_SWITCH=1"));
-	assert_true(SWITCHED_ON("SWITCH=1\0SWITCH_LOG=x"));
-	assert_true(SWITCHED_ON("SWITCH_LOG=0\0SWITCH=1\0SWITCHES=0"));
+	assert_int_equal(NUMBER("SWITCH_2=1"), 0);
+	assert_int_equal(NUMBER("SWITCHX1"), 0);
+	assert_int_equal(NUMBER("A_SWITCH=1"), 0);
+	assert_int_equal(NUMBER("SWITCH=1\0SWITCH_LOG=x"), 1);
+	assert_int_equal(NUMBER("SWITCH=-17x"), -17);
+	assert_int_equal(NUMBER("SWITCH=2\0SWITCH=3"), 2); /* as getenv(3) */
+	assert_int_equal(NUMBER("SWITCH_LOG=0\0SWITCH=1\0SWITCHES=0"), 1);
 }
 
 int main(void)
