@@ -41,10 +41,14 @@ eq "by name: the other is left alone" "$(state "$two_pid")" "$untouched"
 tell one "spans 211" "fork 5"
 tell two "spans 223"
 tell three "spans 227"
+# Who does not wait may have gone on before its marks were on, which is a loss.
+# shellcheck disable=SC2154 # set by attach
+export VMSPAN_WAIT=$a_pid
 target x "$A"
 check "by name: one that is started later is attached to" wait_armed "$x_pid"
 tell x "spans 229"
 "$T/plain" "run $A 13" "run $A 13" "run $Bb 17"
+unset VMSPAN_WAIT
 detach a
 eq "by name and PID: exact counts" "$(of a "$one_pid" "$two_pid" "$three_pid" "$x_pid")" \
 	'[211,0,227,229]'
@@ -70,7 +74,6 @@ eq "by name: one that takes it: nothing lost, all defined" "$(counts a "$clean")
 # With the wait that record sets for its own command a later one misses nothing.
 attach a -c "vmn-a$$"
 (
-	# shellcheck disable=SC2154 # set by attach
 	export VMSPAN_WAIT=$a_pid
 	for i in 1 2 3 4 5 6 7; do "$A" "spans $i"; done
 )
