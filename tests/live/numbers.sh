@@ -156,3 +156,32 @@ finish rec
 eq "a command with a registry: status" $? 0
 ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
 json_eq "a command with a registry" "$T/report.json" "$groups" '[["addon:first",5]]'
+
+# It is over before anybody has looked where its registry lies.
+start_ready rec "$VMSPAN" record --method direct -o "$T/rec.vmspan" -- "$T/steady"
+steady_pid=$(sed -n 's/^ready //p' "$T/rec.out")
+kill -s STOP "$rec_pid"
+send rec "exec"
+send rec "spans 7"
+send rec "quit"
+has_ended() {
+	[ "$(lib_state "$steady_pid")" = Z ]
+}
+check "a command that executes itself, and ends: it has" until_true has_ended
+kill -s CONT "$rec_pid"
+finish rec
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "a command that executes itself, and ends: its names are a loss" "$T/report.json" \
+	'[.spans, .losses.names, .complete]' '[7,1,false]'
+
+# What is attached to executes itself: the traps are where they were, and its registry is elsewhere.
+target steady "$T/steady"
+start record "$VMSPAN" record --method direct -p "$steady_pid" -o "$T/rec.vmspan"
+need_line record '^recording ' err
+# (Of what it executes the first answer is that it is there.)
+tell steady "spans 5" "exec" "spans 11" "spans 0"
+finish record INT
+dismiss steady
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "one that executes itself: its names are known" "$T/report.json" "[.losses.names, .complete, ($groups)]" \
+	'[0,true,[["addon:first",16]]]'

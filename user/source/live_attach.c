@@ -227,6 +227,8 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		if (p->asked_ns != p->looked_ns)
 			p->waits = process_waits(p);
 		p->asked_ns = p->looked_ns;
+		if (direct)
+			a->copy_set = d->registry;
 		r = direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
 			attachment_free(l, a);
@@ -241,6 +243,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	} else if (direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err)) {
 		return err->code; /* a part that came back */
 	}
+	a->copy_seen = d->registry;
 	if (registry_of(p, d))
 		tell_registries(l, p);
 	if (process_is_program(p->pid, d->dev, d->inode))

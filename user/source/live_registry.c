@@ -240,22 +240,26 @@ int registry_read(struct live *l, struct process *p, struct registry *r)
 
 int registries_end(struct live *l, struct process *p)
 {
-	bool nameless = false;
+	bool nameless = false, numbered = false;
 	u32 i;
 
 	for (i = 0; i < p->registry_count; i++) {
 		struct registry *r = &p->registries[i];
 
 		nameless |= lacks_names(r);
+		/* It was over before anybody saw where what defines them lies. */
+		numbered |= !r->address && r->numbers;
 		forget_wanted(r);
 	}
-	if (!nameless || live_emit_loss(l, LOSS_NAMES, 1, 0))
+	if ((!nameless && !numbered) || live_emit_loss(l, LOSS_NAMES, 1, 0))
 		return l->failed;
-	return live_note(
-		l, p, NOTE_NAMELESS,
-		"names of its groups could not be read from its memory: the time of groups "
-		"without a name is in the process's own group (top:) alone",
-		"");
+	return live_note(l, p, NOTE_NAMELESS,
+			 numbered ? "names of its groups could not be read from its memory: they "
+				    "are called by their numbers"
+				  : "names of its groups could not be read from its memory: the "
+				    "time of groups without a name is in the process's own group "
+				    "(top:) alone",
+			 "");
 }
 
 /* ---- Numbers that nothing defines ---- */
@@ -436,6 +440,17 @@ struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 	return &grown[p->registry_count++];
 }
 
+/* Traps say where the copy lay when they were set. */
+static u64 copy_now(const struct process *p, u64 copy)
+{
+	const struct attachment *a;
+
+	for (a = p->attachments; a; a = a->next)
+		if (a->copy_set == copy)
+			return a->copy_seen;
+	return copy;
+}
+
 struct registry *live_registry_of(struct process *p, u64 copy)
 {
 	u64 *known, address;
@@ -448,7 +463,7 @@ struct registry *live_registry_of(struct process *p, u64 copy)
 	known = map_get(&p->copies, copy);
 	if (known)
 		return live_registry_at(p, *known & ~1ull, *known & 1);
-	if (target_definer(p->pid, copy, &address, &abi1)) {
+	if (target_definer(p->pid, copy_now(p, copy), &address, &abi1)) {
 		address = copy;
 		abi1 = true;
 	} else if (p->copies.len < ITEM_REGISTRIES) {
