@@ -318,6 +318,7 @@ int BPF_PROG(sched_exec, struct task_struct *task)
 
 	if (!p)
 		return 0;
+	/* Others write the flags too: not without need. */
 	if (p->flags & TRACED_STOCK)
 		p->flags &= ~TRACED_STOCK;
 	s = bpf_task_storage_get(&scheds, task, 0, 0);

@@ -341,6 +341,19 @@ static void put_ledger(struct metrics_out *o, const struct ledger *l)
 	end(o);
 }
 
+static void put_lost(struct metrics_out *o, const char *name, const char *help, u64 *told,
+		     const u64 *now)
+{
+	u32 i;
+
+	begin(o, &(struct metric_family){ name, METRIC_COUNTER, false, help });
+	for (i = 0; i < LOSS_CAUSES; i++) {
+		told[i] = max_u64(told[i], now[i]);
+		value(o, "cause", loss_name((enum loss_cause)i), told[i]);
+	}
+	end(o);
+}
+
 static void put_totals(struct metrics_out *o, struct metrics *m, const struct snapshot *s)
 {
 	static const char *const reasons[] = { "SLOWDOWN", "IN_ANIMATION", "IN_INPUT" };
@@ -355,22 +368,12 @@ static void put_totals(struct metrics_out *o, struct metrics *m, const struct sn
 	put_one(o, "collection_seconds", "Time of all collections.", true, s->gc.total_ns);
 	put_one(o, "spans", "Spans received.", false, s->spans);
 	put_ledger(o, &s->ledger);
-	begin(o, &(struct metric_family){
-			 "lost_records", METRIC_COUNTER, false,
-			 "Records lost, by cause; marks_off: times, names: programs." });
-	for (i = 0; i < LOSS_CAUSES; i++) {
-		m->lost[i] = max_u64(m->lost[i], s->losses.records[i]);
-		value(o, "cause", loss_name((enum loss_cause)i), m->lost[i]);
-	}
-	end(o);
-	begin(o, &(struct metric_family){ "lost_batches", METRIC_COUNTER, false,
-					  "Batches lost, by cause, also those of which nobody "
-					  "knows how many records they had." });
-	for (i = 0; i < LOSS_CAUSES; i++) {
-		m->lost_batches[i] = max_u64(m->lost_batches[i], s->losses.batches[i]);
-		value(o, "cause", loss_name((enum loss_cause)i), m->lost_batches[i]);
-	}
-	end(o);
+	put_lost(o, "lost_records", "Records lost, by cause; marks_off: times, names: programs.",
+		 m->lost, s->losses.records);
+	put_lost(o, "lost_batches",
+		 "Batches lost, by cause, also those of which nobody knows how many records they "
+		 "had.",
+		 m->lost_batches, s->losses.batches);
 	begin(o, &(struct metric_family){ "complete", METRIC_GAUGE, false,
 					  "1: no event lacks data, and nothing was lost, left out "
 					  "or went without a look." });
