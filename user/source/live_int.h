@@ -116,7 +116,7 @@ struct attachment {
 	struct carrier *carrier; /* counted, or NULL */
 	struct site_link *armed; /* owned, or NULL: then it is the direct method */
 	struct probe_links links; /* conventional probes */
-	u64 copy_set, copy_seen; /* of the SDK: as their marks say, and by the last look: execs move it */
+	u64 copy_set, copy_seen; /* of the SDK: as their marks say; as last seen */
 	bool vm; /* of a stock VM */
 	struct attachment *next;
 };
