@@ -6,6 +6,7 @@ struct told {
 	struct item_open last;
 	struct vmspan_event event; /* the last record of it */
 	u32 rounds, count; /* count: of this round */
+	u64 takes_ns; /* so long for each */
 };
 
 static struct told told;
@@ -13,6 +14,7 @@ static struct told told;
 static int take_open(void *ctx, const struct item *it)
 {
 	const struct item_batch *b = &it->open.batch;
+	u64 end = clock_mono_ns() + told.takes_ns;
 
 	if (it->type == ITEM_OPEN && !b->pid) {
 		told.rounds++;
@@ -24,6 +26,8 @@ static int take_open(void *ctx, const struct item *it)
 		if (b->bytes >= sizeof(told.event))
 			memcpy(&told.event, (const u8 *)b->data + b->bytes - sizeof(told.event),
 			       sizeof(told.event));
+		while (clock_mono_ns() < end)
+			;
 	}
 	return take(ctx, it);
 }
@@ -88,6 +92,21 @@ static void what_has_been_open_for_long_is_told(void **state)
 	look(g);
 	assert_int_equal(g->spans, 3);
 	assert_int_equal(open_now(g), 0);
+	rig_close(g);
+}
+
+/* All that a time may take is over with the first: the next begins anew. */
+static void who_hangs_is_told_each_time_however_busy_the_machine_is(void **state)
+{
+	struct rig *g = rig_that_goes_on();
+	u32 i;
+
+	(void)state;
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	hand_over(g);
+	told.takes_ns = 60 * NSEC_PER_MSEC;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(open_now(g), 1);
 	rig_close(g);
 }
 
@@ -195,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_been_open_for_long_is_told),
+		cmocka_unit_test(who_hangs_is_told_each_time_however_busy_the_machine_is),
 		cmocka_unit_test(what_has_just_begun_is_not_told),
 		cmocka_unit_test(what_is_around_an_event_is_what_goes_on),
 		cmocka_unit_test(in_exact_mode_it_is_told_and_left),
