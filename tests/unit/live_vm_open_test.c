@@ -508,6 +508,12 @@ static void a_look_that_ends_in_time_is_gone_on_with(void **state)
 	}
 	assert_int_equal(all, 6);
 	assert_int_equal(last, TID + 5);
+	/* All that a time may take is over before the first. */
+	rig.step = 300 * MS;
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(open_now(), 1);
+		assert_int_equal(told.last.batch.tid, TID + i);
+	}
 	rig.step = 0;
 	assert_int_equal(open_now(), 6);
 }

@@ -167,11 +167,12 @@ struct look {
 	struct map told; /* thread -> 1, of those that the kernel side has told of */
 };
 
+/* One at least, however busy the machine is. */
 static bool is_next(struct look *k)
 {
 	if (k->seen++ < k->skip)
 		return false;
-	k->over = clock_mono_ns() >= k->end_ns;
+	k->over = k->seen - 1 > k->skip && clock_mono_ns() >= k->end_ns;
 	return !k->over;
 }
 
