@@ -99,7 +99,7 @@ static __always_inline int flush_batch(struct ids ids, const void *batch, __u64 
 	}
 	bytes = size;
 	/* What the scheduler did to these spans has to be known before them. */
-	if (exact && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
+	if (exact && !sched_hand_over((__u64)batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, records_of(batch, bytes));
 		return 0;

@@ -211,9 +211,9 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 	if (v && last)
 		v->read = 1;
 	if (tails && task->mm && (exact || is_swept_away(task)))
-		tail_walk(task, false);
+		tail_walk(false);
 	if (tails && task->mm && last) {
-		tail_walk(task, true);
+		tail_walk(true);
 		tail_armed(task);
 	}
 	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
@@ -251,7 +251,7 @@ int BPF_PROG(life_exit_bare, struct task_struct *task)
 SEC("?tp_btf/sched_prepare_exec")
 int BPF_PROG(tail_exec, struct task_struct *task)
 {
-	tail_walk(task, !exact);
+	tail_walk(!exact);
 	tail_armed(task);
 	return 0;
 }

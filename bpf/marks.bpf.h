@@ -77,7 +77,7 @@ static __always_inline int marks_send(struct ids ids, const struct vmspan_ring *
 				      __u64 from, bool foreign)
 {
 	/* What the scheduler did to these spans has to be known before them. */
-	if (exact && !foreign && !sched_hand_over(bpf_get_current_task_btf(), r, true)) {
+	if (exact && !foreign && !sched_hand_over((__u64)r, true)) {
 		marks_lost(COUNT_RING_FULL_BATCHES, COUNT_RING_FULL_RECORDS, bytes);
 		return 0;
 	}

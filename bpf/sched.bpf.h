@@ -262,18 +262,23 @@ static __always_inline bool sched_send_all(struct sched *s, __u32 late)
 }
 
 /*
- * Called by the thread itself, which hands over `what`: a batch, or (marks) the head of a ring.
+ * Called by the thread itself, which hands over what is at `what`: a batch, or (marks) the head of a ring.
  * False: what the scheduler did to its spans has found no room, so they must not go out either,
- * or they would pass for whole.
+ * or they would pass for whole. Global, so that the verifier looks at it once.
  */
-static __always_inline bool sched_hand_over(struct task_struct *task, const void *what, bool marks)
+__weak __noinline bool sched_hand_over(__u64 what, bool marks)
 {
 	const void *registry = marks ? (const void *)&((const struct vmspan_ring *)what)->process
 				     : &((const struct vmspan_batch *)what)->registry;
-
-	struct sched *s = bpf_task_storage_get(&scheds, task, 0, 0);
+	struct task_struct *task;
+	struct sched *s;
 	__u32 late;
 
+	/* Older kernels look at it also where nobody calls it, and have not what it needs. */
+	if (!exact)
+		return true;
+	task = bpf_get_current_task_btf();
+	s = bpf_task_storage_get(&scheds, task, 0, 0);
 	if (!s)
 		return true;
 	/* Who was left, as one of a stock VM's, and has marks all the same: what happened to it meanwhile nobody has
@@ -286,9 +291,8 @@ static __always_inline bool sched_hand_over(struct task_struct *task, const void
 	}
 	if (!s->started)
 		return true;
-	if (s->batch != (__u64)what &&
-	    !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
-		s->batch = (__u64)what;
+	if (s->batch != what && !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
+		s->batch = what;
 		s->rings = marks;
 	}
 	/* Before the turn: what is missed of these spans must not go out behind them. */

@@ -115,7 +115,7 @@ static __always_inline void hand_over(struct tail *w, const struct abi1_thread *
 		return;
 	}
 	/* What the scheduler did is known to the thread itself alone. */
-	if (exact && w->only && !sched_hand_over(bpf_get_current_task_btf(), batch, false)) {
+	if (exact && w->only && !sched_hand_over((__u64)batch, false)) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		count(COUNT_RING_FULL_RECORDS, used - t->extra);
 		return;
@@ -284,19 +284,23 @@ static __always_inline void tail_armed(struct task_struct *task)
 	bpf_loop(TRACED_REGISTRIES, one_armed, &w, 0);
 }
 
-static __always_inline void tail_walk(struct task_struct *task, bool all)
+/* Of all threads of the process that calls, or of the calling one alone. The verifier looks at a global function once,
+ * and not for each way that leads to it. */
+__weak __noinline int tail_walk(bool all)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct ids ids = task_ids(task);
 	struct tail w = { .pid = ids.tgid, .tid = ids.tid };
 
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid) ||
 	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
-		return;
+		return 0;
 	w.left = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
 	w.self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
 	if (!all)
 		w.only = own_number(BPF_CORE_READ(task, thread_pid));
 	bpf_loop(TRACED_REGISTRIES, one_registry, &w, 0);
+	return 0;
 }
 
 #endif

@@ -25,7 +25,7 @@
 #define NAME_VTABLE 0x6320656c62617476ull
 #define NAME_ADAPTER 0x204932432f433249ull
 
-/* These two are global functions. */
+/* Global functions, as py_frame() is. */
 __weak __noinline bool jvm_in_code(const struct vm_proc *p, __u64 pc)
 {
 	int i;
@@ -95,36 +95,40 @@ static __always_inline bool jvm_names(const struct vm_proc *p, __u64 method, __u
 	return *klass && *name;
 }
 
-static __always_inline __u32 jvm_interpreted_id(struct walk *w, __u64 method)
+/* As py_frame() is. */
+__weak __noinline __u32 jvm_interpreted_frame(const struct vm_proc *p, __u64 method, __u64 who)
 {
-	struct frame_key key = { .code = method, .tgid = w->tgid };
+	struct frame_key key = { .code = method, .tgid = who >> 32 };
 	__u32 id;
 
-	if (!jvm_names(w->p, method, &key.file, &key.function))
+	if (!p || !jvm_names(p, method, &key.file, &key.function))
 		return 0;
 	id = known_frame(&key);
 	if (!id) {
-		struct text file = jvm_symbol(w->p, key.file, VM_FILE),
-			    function = jvm_symbol(w->p, key.function, VM_FUNCTION);
+		struct text file = jvm_symbol(p, key.file, VM_FILE),
+			    function = jvm_symbol(p, key.function, VM_FUNCTION);
 
-		id = file.len ? new_frame(&key, w->tid, &file, &function) : 0;
+		id = file.len ? new_frame(&key, who, &file, &function) : 0;
 	}
 	return id;
 }
 
-/* By the number of its compilation: code's memory is used again. */
-static __always_inline __u32 jvm_compiled_id(struct walk *w, __u64 blob)
+/* By the number of its compilation: code's memory is used again. As py_frame() is. */
+__weak __noinline __u32 jvm_compiled_frame(const struct vm_proc *p, __u64 blob, __u64 pc,
+					   __u32 leaf, __u64 who)
 {
-	const struct vm_proc *p = w->p;
-	struct frame_key key = { .code = blob, .file = w->pc, .tgid = w->tgid };
-	__u64 method = user_u64(blob + p->off[OFF_nmethod_method]), klass, name;
+	struct frame_key key = { .code = blob, .file = pc, .tgid = who >> 32 };
+	__u64 method, klass, name;
 	struct text file, function;
 	struct wire_frame *f;
 	__u32 number = 0, id;
 
+	if (!p)
+		return 0;
+	method = user_u64(blob + p->off[OFF_nmethod_method]);
 	if (!method || user_read(&number, sizeof(number), blob + p->off[OFF_nmethod_id]))
 		return 0;
-	key.function = (__u64)w->leaf << 32 | number;
+	key.function = (__u64)leaf << 32 | number;
 	id = known_frame(&key);
 	if (id || !jvm_names(p, method, &klass, &name))
 		return id;
@@ -133,14 +137,14 @@ static __always_inline __u32 jvm_compiled_id(struct walk *w, __u64 blob)
 	if (!file.len)
 		return 0;
 	id = __sync_fetch_and_add(&frame_last, 1) + 1;
-	f = frame_reserve(w->tgid, w->tid, id);
+	f = frame_reserve(key.tgid, who, id);
 	if (!f)
 		return 0;
 	f->how = FRAME_COMPILED;
-	f->leaf = w->leaf;
+	f->leaf = leaf;
 	f->compiled = number;
 	f->code = blob;
-	f->pc = w->pc;
+	f->pc = pc;
 	f->file_unit = f->function_unit = 0;
 	f->file_len = copy_text(f->file, VM_FILE, &file);
 	f->function_len = copy_text(f->function, VM_FUNCTION, &function);
@@ -273,7 +277,7 @@ static __always_inline long jvm_compiled(struct walk *w)
 	    user_read(&whole, sizeof(whole), blob + p->off[OFF_blob_complete]))
 		return fault(w);
 	if (name == NAME_NMETHOD || name == NAME_NATIVE) {
-		__u32 id = jvm_compiled_id(w, blob);
+		__u32 id = jvm_compiled_frame(p, blob, w->pc, w->leaf, who(w));
 
 		if (!id)
 			return fault(w);
@@ -313,7 +317,7 @@ static __always_inline long jvm_entered(struct walk *w, const struct jvm_interpr
 		if (made >= JVM_INTERPRETED - offsetof(struct jvm_interpreted, sender_sp))
 			sp = f->sender_sp;
 		id = made >= JVM_INTERPRETED - offsetof(struct jvm_interpreted, method)
-			     ? jvm_interpreted_id(w, f->method)
+			     ? jvm_interpreted_frame(w->p, f->method, who(w))
 			     : 0;
 		if (id && !add_frame(w, id))
 			return 1;
@@ -345,7 +349,7 @@ static __always_inline long jvm_interpreter(struct walk *w)
 	/* Where it is must lie in the method; native ones have no place. */
 	if (f->bytecode && (f->bytecode < code || f->bytecode - code >= size * 8ull))
 		return jvm_entered(w, f);
-	id = jvm_interpreted_id(w, f->method);
+	id = jvm_interpreted_frame(p, f->method, who(w));
 	if (!id)
 		return fault(w);
 	if (!add_frame(w, id))

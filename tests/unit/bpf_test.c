@@ -346,17 +346,29 @@ static void who_came_before_it_left_was_never_away(void **state)
 	assert_int_equal(newest()->end, 1005100);
 }
 
+/* The thread itself, of no records. */
+static bool hands_over(void)
+{
+	const struct vmspan_batch none = { 0 };
+	struct task_struct *was = host.current;
+	bool sent;
+
+	host.current = &host.thread;
+	sent = sched_hand_over((uintptr_t)&none, false);
+	host.current = was;
+	return sent;
+}
+
 /* Who hands over cannot read that clock: it is known by its leave, from the same CPU. */
 static void who_hands_over_had_come_by_the_clock_that_it_left_by(void **state)
 {
-	const struct vmspan_batch none = { 0 };
 	__u32 cpu;
 
 	for (cpu = 0; cpu < 2; cpu++) {
 		machine(state);
 		leaves_cpu_0();
 		came_back(cpu, 1, 100400);
-		assert_true(sched_hand_over(&host.thread, &none, false));
+		assert_true(hands_over());
 		assert_int_equal(sched.lost, cpu);
 		assert_int_equal(host.counted[COUNT_SCHED_LOST], cpu);
 		assert_int_equal(sched.off, sched.taken);
@@ -370,17 +382,16 @@ static void who_hands_over_had_come_by_the_clock_that_it_left_by(void **state)
 /* It left and came, and nobody saw either: its own count says so, once. */
 static void who_hands_over_knows_how_often_it_was_given_a_cpu(void **state)
 {
-	const struct vmspan_batch none = { 0 };
 	__u32 i;
 
 	leaves_cpu_0();
 	switched(&host.other, &host.thread);
 	host.thread.sched_info.pcount++; /* as the kernel does behind that */
-	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_true(hands_over());
 	assert_int_equal(sched.lost, 0);
 	host.thread.sched_info.pcount++;
 	for (i = 0; i < 2; i++) {
-		assert_true(sched_hand_over(&host.thread, &none, false));
+		assert_true(hands_over());
 		assert_int_equal(sched.lost, 1);
 		assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
 	}
@@ -451,20 +462,18 @@ static void threads_of_a_stock_vm_are_left(void **state)
 /* It had marks all the same: what happened to it meanwhile nobody has seen. */
 static void who_was_left_hands_nothing_over_as_whole(void **state)
 {
-	const struct vmspan_batch none = { 0 };
-
 	(void)state;
 	in_and_out();
 	host.process.flags |= TRACED_STOCK;
 	look_through(sched_leave);
 	/* While that part of the trace is off it is nobody's loss. */
 	sched_watch = 0;
-	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_true(hands_over());
 	assert_int_equal(sched.lost, 0);
 	sched_watch = 1;
 	/* Once said, it holds. */
-	assert_true(sched_hand_over(&host.thread, &none, false));
-	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_true(hands_over());
+	assert_true(hands_over());
 	assert_int_equal(sched.lost, 1);
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
 	assert_int_equal(host.records, 1);
@@ -474,18 +483,16 @@ static void who_was_left_hands_nothing_over_as_whole(void **state)
 	assert_int_equal(sched.started, 1);
 	host.process.flags |= TRACED_STOCK;
 	look_through(sched_leave);
-	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_true(hands_over());
 	assert_int_equal(sched.lost, 2);
 }
 
 /* Another CPU is about to begin it: nothing is lost, and what is made there is left alone. */
 static void who_is_being_begun_hands_over_as_who_is_not(void **state)
 {
-	const struct vmspan_batch none = { 0 };
-
 	(void)state;
 	memset(&sched, 0, sizeof(sched));
-	assert_true(sched_hand_over(&host.thread, &none, false));
+	assert_true(hands_over());
 	assert_int_equal(sched.lost, 0);
 	assert_int_equal(sched.active, 0);
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 0);
