@@ -4,6 +4,7 @@
 # is run again, and what the end of the output says. The rest of the runner, which is used by hand or
 # judges seldom, is looked at by tests/tools/run_*.sh.
 # once: it does not use the build folder
+# shellcheck disable=SC2034 # what run() of runner_lib.sh reads
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/runner_lib.sh

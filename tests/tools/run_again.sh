@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/run runs again what failed, over a tree of its own: what that must not hide, and when it is
 # not done.
+# shellcheck disable=SC2034 # what run() of runner_lib.sh reads
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/runner_lib.sh

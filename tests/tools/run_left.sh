@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a test leaves behind, in the machine and in the source tree, is found by tests/run, over a tree
 # of its own.
+# shellcheck disable=SC2034 # what run() of runner_lib.sh reads
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/runner_lib.sh

@@ -431,14 +431,6 @@ static bool all_marks(const void *arg)
 	return step.done;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-#define STRIDE 41 /* many more instructions: the plain build stops at each of its own */
-#elif defined(__clang__)
-#define STRIDE (getenv("VMSPAN_TEST_ALL") ? 1 : 5) /* gcc's build stops at each in every run */
-#else
-#define STRIDE 1
-#endif
-
 static void a_signal_before_any_instruction_of_a_mark_tears_nothing(void **state)
 {
 	(void)state;
@@ -446,9 +438,9 @@ static void a_signal_before_any_instruction_of_a_mark_tears_nothing(void **state
 	spans(1);
 	for (u32 which = 0; which < MARKS; which++) {
 		/* With an empty batch, where the session is new, and with a full one. */
-		assert_true(step_everywhere(STRIDE, handler, all_marks,
+		assert_true(step_everywhere(STEP_STRIDE, handler, all_marks,
 					    &(struct interrupted){ which, 0 }) > 10);
-		assert_true(step_everywhere(STRIDE, handler, all_marks,
+		assert_true(step_everywhere(STEP_STRIDE, handler, all_marks,
 					    &(struct interrupted){ which, 128 - 3 - which / 2 }) >
 			    10);
 	}
@@ -491,7 +483,7 @@ static void a_signal_before_any_instruction_of_a_thread_start_does_not_hang(void
 	(void)state;
 	tracer_on();
 	spans(1);
-	assert_true(step_everywhere(STRIDE, handler, thread_starts, NULL) > 100);
+	assert_true(step_everywhere(STEP_STRIDE, handler, thread_starts, NULL) > 100);
 }
 
 static _Atomic u32 storms;

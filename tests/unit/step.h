@@ -11,11 +11,21 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define STEP_FLAG 0x100 /* TF of the flags: a trap after each instruction */
+
+/* Gcc's plain build stops at each instruction in every run. Under sanitizers there are many more. */
+#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#define STEP_STRIDE 41
+#elif defined(__clang__)
+#define STEP_STRIDE (getenv("VMSPAN_TEST_ALL") ? 1 : 5)
+#else
+#define STEP_STRIDE 1
+#endif
 
 static struct step {
 	/* Every step, until it returns false; it may change where the thread goes on. */

@@ -443,21 +443,13 @@ static bool all_marks(const void *arg)
 	return step.done;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-#define STRIDE 41 /* many more instructions: the plain build stops at each of its own */
-#elif defined(__clang__)
-#define STRIDE (getenv("VMSPAN_TEST_ALL") ? 1 : 5) /* gcc's build stops at each in every run */
-#else
-#define STRIDE 1
-#endif
-
 /* Of the marks in `which`, a bit each; or of all, if there is the time. */
 static void every_instruction(u32 which, u32 left, enum before before)
 {
 	for (u32 i = 0; i < MARKS; i++) {
 		if (!(which >> i & 1) && !getenv("VMSPAN_TEST_ALL"))
 			continue;
-		assert_true(step_everywhere(STRIDE, handler, all_marks,
+		assert_true(step_everywhere(STEP_STRIDE, handler, all_marks,
 					    &(struct interrupted){ i, left, before }) > 10);
 	}
 }
@@ -510,7 +502,7 @@ static void nor_of_a_hand_over_at_the_end_of_a_ring(void **state)
 {
 	(void)state;
 	for (u32 left = 16; left <= 208; left += 16)
-		assert_true(step_everywhere(STRIDE, handler, flush_one, &left) > 10);
+		assert_true(step_everywhere(STEP_STRIDE, handler, flush_one, &left) > 10);
 }
 
 /* What ends where the ring is full has ended before that is handed over. */
@@ -575,7 +567,7 @@ static void every_instruction_of_a_thread_start(bool takes_over)
 {
 	tracer_on();
 	spans(1);
-	assert_true(step_everywhere(STRIDE, handler, thread_starts, takes_over ? "" : NULL) > 100);
+	assert_true(step_everywhere(STEP_STRIDE, handler, thread_starts, takes_over ? "" : NULL) > 100);
 }
 
 static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void **state)
