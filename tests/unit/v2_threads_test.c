@@ -567,7 +567,8 @@ static void every_instruction_of_a_thread_start(bool takes_over)
 {
 	tracer_on();
 	spans(1);
-	assert_true(step_everywhere(STEP_STRIDE, handler, thread_starts, takes_over ? "" : NULL) > 100);
+	assert_true(step_everywhere(STEP_STRIDE, handler, thread_starts, takes_over ? "" : NULL) >
+		    100);
 }
 
 static void a_signal_before_any_instruction_of_a_thread_start_does_no_harm(void **state)
