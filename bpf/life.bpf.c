@@ -214,7 +214,7 @@ static __always_inline int thread_exit(struct task_struct *task, const bool tail
 		tail_walk(false);
 	if (tails && task->mm && last) {
 		tail_walk(true);
-		tail_armed(task);
+		tail_armed();
 	}
 	emit_life(WIRE_THREAD_EXIT, ids, last, task, false);
 	/* (What it was is asked for, which makes these barriers.) */
@@ -252,6 +252,6 @@ SEC("?tp_btf/sched_prepare_exec")
 int BPF_PROG(tail_exec, struct task_struct *task)
 {
 	tail_walk(!exact);
-	tail_armed(task);
+	tail_armed();
 	return 0;
 }

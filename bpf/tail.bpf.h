@@ -273,32 +273,43 @@ static long one_armed(__u32 i, struct tail *w)
 	return 1;
 }
 
-/* Before the process loses its memory. */
-static __always_inline void tail_armed(struct task_struct *task)
+/*
+ * Before the process loses its memory, by one of its threads. The verifier looks at a global function once, and not for
+ * each way that leads to it; what such ones hold is not in their callers' frames.
+ */
+__weak __noinline int tail_armed(void)
 {
-	struct tail w = { .pid = task_ids(task).tgid };
+	struct tail w = { .pid = task_ids(bpf_get_current_task_btf()).tgid };
 
 	if (!bpf_map_lookup_elem(&marks_armed, &w.pid) ||
 	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
-		return;
+		return 0;
 	bpf_loop(TRACED_REGISTRIES, one_armed, &w, 0);
+	return 0;
 }
 
-/* Of all threads of the process that calls, or of the calling one alone. The verifier looks at a global function once,
- * and not for each way that leads to it. */
-__weak __noinline int tail_walk(bool all)
+/* The number by which the calling process knows itself, or the thread. */
+__weak __noinline __u32 tail_own(bool thread)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ids ids = task_ids(task);
+
+	return own_number(thread ? BPF_CORE_READ(task, thread_pid)
+				 : BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
+}
+
+/* Of all threads of the process that calls, or of the calling one alone. */
+__weak __noinline int tail_walk(bool all)
+{
+	struct ids ids = task_ids(bpf_get_current_task_btf());
 	struct tail w = { .pid = ids.tgid, .tid = ids.tid };
 
-	if (!bpf_map_lookup_elem(&traced, &ids.tgid) ||
+	if (!bpf_map_lookup_elem(&traced, &w.pid) ||
 	    !bpf_core_enum_value_exists(enum bpf_func_id___tail, BPF_FUNC_loop___tail))
 		return 0;
 	w.left = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
-	w.self = own_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]));
+	w.self = tail_own(false);
 	if (!all)
-		w.only = own_number(BPF_CORE_READ(task, thread_pid));
+		w.only = tail_own(true);
 	bpf_loop(TRACED_REGISTRIES, one_registry, &w, 0);
 	return 0;
 }
