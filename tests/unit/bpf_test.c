@@ -477,10 +477,13 @@ static void who_was_left_hands_nothing_over_as_whole(void **state)
 	assert_int_equal(sched.lost, 1);
 	assert_int_equal(host.counted[COUNT_SCHED_LOST], 1);
 	assert_int_equal(host.records, 1);
-	/* Begun, and left once more. */
+	/* Begun, and left once more. What happened meanwhile has been said. */
 	host.process.flags = TRACED_PROCESS;
+	host.thread.sched_info.pcount += 9;
 	look_through(sched_present);
 	assert_int_equal(sched.started, 1);
+	in_and_out();
+	assert_int_equal(sched.lost, 1);
 	host.process.flags |= TRACED_STOCK;
 	look_through(sched_leave);
 	assert_true(hands_over());

@@ -105,6 +105,7 @@ static int rig_close(void **state)
 	live_vm_free(&rig.l, &rig.p);
 	map_free(&rig.p.threads);
 	map_free(&rig.l.processes);
+	clock_free(&rig.l.clocks);
 	buf_free(&rig.open);
 	return 0;
 }

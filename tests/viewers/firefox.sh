@@ -143,7 +143,7 @@ eq "sampled: a category a group" "$(pq thread functions --session "$session" --j
 pq stop "$session" >/dev/null
 
 # The checks above can fail.
-check "a profile without a thread is made" jq '.threads = []' <(gunzip <"$T/one.profile.json.gz")
+check "a profile without a thread is made" jq '.threads = []' <(gunzip <"$T/basic.profile.json.gz")
 mv "$T/check.out" "$T/none.json"
 load "$T/none.json"
 eq "without a thread it does not load" "$? $(grep -c 'Profile load failed' "$T/viewer.err")" "1 1"

@@ -51,6 +51,7 @@ for name in $recordings; do
 		expect_title "$name: loads" "$T/$name.speedscope.json" "$name.vmspan - speedscope"
 done
 for name in $with_totals; do
+	[[ " $recordings " == *" $name "* ]] || continue
 	totals "$name" 1000 >"$T/totals"
 	check "$name: there are totals" test -s "$T/totals"
 	expect_rows "$name: loads, and totals by frame" "$T/$name.speedscope.json" "$name.vmspan - speedscope" \
