@@ -272,7 +272,7 @@ __weak __noinline bool sched_hand_over(__u64 what, bool marks)
 				     : &((const struct vmspan_batch *)what)->registry;
 	struct task_struct *task;
 	struct sched *s;
-	__u32 late;
+	__u32 late = 0;
 
 	/* Older kernels look at it also where nobody calls it, and have not what it needs. */
 	if (!exact)
@@ -281,23 +281,24 @@ __weak __noinline bool sched_hand_over(__u64 what, bool marks)
 	s = bpf_task_storage_get(&scheds, task, 0, 0);
 	if (!s)
 		return true;
-	/* Who was left, as one of a stock VM's, and has marks all the same: what happened to it meanwhile nobody has
-	 * seen. Once said, that holds until it is begun anew. */
-	if (!s->started && s->left == 1 && sched_watch) {
+	if (s->started) {
+		if (s->batch != what &&
+		    !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
+			s->batch = what;
+			s->rings = marks;
+		}
+		/* Before the turn: what is missed of these spans must not go out behind them. */
+		late = sched_take_late(s, task);
+		sched_check(s, task);
+	} else if (s->left == 1 && sched_watch) {
+		/* Who was left, as one of a stock VM's, and has marks all the same: what happened to it meanwhile
+		 * nobody has seen. Once said, that holds until it is begun anew. */
 		s->left = 2;
 		count(COUNT_SCHED_LOST, 1);
 		__sync_fetch_and_add(&s->lost, 1);
-		return sched_send_all(s, 0);
-	}
-	if (!s->started)
+	} else {
 		return true;
-	if (s->batch != what && !bpf_probe_read_user(&s->registry, sizeof(s->registry), registry)) {
-		s->batch = what;
-		s->rings = marks;
 	}
-	/* Before the turn: what is missed of these spans must not go out behind them. */
-	late = sched_take_late(s, task);
-	sched_check(s, task);
 	return sched_send_all(s, late);
 }
 
