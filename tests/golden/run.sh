@@ -170,7 +170,7 @@ run 0 golden/interrupted.sh
 script leaves <<'END'
 tail -f /dev/null &
 echo $! >pid
-until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
+until grep -aq ^tail /proc/$!/cmdline; do :; done
 : >"$TMPDIR/one"
 echo "ok one"
 END

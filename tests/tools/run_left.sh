@@ -18,22 +18,22 @@ leaves() { # NAME WHAT-IS-SAID: its body is read
 leaves process 'process [0-9]+: tail -f /dev/null ' <<'END'
 tail -f /dev/null &
 echo $! >pid
-until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
+until grep -aq ^tail /proc/$!/cmdline; do :; done
 echo "ok one"
 END
 leaves session 'process [0-9]+: tail -f /dev/null ' <<'END'
 setsid tail -f /dev/null &
 echo $! >pid
-until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
+until grep -aq ^tail /proc/$!/cmdline; do :; done
 echo "ok one"
 END
 leaves nothing_of_its_own 'process [0-9]+: tail -f /dev/null ' <<'END'
-(cd / && env -i setsid sh -c 'tail -f /dev/null & until [ "$(cat /proc/$!/comm)" = tail ]; do :; done; exit 0')
+(cd / && env -i setsid sh -c 'tail -f /dev/null & until grep -aq ^tail /proc/$!/cmdline; do :; done; exit 0')
 echo "ok one"
 END
 leaves a_family 'process [0-9]+: sh -c tail -f /dev/null; : ; process [0-9]+: tail -f /dev/null ' <<'END'
 setsid sh -c 'tail -f /dev/null; :' &
-until pgrep -x -P $! tail >pid; do :; done
+until pgrep -fx -P $! 'tail -f /dev/null' >pid; do :; done
 echo "ok one"
 END
 # Each that is ended leaves its own child, which is then to be ended too: too many for one look.
@@ -44,7 +44,7 @@ sh deep $(($1 - 1))
 END
 leaves generations '(process [0-9]+: sh deep [0-9]+ ; ){30}process [0-9]+: tail -f /dev/null ' <<'END'
 setsid sh deep 30 &
-until pgrep -x -s $! tail >pid; do :; done
+until pgrep -fx -s $! 'tail -f /dev/null' >pid; do :; done
 cp pid youngest
 echo "ok one"
 END
@@ -82,7 +82,7 @@ VMSPAN_TEST_LEFT=60 run 0 golden/goes.sh
 check "what ends by itself is waited for" test -s "$tree/gone"
 script fails_and_leaves <<'END'
 tail -f /dev/null &
-until [ "$(cat /proc/$!/comm)" = tail ]; do :; done
+until grep -aq ^tail /proc/$!/cmdline; do :; done
 echo "not ok one - it is broken"
 exit 1
 END
