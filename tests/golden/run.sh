@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # tests/run itself, over a tree of its own: what counts as passed, as failed and as skipped, what
-# is run again, and what the end of the output says. The rest of the runner, which is used by hand or
-# judges seldom, is looked at by tests/tools/run_*.sh.
+# is run again, and what the end of the output says. Repeats that try less, all that may be left behind,
+# other runs beside it and who ends it are looked at by tests/tools/run_*.sh, in make nightly.
 # once: it does not use the build folder
 # shellcheck disable=SC2034 # what run() of runner_lib.sh reads
 # shellcheck source=tests/lib.sh
