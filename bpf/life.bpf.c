@@ -139,11 +139,17 @@ static __always_inline int tell_change(struct ids ids, struct task_struct *task,
 	return 0;
 }
 
+/* Its first thread, and of no kernel thread. */
+static __always_inline bool is_process(struct task_struct *task)
+{
+	return task->pid == task->tgid && BPF_CORE_READ(task, mm);
+}
+
 /* A process has its first thread's name; an exec tells of itself. */
 SEC("?tp_btf/task_rename")
 int BPF_PROG(life_renamed, struct task_struct *task, const char *comm)
 {
-	if (task->pid != task->tgid || !task->mm)
+	if (!is_process(task))
 		return 0;
 	return executes(task) ? 0 : tell_change(task_ids(task), task, comm);
 }
@@ -152,7 +158,7 @@ int BPF_PROG(life_renamed, struct task_struct *task, const char *comm)
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(life_moved, struct cgroup *to, const char *path, struct task_struct *task, bool whole)
 {
-	if (task->pid != task->tgid || !task->mm)
+	if (!is_process(task))
 		return 0;
 	return tell_change(task_ids(task), task, NULL);
 }
@@ -181,11 +187,12 @@ struct {
 
 static __always_inline struct leaving *leaving_of(struct task_struct *task)
 {
-	struct leaving *v = bpf_task_storage_get(&leavings, task->group_leader, 0,
-						 BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_struct *first = task->group_leader;
+	struct leaving *v =
+		bpf_task_storage_get(&leavings, first, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	/* Of two that make it at once one has it. */
-	return v ?: bpf_task_storage_get(&leavings, task->group_leader, 0, 0);
+	return v ?: bpf_task_storage_get(&leavings, first, 0, 0);
 }
 
 /*
@@ -199,7 +206,7 @@ static __always_inline struct leaving *leaving_of(struct task_struct *task)
 static __always_inline int thread_exit(struct task_struct *task, const bool tails)
 {
 	struct ids ids = task_ids(task);
-	bool last = task->signal->live.counter == 0;
+	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
 	struct leaving *v = NULL;
 
 	if (!bpf_map_lookup_elem(&traced, &ids.tgid))

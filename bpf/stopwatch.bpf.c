@@ -491,7 +491,8 @@ static __always_inline int hand_over(struct task_struct *task, enum unended_why 
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(watch_exit, struct task_struct *task)
 {
-	return hand_over(task, task->signal->live.counter ? UNENDED_THREAD : UNENDED_PROCESS);
+	return hand_over(task, BPF_CORE_READ(task, signal, live.counter) ? UNENDED_THREAD
+									 : UNENDED_PROCESS);
 }
 
 SEC("?tp_btf/sched_process_exec")

@@ -76,12 +76,10 @@ static __always_inline struct watch *calls_of(struct task_struct *task)
 /* What a hypervisor had taken of the task's CPU when the kernel last looked, and 1; 0: it does not say. */
 static __always_inline __u64 steal_told(struct task_struct *task)
 {
-	struct rq *rq;
-
-	if (!bpf_core_field_exists(task->se.cfs_rq))
+	if (!bpf_core_field_exists(task->se.cfs_rq) ||
+	    !bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq))
 		return 0;
-	rq = task->se.cfs_rq->rq;
-	return bpf_core_field_exists(rq->prev_steal_time_rq) ? rq->prev_steal_time_rq + 1 : 0;
+	return BPF_CORE_READ(task, se.cfs_rq, rq, prev_steal_time_rq) + 1;
 }
 
 /* Raised by user space where threads begin to be followed through the scheduler, and where that ends: between, they may

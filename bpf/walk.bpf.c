@@ -669,7 +669,7 @@ int BPF_PROG(vm_exit, struct task_struct *task)
 	bpf_map_delete_elem(&vm_wanted, &ids.tid);
 	if (t && t->open)
 		event_close(t, task, ids, bpf_ktime_get_ns());
-	if (task->signal->live.counter == 0)
+	if (BPF_CORE_READ(task, signal, live.counter) == 0)
 		bpf_map_delete_elem(&vm_procs, &ids.tgid);
 	return 0;
 }

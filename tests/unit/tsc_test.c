@@ -188,6 +188,19 @@ static void test_it_is_bounded_and_goes_home(void **state)
 	assert_true(cpu_used_ns() - begin < NSEC_PER_SEC);
 }
 
+/* A trace asks for it several times as it begins. Two measurements differ by the last reading of a clock at least. */
+static void test_the_rate_is_measured_once(void **state)
+{
+	u64 hz = clock_hz(CLOCK_TSC);
+	int i;
+
+	(void)state;
+	assert_in_range(hz, 1000 * 1000, UINT64_C(20) * NSEC_PER_SEC);
+	for (i = 0; i < 3; i++)
+		assert_true(clock_hz(CLOCK_TSC) == hz);
+	assert_true(clock_hz(CLOCK_MONO) == NSEC_PER_SEC);
+}
+
 static void test_one_cpu_has_nothing_to_compare(void **state)
 {
 	cpu_set_t before, one;
@@ -241,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_a_skew_is_found_and_refused),
 		cmocka_unit_test(test_equal_clocks_are_never_refused),
 		cmocka_unit_test(test_it_is_bounded_and_goes_home),
+		cmocka_unit_test(test_the_rate_is_measured_once),
 		cmocka_unit_test(test_one_cpu_has_nothing_to_compare),
 		cmocka_unit_test(test_the_step_is_what_most_are_multiples_of),
 	};

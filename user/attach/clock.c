@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/clock.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <time.h>
 
 static u64 read_ns(clockid_t id)
@@ -41,18 +43,34 @@ void clock_read(enum source_clock clock, struct item_clock *c)
 	}
 }
 
+static u64 measured_hz;
+
+/* It sleeps meanwhile, until a moment: a signal does not make it shorter. */
+static void measure_hz(void)
+{
+	struct timespec until;
+	struct item_clock a, b;
+	u64 end;
+
+	clock_read(CLOCK_TSC, &a);
+	end = a.mono_ns + 20 * NSEC_PER_MSEC;
+	until.tv_sec = (time_t)(end / NSEC_PER_SEC);
+	until.tv_nsec = (long)(end % NSEC_PER_SEC);
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+	clock_read(CLOCK_TSC, &b);
+	measured_hz = (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
+			    (b.mono_ns - a.mono_ns));
+}
+
 u64 clock_hz(enum source_clock clock)
 {
-	struct item_clock a, b;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	if (clock == CLOCK_MONO)
 		return NSEC_PER_SEC;
-	clock_read(clock, &a);
-	do {
-		clock_read(clock, &b);
-	} while (b.mono_ns - a.mono_ns < 20 * NSEC_PER_MSEC);
-	return (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
-		     (b.mono_ns - a.mono_ns));
+	pthread_once(&once, measure_hz);
+	return measured_hz;
 }
 
 /*

@@ -23,7 +23,7 @@ u64 clock_mono_ns(void);
 u64 clock_boot_ns(void);
 /* The tightest of several bracketed readings. */
 void clock_read(enum source_clock clock, struct item_clock *c);
-/* Cycles a second, measured for about 20 ms. */
+/* Cycles a second. The first time it is asked for, it is measured, for about 20 ms. Of any thread. */
 u64 clock_hz(enum source_clock clock);
 enum {
 	CLOCK_STEP_MAX = 256
