@@ -81,12 +81,12 @@ static char *note_of(const struct snapshot *s, const struct note_line *l)
 	return fixture_text(&o);
 }
 
-static char *left_out_of(const struct snapshot *s)
+static char *at_end_of(const struct snapshot *s)
 {
 	struct out o;
 
 	out_open_memory(&o);
-	notes_left_out(&o, s);
+	notes_at_end(&o, s);
 	return fixture_text(&o);
 }
 
@@ -122,9 +122,31 @@ static void a_note_counts_the_other_processes(void **state)
 	assert_string_equal(text, "note: host (42) and 2 more processes: has no symbols");
 	free(text);
 	/* Why the others are left out, and what to do. */
-	text = left_out_of(&s);
+	text = at_end_of(&s);
 	assert_string_equal(text,
 			    "note: host (42) and 2 more processes: has no symbols\n  -> wait\n");
+	free(text);
+}
+
+/* A count of what is lost does not say of whom. */
+static void where_something_is_lost_all_that_is_wrong_is_said(void **state)
+{
+	struct snapshot_process p[] = { { .pid = 42, .name = "host" },
+					{ .pid = 43, .name = "kid" } };
+	struct snapshot_note notes[] = {
+		{ .process = 0, .text = "is of a kind", .advice = "", .remark = true },
+		{ .process = 1, .text = "is late", .advice = "wait" },
+	};
+	struct snapshot s = { .processes = p, .process_count = 2, .notes = notes, .note_count = 2 };
+	char *text;
+
+	(void)state;
+	text = at_end_of(&s);
+	assert_string_equal(text, "");
+	free(text);
+	s.losses.records[LOSS_MARKS_OFF] = 1;
+	text = at_end_of(&s);
+	assert_string_equal(text, "note: kid (43): is late\n  -> wait\n");
 	free(text);
 }
 
@@ -389,6 +411,7 @@ int main(void)
 		cmocka_unit_test(stat_is_a_line_of_the_interval),
 		cmocka_unit_test(stat_never_says_complete_again),
 		cmocka_unit_test(a_note_counts_the_other_processes),
+		cmocka_unit_test(where_something_is_lost_all_that_is_wrong_is_said),
 		cmocka_unit_test(remarks_are_the_last_notes),
 		cmocka_unit_test(as_many_notes_are_said_as_there_is_room_for),
 		cmocka_unit_test(the_target_is_told_with_its_container),

@@ -282,7 +282,7 @@ static void put_summary(struct out *o, const struct record *r, const struct snap
 		summary_losses(o, &s->losses);
 		out_puts(o, "\n");
 	}
-	notes_left_out(o, s);
+	notes_at_end(o, s);
 }
 
 /* Completes the file; the summary is printed whatever happened. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/notes.h"
+#include "sink/complete.h"
 #include "sink/words.h"
 
 #include <string.h>
@@ -62,10 +63,10 @@ bool note_advice(struct out *o, const struct note_line *l)
 	return true;
 }
 
-void notes_left_out(struct out *o, const struct snapshot *s)
+void notes_at_end(struct out *o, const struct snapshot *s)
 {
 	struct note_line lines[NOTE_LINES];
-	u32 n = lines_of(s, LEFT_OUT, lines, 0), i;
+	u32 n = lines_of(s, lost_any(&s->losses) ? NOT_REMARKS : LEFT_OUT, lines, 0), i;
 
 	for (i = 0; i < n; i++) {
 		note_text(o, s, &lines[i]);

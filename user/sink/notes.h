@@ -19,7 +19,8 @@ u32 note_lines(const struct snapshot *s, struct note_line to[NOTE_LINES]);
 void note_text(struct out *o, const struct snapshot *s, const struct note_line *l);
 /* "  -> ADVICE", or nothing. No line end. */
 bool note_advice(struct out *o, const struct note_line *l);
-/* Why processes were left out, and what to do: lines. */
-void notes_left_out(struct out *o, const struct snapshot *s);
+/* For a view that prints no other notes, lines: why processes were left out, and what to do; where something is
+ * lost, all that is wrong, since that may be why. */
+void notes_at_end(struct out *o, const struct snapshot *s);
 
 #endif
