@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "attach/clock.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -45,7 +44,7 @@ void clock_read(enum source_clock clock, struct item_clock *c)
 
 static u64 measured_hz;
 
-/* It sleeps meanwhile, until a moment: a signal does not make it shorter. */
+/* It sleeps meanwhile; who wakes it early, or does not let it sleep, does not make it shorter. */
 static void measure_hz(void)
 {
 	struct timespec until;
@@ -56,9 +55,10 @@ static void measure_hz(void)
 	end = a.mono_ns + 20 * NSEC_PER_MSEC;
 	until.tv_sec = (time_t)(end / NSEC_PER_SEC);
 	until.tv_nsec = (long)(end % NSEC_PER_SEC);
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-	clock_read(CLOCK_TSC, &b);
+	do {
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		clock_read(CLOCK_TSC, &b);
+	} while (b.mono_ns < end);
 	measured_hz = (u64)((unsigned __int128)(b.cycles - a.cycles) * NSEC_PER_SEC /
 			    (b.mono_ns - a.mono_ns));
 }
