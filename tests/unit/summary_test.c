@@ -405,6 +405,52 @@ static void the_worst_group_is_no_container(void **state)
 	fixture_free(f);
 }
 
+static void assert_reason(struct fixture *f, const char *want)
+{
+	const char *reason;
+	struct out o;
+	char *text;
+
+	out_open_memory(&o);
+	summary_group(&o, &f->s, &f->s.groups[0], false);
+	text = fixture_text(&o);
+	reason = strstr(text, " at worst");
+	assert_non_null(reason);
+	assert_string_equal(reason, want);
+	free(text);
+}
+
+/* Who was stopped for a second did not work for it. */
+static void time_without_a_cpu_is_told_of(void **state)
+{
+	struct fixture *f = fixture_demo();
+	struct group_stats *g = &f->s.groups[0].stats;
+
+	(void)state;
+	g->wall_ns = g->self_ns = 1000;
+	g->gc_ns = g->blocked_ns = 0;
+	g->cpu_ns = 70;
+	assert_reason(f, " at worst; 93 % of its time without a CPU");
+	/* That is what is sure. */
+	g->cpu_margin_ns = 130;
+	assert_reason(f, " at worst; 80 % of its time without a CPU");
+	g->cpu_margin_ns = 680;
+	assert_reason(f, " at worst; 25 % of its time without a CPU");
+	g->cpu_margin_ns = 681;
+	assert_reason(f, " at worst");
+	g->cpu_margin_ns = 2000;
+	assert_reason(f, " at worst");
+	g->cpu_margin_ns = 0;
+	/* What is seen by looks has been running. */
+	g->samples = 1;
+	assert_reason(f, " at worst");
+	g->samples = 0;
+	/* Where no clock of a thread could be read. */
+	f->s.events.cpu_ns = 0;
+	assert_reason(f, " at worst");
+	fixture_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +465,7 @@ int main(void)
 		cmocka_unit_test(each_cause_has_its_own_words),
 		cmocka_unit_test(the_longest_waits_are_told),
 		cmocka_unit_test(the_worst_group_is_no_container),
+		cmocka_unit_test(time_without_a_cpu_is_told_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,8 +325,17 @@ const struct snapshot_group *worst_group(const struct snapshot *s)
 	return worst;
 }
 
+/* Of a group's own time what its threads had no CPU in at least, by their clocks: they were stopped, or waited
+ * for what was not announced, or others ran. With the scheduler's record that is not its own. 0: not known. */
+static u64 without_cpu_ns(const struct snapshot *s, const struct group_stats *g)
+{
+	u64 had = g->cpu_ns + g->cpu_margin_ns;
+
+	return s->events.cpu_ns && !g->samples && g->self_ns > had ? g->self_ns - had : 0;
+}
+
 /* What a group's time was mostly spent on, if it was not its own code. */
-static void put_reason(struct out *o, const struct group_stats *g)
+static void put_reason(struct out *o, const struct snapshot *s, const struct group_stats *g)
 {
 	const struct {
 		u64 ns;
@@ -336,6 +345,7 @@ static void put_reason(struct out *o, const struct group_stats *g)
 		{ g->blocked_ns, "waiting in blocking calls" },
 		{ g->wall_ns - min_u64(g->self_ns + g->gc_ns + g->blocked_ns, g->wall_ns),
 		  "in code it called" },
+		{ without_cpu_ns(s, g), "without a CPU" },
 	};
 	size_t i, most = 0;
 
@@ -378,7 +388,7 @@ void summary_group(struct out *o, const struct snapshot *s, const struct snapsho
 	else
 		out_printf(o, "held no turn longer than 1 ms, %s at worst",
 			   text_ns(max, row_max_ns(&g->stats, interval)));
-	put_reason(o, &g->stats);
+	put_reason(o, s, &g->stats);
 }
 
 void summary_nobody(struct out *o, const struct ledger *l, const char *before)
@@ -420,6 +430,6 @@ void summary_worst(struct out *o, const struct snapshot *s, bool interval)
 		out_printf(o, "%s ", name);
 		put_held(o, s, &g->stats, limits[limit], interval);
 	}
-	put_reason(o, &g->stats);
+	put_reason(o, s, &g->stats);
 	summary_nobody(o, &s->ledger, "; ");
 }
