@@ -113,6 +113,25 @@ static __always_inline int flush_batch(struct ids ids, const void *batch, __u64 
 	return carry(ids, batch, bytes, WIRE_FULL);
 }
 
+/* Who defines writes no further than the text goes: what lies behind it in its last slot may be on a page that is not
+ * there yet. */
+static __always_inline bool definition_read(void *to, const struct vmspan_def *def, __u32 bytes)
+{
+	__u64 *last =
+		to + (at_most(bytes - VMSPAN_SLOT, WIRE_DEFINITION_MAX - VMSPAN_SLOT) & ~7ull);
+	struct vmspan_def head;
+	__u32 used;
+
+	if (bpf_probe_read_user(&head, sizeof(head), def))
+		return false;
+	used = sizeof(head) + head.count * 4u + head.name_len;
+	last[0] = last[1] = last[2] = last[3] = 0;
+	if (used > bytes)
+		used = bytes;
+	barrier_var(used);
+	return !bpf_probe_read_user(to, at_most(used, WIRE_DEFINITION_MAX), def);
+}
+
 static __always_inline int carry_definition(struct ids ids, const void *def, __u32 bytes,
 					    __u64 process)
 {
@@ -129,8 +148,7 @@ static __always_inline int carry_definition(struct ids ids, const void *def, __u
 		return 0;
 	}
 	barrier_var(bytes);
-	if (bytes > WIRE_DEFINITION_MAX ||
-	    bpf_probe_read_user(d + 1, at_most(bytes, WIRE_DEFINITION_MAX), def)) {
+	if (!definition_read(d + 1, def, bytes)) {
 		bpf_ringbuf_discard(d, fill_flags());
 		count(COUNT_READ_FAULT_BATCHES, 1);
 		count(COUNT_READ_FAULT_RECORDS, 1);

@@ -122,6 +122,42 @@ static void a_definition_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_RING_FULL_RECORDS], 1);
 }
 
+/* What lies behind its text nobody has written, and on a new page it cannot be read: it is zeroes. */
+static void a_definition_is_read_as_far_as_it_goes(void **state)
+{
+	const struct wire_definition *d = (const void *)host.record;
+	struct vmspan_def *def = (void *)&batch;
+	char zeroes[2 * VMSPAN_SLOT] = { 0 };
+	__u32 used = sizeof(*def) + 4 + 15;
+
+	memset(&batch, 'x', 2 * VMSPAN_SLOT);
+	def->count = 1;
+	def->name_len = 15;
+	host.hole = (const char *)def + used;
+	memset(host.record, 0xff, sizeof(host.record));
+	assert_int_equal(carry_definition(ids, def, VMSPAN_SLOT, 0), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(d->bytes, VMSPAN_SLOT);
+	assert_memory_equal(d + 1, def, used);
+	assert_memory_equal((const char *)(d + 1) + used, zeroes, VMSPAN_SLOT - used);
+	/* Of a head that has room for more than there is. */
+	def->name_len = 255;
+	host.hole = (const char *)def + VMSPAN_SLOT;
+	assert_int_equal(carry_definition(ids, def, VMSPAN_SLOT, 0), 0);
+	assert_int_equal(host.records, 2);
+	assert_memory_equal(d + 1, def, VMSPAN_SLOT);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 0);
+	/* A text that cannot be read is a loss, and so is a head. */
+	def->name_len = 15;
+	host.hole = (const char *)def + used - 1;
+	assert_int_equal(carry_definition(ids, def, VMSPAN_SLOT, 0), 0);
+	host.hole = (const char *)def;
+	assert_int_equal(carry_definition(ids, def, VMSPAN_SLOT, 0), 0);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_BATCHES], 2);
+	assert_int_equal(host.counted[COUNT_READ_FAULT_RECORDS], 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
 int main(void)
@@ -132,6 +168,7 @@ int main(void)
 		TEST(a_batch_of_no_size_that_there_is_is_none),
 		TEST(what_is_handed_over_is_told_as_it_is),
 		TEST(a_definition_that_finds_no_room_is_a_loss),
+		TEST(a_definition_is_read_as_far_as_it_goes),
 	};
 
 	return cmocka_run_group_tests_name("bpf_flush", tests, NULL, NULL);

@@ -46,6 +46,7 @@ static struct {
 	__u32 cpu;
 	bool tables_full, ring_full;
 	const void *bad; /* memory that cannot be read */
+	const char *hole; /* a byte that cannot, wherever a read begins */
 	const char *lacks; /* a field that its kernel has not, as programs name it */
 	__u32 reads; /* of memory */
 	struct traced_process process;
@@ -185,7 +186,8 @@ static __attribute__((noinline)) long made_read(void *to, __u32 size, const void
 {
 	host.reads++;
 	memset(to, 0, size);
-	if (!from || from == host.bad)
+	if (!from || from == host.bad ||
+	    (host.hole && (const char *)from <= host.hole && host.hole < (const char *)from + size))
 		return -14;
 	memcpy(to, from, size);
 	return 0;
