@@ -94,7 +94,7 @@ int BPF_PROG(life_exec, struct task_struct *task, pid_t old_pid, struct linux_bi
 	if (p)
 		__builtin_memset(p->registries, 0, sizeof(p->registries));
 	bpf_map_delete_elem(&marks_armed, &ids.tgid);
-	emit_life(WIRE_EXEC, ids, 0, task, true);
+	emit_life(WIRE_EXEC, ids, old_pid != task->pid, task, true);
 	return 0;
 }
 

@@ -63,7 +63,8 @@ struct wire_head {
 struct wire_life {
 	struct wire_head h;
 	vmspan_u64 mono_ns;
-	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it. */
+	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it; exec: 1 if another
+	 * thread than the first executed it, and has taken that one's place. */
 	vmspan_u32 other;
 	vmspan_u32 pad;
 	char comm[16];

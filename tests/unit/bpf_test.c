@@ -80,6 +80,21 @@ static void a_child_that_finds_no_room_is_a_loss(void **state)
 	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
 }
 
+/* Of an exec the kernel tells which of the threads it was. */
+static void who_executes_is_told(void **state)
+{
+	const struct wire_life *told = (const void *)host.record;
+	unsigned long long args[] = { (__u64)&host.thread, TRACED, 0 };
+
+	(void)state;
+	assert_int_equal(life_exec(args), 0);
+	assert_int_equal(told->h.kind, WIRE_EXEC);
+	assert_int_equal(told->other, 0);
+	args[1] = TRACED + 1;
+	assert_int_equal(life_exec(args), 0);
+	assert_int_equal(told->other, 1);
+}
+
 /* ---- Ends ---- */
 
 static struct {
@@ -622,6 +637,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_clock_that_cannot_be_read_is_a_lost_mark),
 		TEST(a_child_that_finds_no_room_is_a_loss),
+		TEST(who_executes_is_told),
 		TEST(nothing_of_a_process_comes_behind_its_end),
 		TEST(the_end_of_a_process_waits_for_who_reads_what_is_left),
 		TEST(who_has_woken_a_thread_is_waited_for_once),

@@ -15,6 +15,7 @@
  *   left N       N events, each left from inside a compartment, and caught
  *   name NAME    takes this name
  *   exec         executes itself again
+ *   follow       the same, by a thread that is not its first
  *   leap         executes a program that has no marks, and uses the CPU
  *   hold T N     T threads that make N spans each, and stay
  *   spin FILE    spans until it or who started it is killed; FILE says how many
@@ -140,6 +141,12 @@ static void hold(long count, long n)
 	for (i = 0; i < count; i++)
 		pthread_create(&t, NULL, held_main, &h);
 	pthread_barrier_wait(&h.made);
+}
+
+static void *execute_main(void *none)
+{
+	execv("/proc/self/exe", self);
+	return none;
 }
 
 static void spin(const char *file)
@@ -348,6 +355,13 @@ static void task(const char *line)
 		printf("ok\n");
 		fflush(stdout);
 		execv("/proc/self/exe", self);
+	} else if (!strcmp(what, "follow")) {
+		pthread_t t;
+
+		printf("ok\n");
+		fflush(stdout);
+		if (!pthread_create(&t, NULL, execute_main, NULL))
+			pthread_join(t, NULL);
 	} else if (!strcmp(what, "leap")) {
 		printf("ok\n");
 		fflush(stdout);

@@ -444,6 +444,9 @@ int process_exec(struct live *l, const struct wire_life *w)
 		return l->failed;
 	}
 	forget_memory(l, p);
+	/* The kernel knows the process of a probe by its first thread, which is gone. */
+	if (w->other)
+		attachments_bury(l, p);
 	p->refused = refused;
 	p->by_batches = p->by_traps = false; /* what it had of its parent is gone */
 	/* From its first mark on the new program is traced where it has a file of the old one's. */
