@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is read of a target's memory and files: here of this process's own, which lies. */
+#include "base/task_stat.h"
 #include "probe/maps.h"
 #include "probe/target.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -89,6 +93,70 @@ static void a_registry_of_another_version_is_not_read(void **state)
 	t.registry.abi = ABI1;
 	t.registry.magic++;
 	assert_int_equal(target_registry((u32)getpid(), (u64)(uintptr_t)&t, &head), -EBADMSG);
+}
+
+static u64 kept = 4711;
+
+static void *goes_on(void *ready)
+{
+	close(*(int *)ready);
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* The kernel has a process by its first thread. Where that has ended, and others go on, it has no memory and no
+ * files under that number. */
+static void whose_first_thread_has_ended_is_read_by_another(void **state)
+{
+	static int ready[2];
+	u64 was = 0, more = 4712;
+	char line[TASK_STAT_MAX];
+	const char *stat;
+	struct maps m;
+	pthread_t t;
+	pid_t child;
+	char end;
+	int fd;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		close(ready[0]);
+		if (pthread_create(&t, NULL, goes_on, &ready[1]))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &end, 1), 0);
+	close(ready[0]);
+	do {
+		stat = task_stat((u32)child, 0, line);
+		assert_non_null(stat);
+	} while (*stat != 'Z');
+	assert_int_not_equal(task_living((u32)child), child);
+	assert_int_equal(maps_read((u32)child, &m), 0);
+	assert_true(m.count > 0);
+	fd = maps_open((u32)child, &m.entries[0]);
+	assert_true(fd >= 0);
+	close(fd);
+	maps_free(&m);
+	assert_false(maps_gone((u32)child));
+	assert_int_equal(target_read((u32)child, (u64)(uintptr_t)&kept, &was, sizeof(was)), 0);
+	assert_int_equal(was, 4711);
+	assert_int_equal(target_write((u32)child, (u64)(uintptr_t)&kept, &more, sizeof(more)), 0);
+	assert_int_equal(target_read((u32)child, (u64)(uintptr_t)&kept, &was, sizeof(was)), 0);
+	assert_int_equal(was, 4712);
+	/* Nobody of it is left. */
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)child, NULL, WEXITED | WNOWAIT), 0);
+	assert_int_equal(task_living((u32)child), child);
+	assert_true(maps_gone((u32)child));
+	assert_int_equal(target_read((u32)child, (u64)(uintptr_t)&kept, &was, sizeof(was)), -ESRCH);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(task_living((u32)child), child);
 }
 
 /* Copies of one process share what they define, which is found where the first has put it. */
@@ -253,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_registry_of_another_version_is_not_read),
+		cmocka_unit_test(whose_first_thread_has_ended_is_read_by_another),
 		cmocka_unit_test(what_copies_share_is_found),
 		cmocka_unit_test(a_log_is_read_on_from_where_it_was),
 		cmocka_unit_test(a_log_that_lies_is_left),

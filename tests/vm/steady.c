@@ -16,6 +16,7 @@
  *   name NAME    takes this name
  *   exec         executes itself again
  *   follow       the same, by a thread that is not its first
+ *   retire       its first thread ends; another takes what is to be done from then on
  *   leap         executes a program that has no marks, and uses the CPU
  *   hold T N     T threads that make N spans each, and stay
  *   spin FILE    spans until it or who started it is killed; FILE says how many
@@ -294,6 +295,8 @@ static void run_on(long n)
 		printf("none\n");
 }
 
+static void *heir_main(void *none);
+
 static void task(const char *line)
 {
 	char what[16] = "", name[64] = "", path[128] = "";
@@ -362,6 +365,12 @@ static void task(const char *line)
 		fflush(stdout);
 		if (!pthread_create(&t, NULL, execute_main, NULL))
 			pthread_join(t, NULL);
+	} else if (!strcmp(what, "retire")) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, heir_main, NULL))
+			exit(3);
+		pthread_exit(NULL);
 	} else if (!strcmp(what, "leap")) {
 		printf("ok\n");
 		fflush(stdout);
@@ -373,9 +382,26 @@ static void task(const char *line)
 	}
 }
 
-int main(int argc, char **argv)
+static void tasks(void)
 {
 	char line[128];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		task(line);
+		printf("ok\n");
+	}
+}
+
+static void *heir_main(void *none)
+{
+	(void)none;
+	printf("ok\n");
+	tasks();
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
 	int i;
 
 	self = argv;
@@ -391,9 +417,6 @@ int main(int argc, char **argv)
 	/* Unbuffered: a child goes on where its parent stopped reading. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	printf("ready %d\n", (int)getpid());
-	while (fgets(line, sizeof(line), stdin)) {
-		task(line);
-		printf("ok\n");
-	}
+	tasks();
 	return 0;
 }

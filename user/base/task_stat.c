@@ -3,8 +3,10 @@
 
 #include "base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +27,36 @@ const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX])
 	to[n] = 0;
 	to = strrchr(to, ')');
 	return to && to[1] == ' ' ? to + 2 : NULL;
+}
+
+static bool has_ended(u32 pid, u32 tid)
+{
+	char line[TASK_STAT_MAX];
+	const char *stat = task_stat(pid, tid, line);
+
+	return !stat || *stat == 'Z' || *stat == 'X';
+}
+
+u32 task_living(u32 pid)
+{
+	char path[32];
+	struct dirent *e;
+	u32 found = pid;
+	DIR *d;
+
+	if (!has_ended(pid, pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	d = opendir(path);
+	while (d && found == pid && (e = readdir(d))) {
+		u32 tid = (u32)strtoul(e->d_name, NULL, 10);
+
+		if (tid && !has_ended(pid, tid))
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
 }
 
 u32 task_parent(u32 pid)

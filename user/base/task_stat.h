@@ -14,5 +14,10 @@
 const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX]);
 /* Of a process; 0: none, or it is gone. */
 u32 task_parent(u32 pid);
+/*
+ * The thread of a process by which its memory and its files are to be asked for: the first, or where that has ended
+ * while others go on, which the kernel has as a zombie without either, one of those. Also where the process is gone: pid.
+ */
+u32 task_living(u32 pid);
 
 #endif

@@ -2,6 +2,7 @@
 #include "probe/maps.h"
 
 #include "base/file.h"
+#include "base/task_stat.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,7 +44,7 @@ static int add(struct maps *m, const struct map_entry *e, const char *path)
 	return 0;
 }
 
-int maps_read(u32 pid, struct maps *m)
+static int read_of(u32 pid, struct maps *m)
 {
 	char path[32], *line = NULL;
 	struct map_entry e;
@@ -74,6 +75,17 @@ int maps_read(u32 pid, struct maps *m)
 	return r;
 }
 
+int maps_read(u32 pid, struct maps *m)
+{
+	int r = read_of(pid, m);
+	u32 living;
+
+	if (r || m->count)
+		return r;
+	living = task_living(pid);
+	return living == pid ? 0 : read_of(living, m);
+}
+
 void maps_free(struct maps *m)
 {
 	u32 i;
@@ -84,7 +96,7 @@ void maps_free(struct maps *m)
 	memset(m, 0, sizeof(*m));
 }
 
-int maps_open(u32 pid, const struct map_entry *e)
+static int open_of(u32 pid, const struct map_entry *e)
 {
 	char path[PATH_MAX + 32], target[PATH_MAX];
 	int fd, first;
@@ -106,6 +118,17 @@ int maps_open(u32 pid, const struct map_entry *e)
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, e->path);
 	fd = file_open_regular(path);
 	return fd >= 0 ? fd : first;
+}
+
+int maps_open(u32 pid, const struct map_entry *e)
+{
+	int fd = open_of(pid, e);
+	u32 living;
+
+	if (fd >= 0 || fd == -EINVAL)
+		return fd;
+	living = task_living(pid);
+	return living == pid ? fd : open_of(living, e);
 }
 
 bool maps_gone(u32 pid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/target.h"
+#include "base/task_stat.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -10,25 +11,34 @@
 #define LOG_BLOCK_MAX (16u << 20)
 #define LOG_BYTES_MAX (64ull << 20)
 
-int target_read(u32 pid, u64 address, void *to, size_t n)
-{
-	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)address, n };
-	ssize_t r = process_vm_readv((pid_t)pid, &local, 1, &remote, 1, 0);
+typedef ssize_t (*copy_fn)(pid_t pid, const struct iovec *local, unsigned long locals,
+			   const struct iovec *remote, unsigned long remotes, unsigned long flags);
 
+static int copy(copy_fn fn, u32 pid, const struct iovec *local, u64 address)
+{
+	struct iovec remote = { (void *)(uintptr_t)address, local->iov_len };
+	ssize_t r = fn((pid_t)pid, local, 1, &remote, 1, 0);
+
+	if (r < 0 && errno == ESRCH) {
+		u32 living = task_living(pid);
+
+		errno = ESRCH;
+		if (living != pid)
+			r = fn((pid_t)living, local, 1, &remote, 1, 0);
+	}
 	if (r < 0)
 		return -errno;
-	return (size_t)r == n ? 0 : -EFAULT;
+	return (size_t)r == local->iov_len ? 0 : -EFAULT;
+}
+
+int target_read(u32 pid, u64 address, void *to, size_t n)
+{
+	return copy(process_vm_readv, pid, &(struct iovec){ to, n }, address);
 }
 
 int target_write(u32 pid, u64 address, const void *from, size_t n)
 {
-	struct iovec local = { (void *)(uintptr_t)from, n };
-	struct iovec remote = { (void *)(uintptr_t)address, n };
-	ssize_t r = process_vm_writev((pid_t)pid, &local, 1, &remote, 1, 0);
-
-	if (r < 0)
-		return -errno;
-	return (size_t)r == n ? 0 : -EFAULT;
+	return copy(process_vm_writev, pid, &(struct iovec){ (void *)(uintptr_t)from, n }, address);
 }
 
 int target_registry(u32 pid, u64 address, struct vmspan_registry *head)
