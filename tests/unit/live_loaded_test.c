@@ -240,6 +240,32 @@ static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 	}
 }
 
+/* A file of the old program's that the new one has not is not its: until it has marks, none of its are on. */
+static void what_it_executes_has_not_begun_with_files_of_before(void **state)
+{
+	struct wire_life w = { .h.pid = (u32)getpid(), .mono_ns = 1000 * MS, .comm = "later" };
+	struct process *p = calloc(1, sizeof(*p));
+	struct live l = { .fn = count_notes };
+
+	(void)state;
+	assert_non_null(p);
+	p->pid = w.h.pid;
+	p->pidfd = -1;
+	p->attachments = calloc(1, sizeof(*p->attachments));
+	assert_non_null(p->attachments);
+	p->attachments->inode = 1; /* nothing of this program's */
+	p->armed_ns = 500 * MS;
+	assert_int_equal(map_put(&l.processes, p->pid, (u64)(uintptr_t)p), 0);
+	assert_int_equal(process_exec(&l, &w), 0);
+	assert_null(p->attachments);
+	assert_int_equal(p->armed_ns, 0);
+	process_free(&l, p);
+	process_free_buried(&l);
+	plan_cache_free(&l.cache);
+	vm_cache_free(&l.vm_cache);
+	map_free(&l.processes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +274,7 @@ int main(void)
 		cmocka_unit_test(with_the_first_marks_the_trace_begins),
 		cmocka_unit_test(marks_that_nobody_wants_are_not_missed),
 		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
+		cmocka_unit_test(what_it_executes_has_not_begun_with_files_of_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
