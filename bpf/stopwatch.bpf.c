@@ -123,6 +123,8 @@ __noinline int watch_close(struct watch *w, struct watch_stack *k, __u64 end, __
 	}
 	if (!w->depth && !w->turns && !w->calls && w->lost_outside != lost_marks(w))
 		s->h.depth |= VMSPAN_F_LACKS;
+	if (!mark && !w->turns)
+		w->outside = 1;
 	if (flags & VMSPAN_F_REPAIRED)
 		w->batch.repaired++;
 	return 0;
@@ -324,6 +326,26 @@ static __always_inline void event_record(struct watch *w, struct abi1_turn *e, _
 	r->records = w->batch.seq + w->used - w->extra - 1 - e->first;
 }
 
+/* The end of an event from before the trace, unless the program is wrong: user space knows. */
+static __always_inline void unbegun(struct watch *w, __u64 mono)
+{
+	struct wire_life *l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
+
+	if (!l) {
+		count(COUNT_RING_FULL_BATCHES, 1);
+		return;
+	}
+	__builtin_memset(l, 0, sizeof(*l));
+	l->h.kind = WIRE_UNBEGUN;
+	l->h.bytes = sizeof(*l) - sizeof(l->h);
+	l->h.pid = w->ids.tgid;
+	l->h.tid = w->ids.tid;
+	l->mono_ns = mono;
+	l->other = w->outside;
+	w->outside = 0;
+	bpf_ringbuf_submit(l, wake_flags(false));
+}
+
 SEC("?usdt")
 int watch_ev_end(struct pt_regs *ctx)
 {
@@ -339,8 +361,10 @@ int watch_ev_end(struct pt_regs *ctx)
 		return 0;
 	}
 	i = w->turns - 1;
-	if (i >= WATCH_TURNS)
+	if (i >= WATCH_TURNS) {
+		unbegun(w, mono);
 		return 0;
+	}
 	end = cycles_now();
 	if (!end)
 		return 0;

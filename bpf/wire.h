@@ -33,6 +33,7 @@ enum wire_kind {
 	WIRE_MARKS = 10, /* struct wire_marks */
 	WIRE_DEFINITION = 11, /* struct wire_definition */
 	WIRE_SCHED = 6, /* as WIRE_BATCH, made in the kernel: VMSPAN_OFF and _WAKE */
+	WIRE_UNBEGUN = 13, /* struct wire_life: a thread has ended an event that it had not begun */
 	WIRE_UNENDED =
 		12, /* as WIRE_BATCH: the event, if any, and the innermost stays in it that a thread is in, as
 			    * if they ended; head.pad: enum unended_why, head.too_deep: how many stays */
@@ -64,7 +65,8 @@ struct wire_life {
 	struct wire_head h;
 	vmspan_u64 mono_ns;
 	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it; exec: 1 if another
-	 * thread than the first executed it, and has taken that one's place. */
+	 * thread than the first executed it, and has taken that one's place; end of an event: 1 if it has left
+	 * compartments since the last such end that it had entered outside of any event. */
 	vmspan_u32 other;
 	vmspan_u32 pad;
 	char comm[16];

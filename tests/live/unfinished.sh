@@ -147,10 +147,48 @@ finish record INT
 report
 json_eq "begun before the trace, and ended in it" "$T/report.json" "[.events.count, .spans, $notes]" \
 	'[1,3,["an event had begun before its marks were turned on, and ended SO LONG after: its time is in the figures of no event"]]'
+# Nor is what was done in it, though nothing says so before its end. Where it was told of too early, that is a loss.
+for mode in "" --exact; do
+	tell vm "open"
+	# shellcheck disable=SC2086 # none, or one
+	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" $mode
+	need_line record '^recording ' err
+	tell vm "spans 5" "input 2" "close" "spans 2" "event 3"
+	finish record INT
+	report
+	json_eq "what is done in one from before${mode:+, $mode}: it is in no figure" "$T/report.json" \
+		'[.complete, .events.count, .events.implicit, .spans]' '[true,3,2,5]'
+	tell vm "open"
+	# shellcheck disable=SC2086
+	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" $mode
+	need_line record '^recording ' err
+	tell vm "spans 5" "event 3" "close" "event 3"
+	finish record INT
+	report
+	json_eq "and another event begins in it${mode:+, $mode}: that is a loss" "$T/report.json" \
+		'[.complete, .losses.marks_off, ([.processes[].notes[]?.text | test("some of what was done in it counts as outside")])]' \
+		'[false,1,[true]]'
+done
 tell vm "open"
 "$VMSPAN" record -q -p "$vm_pid" -o "$T/rec.vmspan" --duration 1200ms
 report
 json_eq "begun before the trace, and goes on" "$T/report.json" "[.events.count, .spans, $notes]" \
 	'[0,0,["its marks are armed, and it has made none"]]'
 tell vm "close"
+dismiss vm
+# Conventional probes tell of it when it is too late.
+target vm "$T/probes"
+for work in "close" "spans 5"; do
+	tell vm "open"
+	start record "$VMSPAN" record --method direct -p "$vm_pid" -o "$T/rec.vmspan"
+	need_line record '^recording ' err
+	tell vm "$work"
+	[ "$work" = close ] || tell vm "close"
+	tell vm "event 3"
+	finish record INT
+	report
+	json_eq "direct: what is done in one from before is a loss, if there is any ($work)" "$T/report.json" \
+		"[.complete, .events.count, .losses.marks_off, ($notes | length)]" \
+		"$([ "$work" = close ] && echo '[true,1,0,1]' || echo '[false,6,1,1]')"
+done
 dismiss vm

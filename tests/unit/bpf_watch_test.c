@@ -221,6 +221,47 @@ static void what_is_open_at_an_end_is_told(void **state)
 	assert_int_equal(((const struct wire_head *)host.record)->kind, WIRE_BATCH);
 }
 
+/* Its begin may have been before the trace: then what was recorded as outside of any event was not. */
+static void an_end_without_a_begin_is_told(void **state)
+{
+	const struct wire_life *w = (const void *)host.record;
+	__u32 i, n;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = more;
+	for (i = 0; i < 4; i++) {
+		if (i == 1)
+			assert_int_equal(____watch_gc_begin(&host.registers, 0, 0), 0);
+		else
+			enters(0, 1);
+		if (i == 1)
+			assert_int_equal(____watch_gc_end(&host.registers, 0), 0);
+		else
+			assert_int_equal(____watch_leave(&host.registers, 100), 0);
+		/* One that is in an event was begun with it. */
+		if (i == 3) {
+			assert_int_equal(watch_ev_end(&host.registers), 0);
+			assert_int_equal(____watch_ev_begin(&host.registers, 9), 0);
+			enters(0, 1);
+			assert_int_equal(____watch_leave(&host.registers, 100), 0);
+			assert_int_equal(watch_ev_end(&host.registers), 0);
+		}
+		n = host.records;
+		assert_int_equal(watch_ev_end(&host.registers), 0);
+		assert_int_equal(host.records, n + 1);
+		assert_int_equal(w->h.kind, WIRE_UNBEGUN);
+		assert_int_equal(w->h.bytes, sizeof(*w) - sizeof(w->h));
+		assert_int_equal(w->h.tid, watch.ids.tid);
+		assert_int_equal(w->h.pid, watch.ids.tgid);
+		assert_int_equal(w->other, i == 0 || i == 2);
+	}
+	host.ring_full = true;
+	assert_int_equal(watch_ev_end(&host.registers), 0);
+	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 1);
+	host.ring_full = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +271,7 @@ int main(void)
 		cmocka_unit_test(a_stay_outside_says_that_a_mark_in_it_is_lost),
 		cmocka_unit_test(what_is_too_deep_at_an_end_is_counted),
 		cmocka_unit_test(what_is_open_at_an_end_is_told),
+		cmocka_unit_test(an_end_without_a_begin_is_told),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);

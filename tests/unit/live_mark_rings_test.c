@@ -329,6 +329,7 @@ static void what_could_not_be_marked_is_told_once(void **state)
 	g->ring->head.lost = 7;
 	g->process->lost_threads = 5;
 	live_rings_begin(&g->l, &g->p, g->r);
+	is_outside(g);
 	spans(g, 3);
 	hand_over(g);
 	assert_int_equal(g->in_mark, 0);
@@ -357,6 +358,7 @@ static void what_could_not_be_marked_is_told_once(void **state)
 	g->p.rings_begun = false;
 	g->ring->head.lost += 9;
 	live_rings_begin(&g->l, &g->p, g->r);
+	is_outside(g);
 	spans(g, 1);
 	hand_over(g);
 	assert_int_equal(g->in_mark, 2 + 3 + 1);
@@ -395,6 +397,7 @@ static void a_trace_begins_with_the_first_copy(void **state)
 	live_rings_begin(&g->l, &g->p, g->r);
 	assert_int_equal(g->process->session, 1);
 	mark(g, VMSPAN_MARK_LEAVE, 5);
+	is_outside(g);
 	spans(g, 1);
 	hand_over(g);
 	assert_int_equal(g->spans, 4);

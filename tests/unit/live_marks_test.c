@@ -250,7 +250,7 @@ static void an_event_is_open_only_where_all_has_come(void **state)
 	g->l.last.cycles++;
 	assert_int_equal(told_of(g), 0);
 	g->ring->head.handed = g->ring->head.head;
-	live_rings_doubt(&g->p);
+	assert_int_equal(live_rings_doubt(&g->l, &g->p), 0);
 	g->l.last.cycles--;
 	assert_int_equal(told_of(g), 0);
 	rig_close(g);
@@ -432,6 +432,7 @@ static void what_was_marked_before_the_trace_is_not_of_it(void **state)
 	assert_int_equal(g->process->session, 1);
 	assert_int_equal(g->ring->head.limit,
 			 g->ring->head.head); /* the next mark goes the slow way */
+	is_outside(g);
 	spans(g, 3);
 	hand_over(g); /* all of it: the thread knows of no trace */
 	assert_int_equal(g->spans, 3);

@@ -159,6 +159,12 @@ static void spans(struct rig *g, u32 n)
 	}
 }
 
+/* It is in no event from before. */
+static void is_outside(struct rig *g)
+{
+	mark(g, VMSPAN_MARK_UNWIND, 0);
+}
+
 /* As the kernel side has it: marks from a position on, and the head as it is now. To be freed. */
 static struct wire_marks *on_its_way(const struct rig *g, u64 from, u32 bytes,
 				     const struct vmspan_ring *head, bool foreign)

@@ -312,6 +312,8 @@ int live_record(struct live *l, const void *data, size_t size)
 		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:
 		return thread_end(l, w);
+	case WIRE_UNBEGUN:
+		return live_unbegun(l, w);
 	case WIRE_EXIT:
 		p = process_find(l, h->pid);
 		return p ? process_end(l, p, w->mono_ns) : 0;

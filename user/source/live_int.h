@@ -13,6 +13,7 @@
  *   live_registry.c  definitions and unfinished batches in target memory
  *   live_marks.c     marks of threads -> items
  *   live_mark_rings.c     those in target memory
+ *   live_begun.c     events that had begun before
  *   live_running.c   stays that have not ended
  *   live_command.c   starting a command under the trace
  *   live_vm.c        stock VMs: attaching
@@ -296,6 +297,7 @@ struct live {
 	bool switches; /* as kernel_rseq_tells_all() has it */
 	u64 rings_ns; /* the rings are read again */
 	u32 rings_seen; /* of them, in this round */
+	u32 rings_held; /* threads of which records are held back (live_begun.c) */
 	u32 open_seen; /* threads of which has been told, where one time was too short for all */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
@@ -513,9 +515,6 @@ int live_silence_last(struct live *l);
 int live_silence_end(struct live *l, struct process *p);
 /* Something of its marks has come. 0 or l->failed. */
 int live_marked(struct live *l, struct process *p);
-/* A thread has ended an event at `end_ns` (CLOCK_MONOTONIC) of which no begin has come: said where that was before
- * its marks were turned on. 0 or l->failed. */
-int live_begun_before(struct live *l, struct process *p, u32 tid, u64 end_ns);
 /* The CPU time a process has had, of all its threads, to 10 ms; 0 if it cannot be told. */
 u64 live_cpu_ns(u32 pid);
 
@@ -629,9 +628,10 @@ void live_registry_free(struct registry *r);
 
 /* ---- live_marks.c, live_mark_rings.c ---- */
 
-/* Marks, or a definition, that were handed over. 0, or l->failed. */
+/* Marks, a definition, or the end of an event that was not begun: from the kernel side. 0, or l->failed. */
 int live_marks(struct live *l, const struct wire_head *h, size_t size);
 int live_definition(struct live *l, const struct wire_head *h, size_t size);
+int live_unbegun(struct live *l, const struct wire_life *w);
 /* Before the process is armed for the first time: what is in the rings is not of this trace, each
  * thread's next mark says which CPU it is on, and events that somebody waits for are handed over as they end.
  * `r`: NULL where there are no rings yet. */
@@ -642,11 +642,11 @@ void live_rings_end(struct live *l, struct process *p);
 int live_rings_read(struct live *l, struct process *p, struct registry *r);
 /*
  * The same while the trace goes on, if it is time: threads that hang, sleep or idle hand nothing
- * over. Not in exact mode, where a thread has to hand over what the scheduler did to it. 0, or
- * l->failed.
+ * over. In exact mode only what is held back long enough is told, since a thread has to hand over what the
+ * scheduler did to it. 0, or l->failed.
  */
 int live_rings_look(struct live *l, u64 now);
-/* When it is; UINT64_MAX: there are no rings. */
+/* When it is; UINT64_MAX: there is nothing to be read. */
 u64 live_rings_next(const struct live *l);
 /*
  * Calls fn for each thread: its number as it sees itself, and what is open in it now, whether
@@ -666,8 +666,8 @@ int live_rings_process_end(struct live *l, struct process *p);
 /* What its threads are in, and will not be heard to leave, as of that time (CLOCK_MONOTONIC). 0, or
  * l->failed. */
 int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns);
-/* Of what its threads are in, no more is known from here on. */
-void live_rings_doubt(struct process *p);
+/* Of what its threads are in, no more is known from here on. 0, or l->failed. */
+int live_rings_doubt(struct live *l, struct process *p);
 void live_rings_free(struct registry *r);
 
 /* ---- live_look.c ---- */

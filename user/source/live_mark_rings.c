@@ -386,26 +386,36 @@ int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, 
 
 		at = 0;
 		while (!l->failed && map_next(&r->rings, &at, &thread, &value)) {
-			const struct ring_reader *t = (const void *)(uintptr_t)value;
+			struct ring_reader *t = (void *)(uintptr_t)value;
 
-			if (is_whole(l, p, t, (u32)thread, why))
+			if (!mark_ring_let_go(l, p, r, (u32)thread, t) &&
+			    is_whole(l, p, t, (u32)thread, why))
 				mark_ring_unfinished(l, p, r, t, why, until_ns);
 		}
 	}
 	return l->failed;
 }
 
-void live_rings_doubt(struct process *p)
+int live_rings_doubt(struct live *l, struct process *p)
 {
 	u64 thread, value;
 	size_t at;
 	u32 i;
 
 	for (i = 0; i < p->registry_count; i++) {
+		struct registry *r = &p->registries[i];
+
 		at = 0;
-		while (map_next(&p->registries[i].rings, &at, &thread, &value))
-			marks_gap(&((struct ring_reader *)(uintptr_t)value)->m, 0);
+		while (map_next(&r->rings, &at, &thread, &value)) {
+			struct ring_reader *t = (void *)(uintptr_t)value;
+
+			if (mark_ring_let_go(l, p, r, (u32)thread, t))
+				return l->failed;
+			marks_gap(&t->m, 0);
+			t->held_enough = false;
+		}
 	}
+	return 0;
 }
 
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
@@ -433,7 +443,8 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 		t->seen = g.head;
 	if (e || t->seen < g.head)
 		return e;
-	e = mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, mono_ns);
+	e = mark_ring_let_go(l, p, r, g.thread, t)
+		    ?: mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, mono_ns);
 	mark_ring_reader_end(r, g.thread);
 	return e;
 }
@@ -515,10 +526,13 @@ static int look_at(struct live *l, struct process *p, struct registry *r, struct
 		if (k->seen++ < k->skip)
 			continue;
 		k->over = clock_mono_ns() >= k->end_ns;
-		if (mark_ring_head(p, thread, t, &g) && all_has_come(l, t, &g))
+		/* What the scheduler did comes with the thread's own. */
+		if (l->s.info.exact)
+			e = t->held_ns ? mark_ring_tell_made(l, p, r, (u32)thread, t) : 0;
+		else if (mark_ring_head(p, thread, t, &g) && all_has_come(l, t, &g))
 			e = ring_read(&d, t->at, &g);
 	}
-	return e || r->abi1 ? e : tell_lost_threads(l, p, r);
+	return e || r->abi1 || l->s.info.exact ? e : tell_lost_threads(l, p, r);
 }
 
 int live_rings_look(struct live *l, u64 now)
@@ -548,7 +562,7 @@ int live_rings_look(struct live *l, u64 now)
 
 u64 live_rings_next(const struct live *l)
 {
-	return l->s.info.exact ? UINT64_MAX : l->rings_ns;
+	return l->s.info.exact && !l->rings_held ? UINT64_MAX : l->rings_ns;
 }
 
 /* ---- What is open ---- */

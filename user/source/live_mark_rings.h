@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rings of marks as their reader knows them: for live_marks.c and live_mark_rings.c alone. */
+/* Rings of marks as their reader knows them: for live_marks.c, live_mark_rings.c and live_begun.c alone. */
 #ifndef SOURCE_LIVE_MARK_RINGS_H
 #define SOURCE_LIVE_MARK_RINGS_H
 
@@ -27,7 +27,12 @@ struct ring_reader {
 	/* Marks that it could not make: those of before the trace and those of which an item of their
 	 * own has told, and those behind them of which a batch has. */
 	u32 lost_before, lost_told;
-	u32 unmatched_told, too_deep_told, no_ids_told, begun_before_told; /* of the counts in m */
+	u32 unmatched_told, too_deep_told, no_ids_told; /* of the counts in m */
+	u32 begun_before_told, misplaced_told; /* the same */
+	/* CLOCK_MONOTONIC: since when records are held back of a thread that may be in an event from before the trace;
+	 * 0: none are. */
+	u64 held_ns;
+	bool held_enough; /* none are to be any more */
 	u64 seq_told; /* numbers up to here */
 	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
 	 * not. And its name by then. */
@@ -68,12 +73,18 @@ void mark_ring_reader_end(struct registry *r, u32 thread);
 int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 		   const struct vmspan_ring *g, struct handover by, u64 from,
 		   const struct vmspan_mark *marks, u32 bytes);
-/* No more comes of a thread: what was kept for that is taken as it is. 0, or l->failed. */
+/* No more comes of a thread for now: what was kept for that is taken as it is. 0, or l->failed. */
 int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
 		  struct ring_reader *t);
-/* What has been made of its marks, and could not be marked. 0, or l->failed. */
+/* The same for good, or what comes does not follow on it: nothing is held back either. 0, or l->failed. */
+int mark_ring_let_go(struct live *l, struct process *p, struct registry *r, u32 thread,
+		     struct ring_reader *t);
+/* What has been made of its marks, and could not be marked, unless it is held back. 0, or l->failed. */
 int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 		   const struct vmspan_ring *g, struct ring_reader *t);
+/* The same; what it could not mark is told as it was. */
+int mark_ring_tell_made(struct live *l, struct process *p, struct registry *r, u32 thread,
+			struct ring_reader *t);
 /* What its thread is in, as of `until_ns` (CLOCK_MONOTONIC), and will not be heard to leave. 0, or
  * l->failed. */
 int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
@@ -87,6 +98,18 @@ bool mark_ring_now(const struct process *p, const struct ring_reader *t,
 		   const struct vmspan_ring *g, struct marks *m);
 /* The outermost that is open, as of `until_ns`; whose it is is not filled in. There is something. */
 void mark_ring_is_in(struct item_unfinished *u, const struct marks *m, u64 until_ns);
+/* ---- live_begun.c ---- */
+
+/* Was it there before its marks were turned on, and may have been in an event then? */
+bool mark_ring_was_there(const struct process *p, u32 tid);
+/* Are the records that have been made of its marks to be told of later, when it is known where they belong? */
+bool mark_ring_holds_back(struct live *l, struct ring_reader *t);
+/* It has ended events of which no begin has come: said where that was before its marks were turned on. `all`: of its
+ * marks since then none is missing. 0, or l->failed. */
+int mark_ring_begun_before(struct live *l, struct process *p, struct ring_reader *t, bool all);
+
+/* ---- live_mark_rings.c ---- */
+
 /* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
  * somebody waits for. */
 void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r);

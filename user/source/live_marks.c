@@ -32,7 +32,7 @@ static int reader_over(struct live *l, struct process *p, struct registry *r, u3
 	u64 ended_ns = t->over_ns ? t->over_ns : clock_mono_ns();
 	const u64 *known = map_get(&r->tids, t->tid);
 
-	if (mark_ring_end(l, p, r, thread, t) ||
+	if (mark_ring_let_go(l, p, r, thread, t) ||
 	    mark_ring_unfinished(l, p, r, t, UNFINISHED_THREAD, ended_ns))
 		return l->failed;
 	/* Its number may be another's by now. */
@@ -42,9 +42,9 @@ static int reader_over(struct live *l, struct process *p, struct registry *r, u3
 	return l->failed;
 }
 
-/* All of its marks are of this trace. */
+/* All of its marks are of this trace. tid as in struct handover. */
 static struct ring_reader *reader_new(struct live *l, struct process *p, struct registry *r,
-				      const struct vmspan_ring *g)
+				      const struct vmspan_ring *g, u32 tid)
 {
 	struct ring_reader *t;
 	const u64 *before, *old;
@@ -56,6 +56,7 @@ static struct ring_reader *reader_new(struct live *l, struct process *p, struct 
 		return NULL;
 	marks_init(&t->m, ns_of, l);
 	t->m.switches = l->switches;
+	t->m.unplaced = mark_ring_was_there(p, tid ? tid : g->tid);
 	t->seen = g->start;
 	t->tid = g->tid;
 	/* Whatever this says, it is only read from. */
@@ -82,7 +83,8 @@ struct ring_reader *mark_ring_reader_of(struct live *l, struct process *p, struc
 					const struct vmspan_ring *g, u32 tid)
 {
 	u64 *at = map_get(&r->rings, g->thread), *known;
-	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, p, r, g);
+	struct ring_reader *t =
+		at ? (struct ring_reader *)(uintptr_t)*at : reader_new(l, p, r, g, tid);
 
 	if (!t || !tid)
 		return t;
@@ -159,15 +161,10 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 	struct batch_sum sum;
 	u32 bytes = (u32)t->m.out.len, lost = mark_ring_lost(t, g);
 
-	if (t->m.begun_before != t->begun_before_told) {
-		/* Where something is missing it may be their begins. */
-		bool all = t->m.too_deep == t->too_deep_told && t->m.no_ids == t->no_ids_told &&
-			   lost == t->lost_told;
-
-		t->begun_before_told = t->m.begun_before;
-		if (all && live_begun_before(l, p, t->tid, live_mono_ns(l, t->m.begun_before_end)))
-			return l->failed;
-	}
+	if (mark_ring_begun_before(l, p, t,
+				   t->m.too_deep == t->too_deep_told &&
+					   t->m.no_ids == t->no_ids_told && lost == t->lost_told))
+		return l->failed;
 	if (!t->m.records && t->m.seq == t->seq_told && t->m.unmatched == t->unmatched_told &&
 	    t->m.too_deep == t->too_deep_told && t->m.no_ids == t->no_ids_told &&
 	    lost == t->lost_told)
@@ -176,6 +173,9 @@ int mark_ring_tell(struct live *l, struct process *p, struct registry *r,
 	    live_marked(l, p) || process_thread(l, p, t->tid) ||
 	    live_define(l, p, r, t->m.out.data, bytes, &sum))
 		return l->failed;
+	/* Names are read at once all the same: later there may be nothing to read them from. */
+	if (mark_ring_holds_back(l, t))
+		return 0;
 	it.batch = (struct item_batch){
 		.pid = p->pid,
 		.tid = t->tid,
@@ -260,7 +260,7 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	if (at >= end || at % sizeof(*marks))
 		return 0;
 	if ((at > t->seen || by.no_sched) &&
-	    (mark_ring_end(l, p, r, g->thread, t) || begin_stream(l, p, r, g->thread, t)))
+	    (mark_ring_let_go(l, p, r, g->thread, t) || begin_stream(l, p, r, g->thread, t)))
 		return l->failed;
 	if (at > t->seen)
 		marks_gap(&t->m, (at - t->seen) / sizeof(*marks));
@@ -278,15 +278,27 @@ int mark_ring_take(struct live *l, struct process *p, struct registry *r,
 	return mark_ring_tell(l, p, r, g, t);
 }
 
+int mark_ring_tell_made(struct live *l, struct process *p, struct registry *r, u32 thread,
+			struct ring_reader *t)
+{
+	const struct vmspan_ring g = { .thread = thread, .lost = t->lost_before + t->lost_told };
+
+	return mark_ring_tell(l, p, r, &g, t);
+}
+
 int mark_ring_end(struct live *l, struct process *p, struct registry *r, u32 thread,
 		  struct ring_reader *t)
 {
-	/* What it could not mark is told as it was. */
-	const struct vmspan_ring g = { .thread = thread, .lost = t->lost_before + t->lost_told };
-
 	if (marks_take(&t->m, NULL, 0, false))
 		return l->failed = -ENOMEM;
-	return mark_ring_tell(l, p, r, &g, t);
+	return mark_ring_tell_made(l, p, r, thread, t);
+}
+
+int mark_ring_let_go(struct live *l, struct process *p, struct registry *r, u32 thread,
+		     struct ring_reader *t)
+{
+	t->held_enough = true;
+	return mark_ring_end(l, p, r, thread, t);
 }
 
 static int malformed(struct live *l, u32 marks)

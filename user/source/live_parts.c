@@ -171,7 +171,8 @@ static int drop_turns(struct live *l, struct err *err)
 	while (map_next(&l->processes, &at, &key, &value)) {
 		struct process *of = (struct process *)(uintptr_t)value;
 
-		live_rings_doubt(of);
+		if (!r)
+			r = live_rings_doubt(l, of);
 		if (!r)
 			r = live_vm_rest(l, of);
 	}

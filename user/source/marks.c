@@ -27,12 +27,12 @@ int marks_fork(struct marks *to, const struct marks *from)
 {
 	*to = *from;
 	memset(&to->out, 0, sizeof(to->out));
-	to->records = 0;
 	to->open = NULL;
 	to->event = NULL;
 	to->open_max = to->event_max = 0;
 	if (array_room(to->open, to->open_max, from->depth) ||
-	    array_room(to->event, to->event_max, from->events)) {
+	    array_room(to->event, to->event_max, from->events) ||
+	    (from->out.len && buf_put(&to->out, from->out.data, from->out.len))) {
 		marks_free(to);
 		return -ENOMEM;
 	}
@@ -48,6 +48,8 @@ void marks_taken(struct marks *m)
 	m->seq += m->records;
 	m->records = 0;
 	m->out.len = 0;
+	m->outside_taken |= m->outside;
+	m->outside = false;
 }
 
 /* Zeroes for a record; NULL: no memory. */
@@ -129,6 +131,7 @@ static int pop(struct marks *m, u64 value, u32 flags)
 		((struct vmspan_block *)s)->peer = o->value;
 	}
 	m->repaired += flags & VMSPAN_F_REPAIRED ? 1 : 0;
+	m->outside |= type == VMSPAN_SPAN && !m->events;
 	return 0;
 }
 
@@ -207,6 +210,7 @@ static int event_begin(struct marks *m, u32 label)
 {
 	struct marks_event *v;
 
+	m->unplaced = false;
 	if (m->events == VMSPAN_EVENT_MAX) {
 		m->events_over++;
 		m->too_deep++;
@@ -255,6 +259,41 @@ static u32 coarse(u64 wall, u64 unread_begin, u64 unread_end)
 /* So many events in each other nobody has begun: who ends more never began them. */
 #define EVENTS_MOST 256
 
+/* Of what has been made and not been taken only the points stay. */
+static void keep_points(struct marks *m)
+{
+	u8 *from = m->out.data, *to = from, *end = from + m->out.len;
+	u32 bytes;
+
+	m->records = 0;
+	for (; from < end; from += bytes) {
+		const struct vmspan_head *h = (const void *)from;
+
+		bytes = h->slots * (u32)VMSPAN_SLOT;
+		if (h->type != VMSPAN_INPUT && h->type != VMSPAN_FRAME && h->type != VMSPAN_VALUE)
+			continue;
+		memmove(to, from, bytes);
+		to += bytes;
+		m->records++;
+	}
+	m->out.len = (size_t)(to - m->out.data);
+}
+
+/* The end of an event from before the trace. Stays in it are its, and it is in no figure. */
+static void ended_unbegun(struct marks *m)
+{
+	if (m->gapped || m->begun_before == EVENTS_MOST)
+		return;
+	m->begun_before++;
+	m->begun_before_end = m->last;
+	m->misplaced += m->outside_taken || (m->outside && !m->unplaced);
+	if (m->unplaced) {
+		keep_points(m);
+		m->depth = m->too_deep_open = 0;
+	}
+	m->unplaced = m->outside = m->outside_taken = false;
+}
+
 /* `cpu` is the thread's clock at the end, told `unread` ns before. */
 static int event_end(struct marks *m, u64 cpu, u64 unread)
 {
@@ -267,13 +306,10 @@ static int event_end(struct marks *m, u64 cpu, u64 unread)
 		m->events_over--;
 		return 0;
 	}
-	/* The end of an event from before the trace. */
-	if (!v && !m->gapped && m->begun_before < EVENTS_MOST) {
-		m->begun_before++;
-		m->begun_before_end = m->last;
-	}
-	if (!v)
+	if (!v) {
+		ended_unbegun(m);
 		return 0;
+	}
 	e = unwind(m, v->base);
 	if (e)
 		return e;
@@ -324,7 +360,10 @@ static int unwind_events(struct marks *m, u32 keep)
 		return e;
 	m->too_deep_open = 0;
 	m->doubtful = false;
-	return e ? e : unwind(m, 0);
+	e = e ? e : unwind(m, 0);
+	/* An end of one from before comes no more. */
+	m->unplaced = m->outside = m->outside_taken = false;
+	return e;
 }
 
 /* ---- Marks ---- */
@@ -623,6 +662,8 @@ void marks_gap(struct marks *m, u64 n)
 {
 	m->seq += n;
 	m->gapped |= n > 0;
+	m->unplaced = !n && !m->events;
+	m->outside = m->outside_taken = false;
 	m->known = UINT64_MAX;
 	m->held.type = m->end.type = 0;
 	m->begun = false;

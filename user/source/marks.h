@@ -53,6 +53,13 @@ struct marks {
 	u64 begun_before_end;
 	/* The thread tells of each time that it had no CPU. To be set before its first mark. */
 	bool switches;
+	/*
+	 * Its first marks may lie in an event that had begun before: until one begins or ends nobody knows. To be
+	 * set before its first mark. What is made meanwhile may be left in `out`: if the event ends, only the
+	 * points of it stay there.
+	 */
+	bool unplaced;
+	u32 misplaced; /* ends in begun_before whose stays had been taken by then, as outside of any event */
 	/* ---- The rest is marks.c's. ---- */
 	marks_ns_fn ns;
 	void *ns_ctx;
@@ -72,11 +79,13 @@ struct marks {
 	bool begun; /* the newest mark is an event's begin */
 	bool doubtful; /* marks are missing since the open event began */
 	bool gapped; /* some are, at all */
+	bool outside,
+		outside_taken; /* spans outside of any event: made since the last was taken; taken */
 };
 
 void marks_init(struct marks *m, marks_ns_fn ns, void *ctx);
 void marks_free(struct marks *m);
-/* Another one that has the same open; it has made nothing yet. 0, or -ENOMEM. */
+/* Another one that has the same open, and has made what has not been taken. 0, or -ENOMEM. */
 int marks_fork(struct marks *to, const struct marks *from);
 /*
  * The thread's next `n` marks. The last one is kept where its value is still to come; so is an event's
@@ -102,7 +111,7 @@ int marks_close(struct marks *m, const struct marks_seen_at *now);
 u64 marks_open_since(const struct marks *m);
 
 /*
- * Before the next one `n` marks are missing; what was made of those before has been taken. So many
+ * Before the next one `n` marks are missing (0: the thread made some that nobody was to have); what was made of those before has been taken. So many
  * numbers are left out. Stays that were open are forgotten: when they ended nobody knows. An event
  * goes on until its end, or until another begins, and its records say that some are missing.
  */
