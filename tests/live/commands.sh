@@ -142,6 +142,14 @@ check_status "record -- CMD: report" 0 "$VMSPAN" report "$T/cmd.vmspan" --json
 json_eq "record -- CMD: every span of it" "$T/out" .spans "$(jq .spans "$T/expect.json")"
 check_status "record -- CMD that does not exist" 1 "$VMSPAN" record -o "$T/no.vmspan" -- "$T/no/such"
 check "record -- CMD that does not exist: no file" test ! -e "$T/no.vmspan"
+# What was asked for is not in the recording, whoever reads it later.
+for method in auto direct; do
+	check_status "record -- CMD without probes, $method" 4 "$VMSPAN" record --method $method -o "$T/vain.vmspan" -- true
+	check_status "record -- CMD without probes, $method: report" 0 "$VMSPAN" report "$T/vain.vmspan" --json
+	json_eq "record -- CMD without probes, $method: it is not complete, and says why" "$T/out" \
+		'[.complete, .left_out, [.processes[].notes[].text]]' \
+		'[false,1,["neither the command nor its children had probes to trace"]]'
+done
 
 start stat "$VMSPAN" stat -p "$host_pid" -i 0.1
 need_line stat "(page|addon):"

@@ -359,6 +359,7 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		for (k = 0; k < ARRAY_SIZE(ends); k++) {
 			struct live l = { .command.pid = cases[i].command,
+					  .attached_once = true, /* others were */
 					  .marks_off = cases[i].off_ns,
 					  .marks_off_ns = cases[i].off_ns };
 			struct process p = { .pid = 4711,
@@ -381,6 +382,53 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 			assert_int_equal(l.not_traced.code, cases[i].said ? -ESRCH : 0);
 			free(p.said);
 		}
+}
+
+/* A command without anything to trace is traced in vain: the last of its processes says so, or one of those that
+ * are there at the end. Nothing of it would pass for complete. */
+static void a_command_that_is_traced_in_vain_is_told(void **state)
+{
+	static const struct {
+		int command;
+		bool attached, direct;
+		u32 others;
+		enum unfinished_why why;
+		const char *words;
+	} cases[] = {
+		{ 42, false, false, 0, UNFINISHED_PROCESS, "Looked for vmspan:armed" },
+		{ 42, false, true, 0, UNFINISHED_PROCESS, "Looked for conventional probes alone" },
+		{ 42, false, false, 3, UNFINISHED_TRACE, "Looked for vmspan:armed" },
+		{ 42, false, false, 1, UNFINISHED_PROCESS, NULL }, /* its children may have some */
+		{ 42, false, false, 0, UNFINISHED_EXEC, NULL }, /* so may what it executes */
+		{ 42, true, false, 0, UNFINISHED_PROCESS, NULL },
+		{ 42, true, false, 0, UNFINISHED_TRACE, NULL },
+		{ 0, false, false, 0, UNFINISHED_PROCESS,
+		  NULL }, /* nobody has asked for it by name */
+	};
+	u32 i, k;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { .command.pid = cases[i].command,
+				  .attached_once = cases[i].attached,
+				  .method = cases[i].direct ? METHOD_DIRECT : METHOD_AUTO };
+		struct process p = { .pid = 4711 };
+		const char *text;
+
+		for (k = 0; k <= cases[i].others; k++)
+			assert_int_equal(map_put(&l.processes, 1 + k, 1), 0);
+		text = last_words(&l, &p, cases[i].why);
+		assert_int_equal(*text != 0, cases[i].words != NULL);
+		if (cases[i].words) {
+			assert_non_null(strstr(text, "neither the command nor its children had "
+						     "probes to trace -> "));
+			assert_non_null(strstr(text, cases[i].words));
+			/* The others say nothing. */
+			assert_string_equal(last_words(&l, &p, cases[i].why), "");
+		}
+		map_free(&l.processes);
+		free(p.said);
+	}
 }
 
 /* Its cause is another, whether that has been said or not. */
@@ -406,6 +454,7 @@ int main(void)
 		cmocka_unit_test(what_one_look_finds_is_no_last_word),
 		cmocka_unit_test(who_was_not_looked_at_in_time_is_told),
 		cmocka_unit_test(who_is_refused_was_looked_at_in_time),
+		cmocka_unit_test(a_command_that_is_traced_in_vain_is_told),
 		cmocka_unit_test(one_look_after_the_other),
 		cmocka_unit_test(two_looks_agree),
 		cmocka_unit_test(the_first_looks_are_waited_for),

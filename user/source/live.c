@@ -121,35 +121,12 @@ static int after_drain(struct live *l, int taken)
 	return l->failed;
 }
 
-/* Of what was never attached to no figure can be complete. */
-static int nothing_traced(const struct live *l, struct err *err)
-{
-	if (l->not_traced.code) {
-		*err = l->not_traced;
-		return err->code;
-	}
-	err_set_status(err, -ENOENT, EXIT_NOTHING,
-		       l->command.pid
-			       ? "the command ended, and neither it nor its children had "
-				 "probes to trace"
-			       : "nothing was traced: no process has loaded probes to trace");
-	err_hint(err,
-		 l->method == METHOD_DIRECT
-			 ? "Looked for conventional probes alone, as --method direct asks for. "
-			   "Build the program with -DVMSPAN_PROBES, or leave the method out."
-		 : l->passed_by
-			 ? "There were conventional probes: --method direct takes a trap for each."
-			 : "Looked for vmspan:armed and vmspan:flush in every program it ran. "
-			   "Build the program or its VM with user/sdk/vmspan.h.");
-	return -ENOENT;
-}
-
 static int finish(struct live *l, struct err *err)
 {
 	l->finished = true;
 	if (live_losses(l) || live_emit_clock(l))
 		return l->failed;
-	return l->attached_once ? 0 : nothing_traced(l, err);
+	return l->attached_once ? 0 : live_nothing_traced(l, err);
 }
 
 static int drain(struct live *l, struct err *err)
@@ -321,7 +298,7 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	command_reap(&l->command, false);
 	/* Who ends a command, or a sweep, early may have done so before there was anything. */
 	if (!r && !l->attached_once && !l->command.pid && !sweep_wanted(&l->sweep))
-		return nothing_traced(l, err);
+		return live_nothing_traced(l, err);
 	return r;
 }
 

@@ -361,10 +361,8 @@ bool process_is_over(int pidfd);
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
 /* Tells of a process that is there, and what was held until then; once. */
 int process_tell(struct live *l, struct process *p);
-/*
- * Hands out what was read of a process: definitions or a loss. Until it is told of, that is held.
- * 0, l->failed, or -ENOSPC: there is no more room for definitions that are held.
- */
+/* Hands out what was read of a process: definitions or a loss. Until it is told of, that is held.
+ * 0, l->failed, or -ENOSPC: there is no more room for definitions that are held. */
 int process_emit(struct live *l, struct process *p, const struct item *it);
 /* Reads the definitions of all its registries. */
 int process_defs(struct live *l, struct process *p);
@@ -548,6 +546,8 @@ bool live_is_inconclusive(const struct process *p, int r);
  * and is taken over. */
 void live_looked(struct live *l, struct process *p, struct err *before, int r,
 		 const struct err *err);
+/* Nothing was ever attached to: why. Returns err->code. */
+int live_nothing_traced(const struct live *l, struct err *err);
 /* What is left to say of it: it ends, is another program from now on, or the trace ends. 0, or l->failed. */
 int process_last_words(struct live *l, struct process *p, enum unfinished_why why);
 

@@ -237,13 +237,48 @@ static void refuse_unseen(const struct live *l, struct process *p, enum unfinish
 	live_refused(p, &e);
 }
 
+int live_nothing_traced(const struct live *l, struct err *err)
+{
+	if (l->not_traced.code) {
+		*err = l->not_traced;
+		return err->code;
+	}
+	err_set_status(err, -ENOENT, EXIT_NOTHING,
+		       l->command.pid
+			       ? "neither the command nor its children had probes to trace"
+			       : "nothing was traced: no process has loaded probes to trace");
+	err_hint(err,
+		 l->method == METHOD_DIRECT
+			 ? "Looked for conventional probes alone, as --method direct asks for. "
+			   "Build the program with -DVMSPAN_PROBES, or leave the method out."
+		 : l->passed_by
+			 ? "There were conventional probes: --method direct takes a trap for each."
+			 : "Looked for vmspan:armed and vmspan:flush in every program it ran. "
+			   "Build the program or its VM with user/sdk/vmspan.h.");
+	return -ENOENT;
+}
+
+/* Of a command that was never attached to, nor any of its children, no figure is complete. Said of the last one, or
+ * of one of those that are there at the end. */
+static bool is_in_vain(const struct live *l, const struct process *p, enum unfinished_why why)
+{
+	return l->command.pid && !l->attached_once && !l->not_traced.code && !p->refused &&
+	       (why == UNFINISHED_TRACE || (why == UNFINISHED_PROCESS && l->processes.len == 1));
+}
+
 int process_last_words(struct live *l, struct process *p, enum unfinished_why why)
 {
+	struct err vain = { 0 };
+
 	if (live_is_doubtful(p)) {
 		free(p->refused);
 		p->refused = NULL;
 	}
 	if (is_unseen(l, p))
 		refuse_unseen(l, p, why);
+	if (is_in_vain(l, p, why)) {
+		live_nothing_traced(l, &vain);
+		live_refused(p, &vain);
+	}
 	return live_say_not_exact(l, p) ?: live_say_late(l, p) ?: live_say_refused(l, p);
 }
