@@ -149,6 +149,9 @@ json_eq "begun before the trace, and ended in it" "$T/report.json" "[.events.cou
 	'[1,3,["an event had begun before its marks were turned on, and ended SO LONG after: its time is in the figures of no event"]]'
 # Nor is what was done in it, though nothing says so before its end. Where it was told of too early, that is a loss.
 for mode in "" --exact; do
+	# Of one that was never traced before, and then of one that was.
+	dismiss vm
+	target vm "$T/vm"
 	tell vm "open"
 	# shellcheck disable=SC2086 # none, or one
 	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan" $mode
