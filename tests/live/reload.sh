@@ -30,3 +30,18 @@ for host in crowd plain; do
 		'[.groups[] | select(.kind == "addon") | [.name, .spans]] | sort' '[["addon:one",1010],["addon:two",1010]]'
 	dismiss vm
 done
+
+# The kernel turns on the marks of one of two copies of one file.
+for closes in '' close; do
+	target vm "$T/crowd"
+	start record "$VMSPAN" record -p "$vm_pid" -o "$T/rec.vmspan"
+	need_line record '^recording ' err
+	tell vm "open $T/one.so" "lib 10" "apart $T/one.so" "lib 100"
+	[ -z "$closes" ] || tell vm "close" "lib 1000"
+	finish record INT
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "one file twice${closes:+, and once again}: what is not traced is said" "$T/report.json" \
+		'[.complete, .left_out, .spans, ([.processes[].notes[]?.text | test("it has loaded one.so 2 times .*, of which 1 cannot be traced")] | any)]' \
+		"[false,1,$([ -z "$closes" ] && echo 110 || echo 1110),true]"
+	dismiss vm
+done

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- What is said ---- */
 
@@ -431,6 +432,48 @@ static void a_command_that_is_traced_in_vain_is_told(void **state)
 	}
 }
 
+/* One file in several places: what the kernel has not turned on there is told, by the method's own probes. */
+static void a_file_that_is_loaded_more_than_once_is_told(void **state)
+{
+	static const struct {
+		u16 armed[2], enter[2];
+		u32 places;
+		bool direct, said;
+	} cases[] = {
+		{ { 1, 0 }, { 0, 0 }, 2, false, true },  { { 0, 2 }, { 0, 0 }, 2, false, true },
+		{ { 1, 1 }, { 0, 0 }, 2, false, false }, { { 0, 0 }, { 1, 0 }, 2, true, true },
+		{ { 0, 0 }, { 1, 1 }, 2, true, false },  { { 0, 0 }, { 0, 0 }, 1, false, false },
+	};
+	struct live l = { 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct process p = { .pid = 4711 };
+		struct plan_dso d = { .path = (char *)"/opt/it/one.so",
+				      .places = { 0, sizeof(u16) },
+				      .place_count = cases[i].places };
+
+		p.pid = (u32)getpid();
+		d.probes.sites[ROLE_ARMED].semaphore = (u64)(uintptr_t)cases[i].armed;
+		d.probes.sites[ROLE_ENTER].semaphore = (u64)(uintptr_t)cases[i].enter;
+		live_refuse_places(&p, &d, cases[i].direct);
+		p.pid = 4711;
+		assert_string_equal(words(&l, &p),
+				    cases[i].said
+					    ? "it has loaded one.so 2 times (dlmopen), of which 1 "
+					      "cannot be traced: the kernel turns its marks on in "
+					      "one place alone -> Load a copy of the file for each "
+					      "of them.\n"
+					    : "");
+		/* Without semaphores each of them is traced. */
+		d.probes.sites[ROLE_ARMED].semaphore = d.probes.sites[ROLE_ENTER].semaphore = 0;
+		live_refuse_places(&p, &d, cases[i].direct);
+		assert_null(p.refused);
+		free(p.said);
+	}
+}
+
 /* Its cause is another, whether that has been said or not. */
 static void who_is_refused_was_looked_at_in_time(void **state)
 {
@@ -455,6 +498,7 @@ int main(void)
 		cmocka_unit_test(who_was_not_looked_at_in_time_is_told),
 		cmocka_unit_test(who_is_refused_was_looked_at_in_time),
 		cmocka_unit_test(a_command_that_is_traced_in_vain_is_told),
+		cmocka_unit_test(a_file_that_is_loaded_more_than_once_is_told),
 		cmocka_unit_test(one_look_after_the_other),
 		cmocka_unit_test(two_looks_agree),
 		cmocka_unit_test(the_first_looks_are_waited_for),

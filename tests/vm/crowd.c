@@ -9,6 +9,8 @@
  *   run PROGRAM N  fork, and exec "PROGRAM 'spans N'"; waits for it
  *   into PROGRAM N exec it without a fork
  *   open LIBRARY   dlopen; its crowd_spans() does the "lib N" from then on
+ *   apart LIBRARY  dlmopen, into a namespace of its own; else as "open"
+ *   close          dlclose what was opened last; the "lib N" is without it from then on
  *   lib N          N spans by each library opened
  *   again A B K N  K times each: dlopen library A, or B, in turn; when it is traced, N spans of it; dlclose.
  *                  Prints "same M": so often one lay where the one before had lain
@@ -18,6 +20,9 @@
  * a library; with -DCROWD_PAD=N its probes are N bytes further into the file; with -DCROWD_GROUP="X" its
  * group is X.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dlmopen */
+#endif
 #ifndef CROWD_NONE
 #ifdef SDK_V1
 #include "user/sdk/v1/vmspan.h"
@@ -90,6 +95,7 @@ int crowd_enabled(void)
 #else
 #define LIBRARIES_MAX 8
 static void (*libraries[LIBRARIES_MAX])(long n);
+static void *opened[LIBRARIES_MAX]; /* their handles */
 static unsigned int library_count;
 
 static void wait_for(pid_t pid)
@@ -177,13 +183,15 @@ static void run(const char *program, long n)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-static void open_library(const char *path)
+static void open_library(const char *path, Lmid_t space)
 {
-	void *h = library_count < LIBRARIES_MAX ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *h =
+		library_count < LIBRARIES_MAX ? dlmopen(space, path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	void *f = h ? dlsym(h, "crowd_spans") : NULL;
 
 	if (!f)
 		exit(3);
+	opened[library_count] = h;
 	memcpy(&libraries[library_count++], &f, sizeof(f));
 }
 
@@ -228,6 +236,8 @@ static void task(const char *line)
 	sscanf(line, "%15s %ld %ld", what, &a, &b);
 	if (!strcmp(what, "spans"))
 		spans(a);
+	else if (!strcmp(what, "close"))
+		dlclose(opened[--library_count]);
 	else if (!strcmp(what, "again"))
 		again(line);
 	else if (!strcmp(what, "storm"))
@@ -245,7 +255,9 @@ static void task(const char *line)
 	else if (!strcmp(what, "into"))
 		run(name, a);
 	else if (!strcmp(what, "open"))
-		open_library(name);
+		open_library(name, LM_ID_BASE);
+	else if (!strcmp(what, "apart"))
+		open_library(name, LM_ID_NEWLM);
 	else if (!strcmp(what, "lib"))
 		for (i = 0, a = atol(name); i < library_count; i++)
 			libraries[i](a);

@@ -199,28 +199,24 @@ static int add(struct plan *p, int fd, const char *path, struct plan_cache *c, s
 	return 1;
 }
 
-/* Run-time addresses, from the mapping that holds the file's code. */
+/* Run-time addresses, from the mappings that hold the file's code. */
 static void place(struct plan_dso *d, const struct maps *m, const struct map_entry *first)
 {
 	const struct plan_site *armed = &d->probes.sites[ROLE_ARMED];
-	const struct plan_site *site = armed->offset ? armed : &d->probes.sites[ROLE_ENTER];
 	const struct plan_site *enter = &d->probes.sites[ROLE_ENTER];
+	const struct plan_site *site = armed->offset ? armed : enter;
+	u64 semaphore = armed->semaphore ? armed->semaphore : enter->semaphore;
 	const struct map_entry *e;
 
-	for (e = first; e < m->entries + m->count; e++) {
-		if (e->dev != first->dev || e->inode != first->inode || site->offset < e->pgoff ||
-		    site->offset - e->pgoff >= e->end - e->start)
-			continue;
-		d->bias = e->start + (site->offset - e->pgoff) - site->address;
-		break;
-	}
-	if (e == m->entries + m->count || !d->probes.profile->registry)
-		return;
+	for (e = first; e < m->entries + m->count && d->place_count < PLAN_PLACES; e++)
+		if (e->dev == first->dev && e->inode == first->inode && site->offset >= e->pgoff &&
+		    site->offset - e->pgoff < e->end - e->start)
+			d->places[d->place_count++] =
+				e->start + (site->offset - e->pgoff) - site->address;
+	d->bias = d->places[0];
 	/* Any semaphore of ours lies in the registry's first bytes. */
-	if (armed->semaphore)
-		d->registry = (armed->semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
-	else if (enter->semaphore)
-		d->registry = (enter->semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
+	if (d->place_count && d->probes.profile->registry && semaphore)
+		d->registry = (semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
 }
 
 static int nothing(struct err *err, const struct plan *p, const char *where)

@@ -25,6 +25,9 @@ struct plan_site {
 	enum site_kind kind;
 };
 
+/* A C library has no more namespaces to load a file into (dlmopen(3)). */
+#define PLAN_PLACES 16
+
 /* The probes one file has. */
 struct plan_probes {
 	const struct profile *profile; /* NULL: none */
@@ -37,6 +40,8 @@ struct plan_dso {
 	u64 dev, inode; /* by fstat */
 	char *path; /* owned; as the target sees it */
 	u64 bias; /* run-time minus linked addresses; 0 for a file */
+	u64 places[PLAN_PLACES]; /* every such `bias`: it may be loaded more than once */
+	u32 place_count;
 	u64 registry; /* run-time address, 0: none or not known yet */
 	struct plan_probes probes;
 };

@@ -244,6 +244,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		return err->code; /* a part that came back */
 	}
 	a->copy_seen = d->registry;
+	live_refuse_places(p, d, direct);
 	if (registry_of(p, d))
 		tell_registries(l, p);
 	if (process_is_program(p->pid, d->dev, d->inode))

@@ -375,8 +375,7 @@ int process_missed(struct live *l);
 int process_young(struct live *l, struct process *p);
 /* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
 int process_armed(struct live *l, struct process *p, u64 mono_ns);
-/* Would what begins in it now, a program or a library, wait for this tracer? To be asked before it is armed: then
- * it goes on, and may be gone. */
+/* Would what begins in it now wait for this tracer? To be asked before it is armed: then it may be gone. */
 bool process_waits(const struct process *p);
 /* The SDK says that it has been loaded: a look is due. */
 int process_loaded(struct live *l, const struct wire_life *w);
@@ -526,6 +525,8 @@ int live_container(struct live *l, const struct process *p);
 
 /* It cannot be traced, or not all of it: said once it will not be looked at again, with what there was already. */
 void live_refused(struct process *p, const struct err *why);
+/* Refuses what of a file cannot be traced, where it is loaded more than once. */
+void live_refuse_places(struct process *p, const struct plan_dso *d, bool direct);
 /* Is that for lack of rights? */
 bool live_is_denied(const struct err *why);
 /* It is refused, and another look may find otherwise. */
@@ -542,8 +543,7 @@ bool live_has_words(const struct process *p);
 int live_say_refused(struct live *l, struct process *p);
 /* What a look came to, with r as process_attach() has it, tells nothing. */
 bool live_is_inconclusive(const struct process *p, int r);
-/* A look has come to an end: with r and err, as process_attach() has them. `before` is what the one before had found,
- * and is taken over. */
+/* A look has come to an end, with r and err as process_attach() has them; `before` (taken over): what the last found. */
 void live_looked(struct live *l, struct process *p, struct err *before, int r,
 		 const struct err *err);
 /* Nothing was ever attached to: why. Returns err->code. */

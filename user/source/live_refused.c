@@ -51,6 +51,32 @@ void live_refused(struct process *p, const struct err *why)
 		append(e->hint, " ", why->hint);
 }
 
+/* Where a process has a file more than once, the kernel counts the tracers of its probes in one of these places: the
+ * marks of the others stay off. */
+void live_refuse_places(struct process *p, const struct plan_dso *d, bool direct)
+{
+	u64 at = d->probes.sites[direct ? ROLE_ENTER : ROLE_ARMED].semaphore;
+	const char *base = strrchr(d->path, '/');
+	struct err e = { 0 };
+	u32 i, off = 0;
+	u16 semaphore;
+
+	if (!at || d->place_count < 2)
+		return;
+	for (i = 0; i < d->place_count; i++)
+		off += !target_read(p->pid, at + d->places[i], &semaphore, sizeof(semaphore)) &&
+		       !semaphore;
+	if (!off)
+		return;
+	err_set(&e, -ENOTSUP,
+		"it has loaded %s %u times (dlmopen), of which %u cannot be traced: the kernel "
+		"turns "
+		"its marks on in one place alone",
+		base ? base + 1 : d->path, d->place_count, off);
+	err_hint(&e, "Load a copy of the file for each of them.");
+	live_refused(p, &e);
+}
+
 /* A target can have itself looked at as often as it likes. */
 static int say_refused(struct live *l, struct process *p)
 {
