@@ -172,19 +172,38 @@ __noinline int watch_rematch(struct watch *w, struct watch_stack *k, __u32 id, _
 	return 1;
 }
 
+/* A mark that comes before it can be understood. What the thread is in it may have left by the time it can be. */
+static __always_inline void too_early(__u32 arming)
+{
+	struct watch *w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL, 0);
+
+	if (arming == ARMING_MORE)
+		count(COUNT_ARMING, 1);
+	if (!w || !w->started)
+		return;
+	watch_flush(w);
+	w->started = 0;
+}
+
 /*
- * The state of this thread; NULL when the process is not traced or no state
+ * The state of this thread; NULL when the process is not traced, or not yet, or no state
  * can be had. The cookie of the probe is the registry.
  */
 static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_stack **k)
 {
 	__u64 registry = bpf_usdt_cookie(ctx);
 	struct ids ids = current_ids();
+	struct traced_process *p;
 	struct watch *w;
 
 	stay_on_own_stack(ctx, &no_programs);
-	if (!bpf_map_lookup_elem(&traced, &ids.tgid))
+	p = bpf_map_lookup_elem(&traced, &ids.tgid);
+	if (!p)
 		return NULL;
+	if (p->arming) {
+		too_early(p->arming);
+		return NULL;
+	}
 	w = watch_make(bpf_get_current_task_btf(), k);
 	if (!w) {
 		count(COUNT_MARK_LOST, 1);

@@ -97,6 +97,12 @@ enum traced_flag {
 	TRACED_BORN = 4, /* it has been traced since its fork */
 	TRACED_STOCK = 8, /* it runs a stock VM: the scheduler's record is not about its threads */
 };
+/* Conventional probes are attached one by one: what comes of the first meanwhile says nothing without the others. */
+enum traced_arming {
+	ARMING_DONE = 0,
+	ARMING_FIRST = 1, /* its trace begins with the last of them */
+	ARMING_MORE = 2, /* it goes on meanwhile: its marks are lost */
+};
 #define TRACED_REGISTRIES 8
 /* In the address of a process's block of marks, see traced_process: that it is one; and that the process has it from
  * its parent, and has made no marks in it: then it need not be there. */
@@ -104,7 +110,7 @@ enum traced_flag {
 #define TRACED_INHERITED 2ull
 struct traced_process {
 	vmspan_u32 flags; /* enum traced_flag */
-	vmspan_u32 pad;
+	vmspan_u32 arming; /* enum traced_arming */
 	/* Addresses of their struct abi1_registry, or of a struct vmspan_process | TRACED_MARKS; 0: no more. */
 	vmspan_u64 registries[TRACED_REGISTRIES];
 };
@@ -151,6 +157,7 @@ enum wire_counter {
 	COUNT_WALK_FAULTS, /* stacks of stock VMs that could not be read, or made no sense */
 	COUNT_VM_LOST, /* records of stock VMs without room or state */
 	COUNT_DISARMED, /* processes whose marks were off at their end */
+	COUNT_ARMING, /* marks that came at ARMING_MORE */
 	COUNT_SCHED_LOST, /* scheduler records without room, and switches found to be unseen */
 	COUNT_MAX,
 };

@@ -45,3 +45,22 @@ for closes in '' close; do
 		"[false,1,$([ -z "$closes" ] && echo 110 || echo 1110),true]"
 	dismiss vm
 done
+
+# Conventional probes are attached one by one, and a library that was begun under the trace waits for all of them:
+# where it did not have to wait for too long, all is there, once each. Else that is said.
+for n in one two; do
+	build "$T/direct-$n.so" tests/vm/crowd.c -pthread -shared -fPIC -DVMSPAN_PROBES -DCROWD_LIBRARY "-DCROWD_GROUP=\"$n\""
+done
+build "$T/direct" tests/vm/crowd.c -pthread -DVMSPAN_PROBES
+late=1
+for ((try = 0; try < 10 && late; try++)); do
+	ends_well "$VMSPAN" record -q --method direct -o "$T/rec.vmspan" -- "$T/direct" "spans 11" \
+		"again $T/direct-one.so $T/direct-two.so 3 101" "spans 11" >/dev/null
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	late=$(jq '.losses.marks_off' "$T/report.json")
+	[ "$late" = 0 ] && late=''
+	[ -z "$late" ] || json_eq "direct, try $try: what came too late is said" "$T/report.json" .complete false
+done
+check "direct: libraries that come and go are waited for" test -z "$late"
+json_eq "direct: every span is there, once" "$T/report.json" '[.events.count, .spans, (.losses | del(.names) | add)]' \
+	"[$((22 + 6 * 101)),$((22 + 6 * 101)),0]"

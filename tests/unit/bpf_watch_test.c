@@ -262,6 +262,40 @@ static void an_end_without_a_begin_is_told(void **state)
 	host.ring_full = false;
 }
 
+/* Of probes that are attached one by one the first say nothing. What is open then may have ended when all do. */
+static void marks_that_come_too_early_say_nothing(void **state)
+{
+	__u32 n, thread;
+
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = more;
+	host.process.arming = ARMING_FIRST;
+	enters(0, 2);
+	assert_int_equal(____watch_ev_begin(&host.registers, 9), 0);
+	assert_int_equal(watch.started, 0);
+	assert_int_equal(host.counted[COUNT_ARMING], 0);
+	host.process.arming = ARMING_DONE;
+	enters(0, 2);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	assert_int_equal(watch.depth, 1);
+	thread = watch.batch.thread;
+	/* Another file of its is being attached to: what there was is handed over, and the rest counted. */
+	n = host.records;
+	host.process.arming = ARMING_MORE;
+	assert_int_equal(____watch_leave(&host.registers, 100), 0);
+	assert_int_equal(host.records, n + 1);
+	assert_int_equal(((const struct wire_head *)host.record)->kind, WIRE_BATCH);
+	assert_int_equal(____watch_gc_begin(&host.registers, 0, 0), 0);
+	assert_int_equal(host.records, n + 1);
+	assert_int_equal(host.counted[COUNT_ARMING], 2);
+	host.process.arming = ARMING_DONE;
+	enters(2, 1);
+	assert_int_equal(watch.depth, 1);
+	assert_int_equal(watch_stack.open[1].id, 102);
+	assert_int_not_equal(watch.batch.thread, thread);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +306,7 @@ int main(void)
 		cmocka_unit_test(what_is_too_deep_at_an_end_is_counted),
 		cmocka_unit_test(what_is_open_at_an_end_is_told),
 		cmocka_unit_test(an_end_without_a_begin_is_told),
+		cmocka_unit_test(marks_that_come_too_early_say_nothing),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);

@@ -197,6 +197,78 @@ static void marks_that_nobody_wants_are_not_missed(void **state)
 	}
 }
 
+/* Where it ends, or executes something else, before anybody has looked at what it has loaded: who waited for that
+ * longer than anybody does has gone on, as has who does not wait. Of what had nothing on it is said otherwise. */
+static void what_nobody_looked_at_is_missed_at_its_end(void **state)
+{
+	static const struct {
+		u64 said, ended;
+		bool waits, nothing, off, missed, inherited, lost;
+	} cases[] = {
+		{ .said = 1000 * MS, .ended = 1249 * MS, .waits = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .waits = true, .lost = true },
+		{ .said = 1000 * MS, .ended = 1001 * MS, .lost = true },
+		{ .said = 0, .ended = 1250 * MS },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .nothing = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .off = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .inherited = true },
+		/* Of it that has been said. */
+		{ .said = 1000 * MS, .ended = 1250 * MS, .missed = true },
+	};
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_life w = { .h.pid = 1u << 22, .mono_ns = cases[i].ended };
+		struct process *p = calloc(1, sizeof(*p));
+		struct live l = { .fn = take, .marks_off = cases[i].off };
+
+		assert_non_null(p);
+		p->pid = w.h.pid; /* there is none */
+		p->pidfd = -1;
+		p->waits_ns = cases[i].said;
+		p->library_waits = cases[i].said != 0;
+		p->waits = cases[i].waits;
+		p->missed = cases[i].missed;
+		p->unlinked = cases[i].inherited;
+		p->attachments = calloc(1, sizeof(*p->attachments));
+		assert_non_null(p->attachments);
+		p->attachments->vm = cases[i].nothing;
+		l.parts[TRACE_TURNS].on = true;
+		assert_int_equal(map_put(&l.processes, p->pid, (u64)(uintptr_t)p), 0);
+		losses = 0;
+		assert_int_equal(process_exec(&l, &w), 0);
+		assert_int_equal(losses, cases[i].lost);
+		process_free(&l, p);
+		process_free_buried(&l);
+		plan_cache_free(&l.cache);
+		vm_cache_free(&l.vm_cache);
+		map_free(&l.processes);
+	}
+}
+
+/* What a program says first, is that it has begun itself. */
+static void a_library_says_so_behind_its_program(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		struct process p = { .pid = 4711, .pidfd = -1, .exec_ns = i & 1 ? 900 * MS : 0 };
+		struct live l = { .fn = take };
+		struct wire_life w = { .h = { .pid = 4711, .tid = 4712 }, .mono_ns = 1000 * MS };
+
+		p.armed_ns = i & 2 ? 1001 * MS : 950 * MS;
+		assert_int_equal(map_put(&l.processes, p.pid, (u64)(uintptr_t)&p), 0);
+		assert_int_equal(process_loaded(&l, &w), 0);
+		assert_int_equal(p.library_waits, i == 0);
+		w.mono_ns = 1002 * MS;
+		assert_int_equal(process_loaded(&l, &w), 0);
+		assert_true(p.library_waits);
+		map_free(&l.processes);
+	}
+}
+
 static u32 notes;
 
 static int count_notes(void *ctx, const struct item *it)
@@ -273,6 +345,8 @@ int main(void)
 		cmocka_unit_test(who_comes_in_time_loses_nothing),
 		cmocka_unit_test(with_the_first_marks_the_trace_begins),
 		cmocka_unit_test(marks_that_nobody_wants_are_not_missed),
+		cmocka_unit_test(what_nobody_looked_at_is_missed_at_its_end),
+		cmocka_unit_test(a_library_says_so_behind_its_program),
 		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
 		cmocka_unit_test(what_it_executes_has_not_begun_with_files_of_before),
 	};

@@ -155,6 +155,7 @@ static const struct {
 	{ COUNT_WALK_FAULTS, LOSS_READ_FAULT, 7, 0 },
 	{ COUNT_VM_LOST, LOSS_RING_FULL, 7, 0 },
 	{ COUNT_DISARMED, LOSS_MARKS_OFF, 7, 0 },
+	{ COUNT_ARMING, LOSS_MARKS_OFF, 7, 0 },
 	{ COUNT_SCHED_LOST, LOSS_SCHED, 7, 0 },
 };
 _Static_assert(ARRAY_SIZE(counters) == COUNT_MAX, "one for each counter");

@@ -544,6 +544,17 @@ void tracer_join_process(struct tracer *t, u32 pid)
 		tracer_each_task(t->skel->progs.sched_present, pid);
 }
 
+void tracer_arming(struct tracer *t, u32 pid, u32 arming)
+{
+	int fd = bpf_map__fd(t->skel->maps.traced);
+	struct traced_process p;
+
+	if (bpf_map_lookup_elem(fd, &pid, &p) || p.arming == arming)
+		return;
+	p.arming = arming;
+	bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
+}
+
 bool tracer_traces_since_birth(struct tracer *t, u32 pid)
 {
 	struct traced_process p;

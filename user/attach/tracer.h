@@ -67,6 +67,8 @@ bool tracer_traces_since_birth(struct tracer *t, u32 pid);
 void tracer_leave_process(struct tracer *t, u32 pid);
 /* It has marks all the same: before they are armed. */
 void tracer_join_process(struct tracer *t, u32 pid);
+/* Conventional probes of it are about to be attached, or have been: enum traced_arming. */
+void tracer_arming(struct tracer *t, u32 pid, u32 arming);
 /* Where registries of a traced process are, besides those that are known: what its threads hold when
  * it is killed is found by them. The newest are kept. */
 void tracer_registries(struct tracer *t, u32 pid, const u64 *addresses, u32 count);

@@ -639,6 +639,9 @@ extern VMSPAN__HIDDEN int vmspan_put_2(vmspan_u64 word, vmspan_u64 value, vmspan
 				       vmspan_i64 rseq, vmspan_u64 ring, vmspan_u64 section);
 extern VMSPAN__HIDDEN const vmspan_i64 vmspan_mark_at_2[3], vmspan_put_at_2[3];
 
+/* Conventional probes that a file may have: a tracer that attaches to all of them counts for so many. */
+#define VMSPAN__PROBES 9
+
 /* Both semaphores of a registry, in one load. */
 #define VMSPAN__SEMAPHORES(r) (*(const volatile vmspan_u32 *)(const void *)(r))
 
@@ -1033,8 +1036,10 @@ VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 	vmspan__objects(vmspan__look, &found);
 	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
 	for (i = 0; (pid > 0 || (found.traced && p)) && !(p && p->late); i++) {
-		/* Either method counts. */
-		if (VMSPAN__SEMAPHORES(&vmspan_registry_2) ||
+		/* Either method counts, each with all of its probes. */
+		if (*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore ||
+		    *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >=
+			    VMSPAN__PROBES ||
 		    (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
 		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {

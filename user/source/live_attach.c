@@ -217,10 +217,13 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	for (a = p->attachments; a; a = a->next)
 		if (a->dev == d->dev && a->inode == d->inode)
 			break;
+	if (!a && direct)
+		a = direct_again(l, p, d);
 	if (!a) {
 		a = calloc(1, sizeof(*a));
 		if (!a)
 			return err_set(err, -ENOMEM, "no memory");
+		a->pid = p->pid;
 		a->dev = d->dev;
 		a->inode = d->inode;
 		/* What is found at once has begun at once. */
@@ -254,7 +257,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	return 0;
 }
 
-/* What an exec has unmapped is detached later. */
+/* What has been unmapped is detached later. */
 static void drop_unmapped(struct live *l, struct process *p, const struct plan *plan)
 {
 	struct attachment **at = &p->attachments;
@@ -369,7 +372,7 @@ static void looked_at(struct process *p, int r)
 	if (r && r != -ENOENT)
 		return;
 	p->waits_ns = 0;
-	p->heard_late = false;
+	p->library_waits = p->heard_late = false;
 }
 
 /* What is traced of it may not be all that there is. */

@@ -18,8 +18,29 @@ static int partner_of(int role)
 	return role;
 }
 
-int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
-		  struct err *err)
+struct attachment *direct_again(struct live *l, struct process *p, const struct plan_dso *d)
+{
+	struct attachment **at, *a;
+
+	for (at = &l->buried; (a = *at); at = &a->next)
+		if (a->pid == p->pid && a->dev == d->dev && a->inode == d->inode && !a->vm)
+			break;
+	if (!a)
+		return NULL;
+	*at = a->next;
+	a->next = p->attachments;
+	p->attachments = a;
+	return a;
+}
+
+/* Was it there before, and is it traced from here on? Then what it marks meanwhile is of before the trace. */
+static bool begins_here(const struct live *l, const struct process *p)
+{
+	return !l->started || l->marks_off || (!p->told && !p->exec_ns && !p->forked_ns);
+}
+
+static int attach_roles(struct live *l, struct process *p, const struct plan_dso *d,
+			struct attachment *a, struct err *err)
 {
 	u32 without = 0; /* a bit a role */
 	int role;
@@ -28,6 +49,9 @@ int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, s
 		if (!d->probes.sites[role].offset || a->links.of[role] || without & 1u << role ||
 		    !part_wanted(l, part_of_role(false, role)))
 			continue;
+		/* It needs none of the others; and with it those go on that wait for all of them. */
+		if (role == ROLE_MARK)
+			tracer_arming(l->t, p->pid, ARMING_DONE);
 		a->links.of[role] = site_direct(l->t, p->pid, d, (enum probe_role)role, err);
 		if (a->links.of[role])
 			continue;
@@ -41,4 +65,17 @@ int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, s
 		a->links.of[partner_of(role)] = NULL;
 	}
 	return 0;
+}
+
+int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
+		  struct err *err)
+{
+	int r;
+
+	/* Parts that come back are others, and need not wait for each other. */
+	if (!a->links.of[ROLE_ENTER])
+		tracer_arming(l->t, p->pid, begins_here(l, p) ? ARMING_FIRST : ARMING_MORE);
+	r = attach_roles(l, p, d, a, err);
+	tracer_arming(l->t, p->pid, ARMING_DONE);
+	return r;
 }

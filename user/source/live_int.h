@@ -37,6 +37,7 @@
 #include "probe/target.h"
 #include "probe/vm.h"
 #include "source/live.h"
+#include "source/live_command.h"
 
 struct ring_buffer;
 struct vm_state;
@@ -113,6 +114,7 @@ struct carrier {
 
 /* One file of one process. */
 struct attachment {
+	u32 pid;
 	u64 dev, inode;
 	struct carrier *carrier; /* counted, or NULL */
 	struct site_link *armed; /* owned, or NULL: then it is the direct method */
@@ -172,6 +174,7 @@ struct process {
 	u64 named_ns;
 	bool unseen; /* its first thread has said so, and no look since has found anything out */
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
+	bool library_waits; /* something besides the program itself has said so, and no look since has found anything out */
 	bool waits; /* it waits for the tracer as it begins, and as it loads a library; known when it is armed */
 	u64 asked_ns; /* CLOCK_MONOTONIC: the look at which that became known */
 	bool missed; /* its marks were off for a while: so it has been said, since the last exec */
@@ -214,15 +217,6 @@ struct process {
 	u64 pace_ns; /* between those of a VM that takes long to begin; 0: none was so far */
 	u64 rescan_ns; /* when the next one is due */
 	u64 looked_ns; /* when the last look was taken */
-};
-
-/* ---- live_command.c ---- */
-
-struct command {
-	int pid; /* 0: none */
-	int go; /* write end: releases it; -1: released */
-	int result; /* read end: errno of exec, or its end */
-	int status; /* as wait(2) has it; -1: not known */
 };
 
 /* ---- live_ring.c ---- */
@@ -553,6 +547,9 @@ int process_last_words(struct live *l, struct process *p, enum unfinished_why wh
 
 /* ---- live_direct.c ---- */
 
+/* The links that a process had of a file until a moment ago, and it has loaded that again: with others besides,
+ * each of its marks would come twice. They are its again. NULL: there are none. */
+struct attachment *direct_again(struct live *l, struct process *p, const struct plan_dso *d);
 /* Attaches to what is there and is not yet. What cannot be read of it is left out, and said. 0 or -1 with *err. */
 int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
 		  struct err *err);
@@ -684,17 +681,5 @@ struct live_needs {
  * anything. 0, or negative errno with *err.
  */
 int live_look(struct live *l, const struct live_config *c, struct live_needs *n, struct err *err);
-
-/* ---- live_command.c ---- */
-
-/* Forks a process that waits to exec argv; `followed`: its children are traced; *fd is the file it will exec. */
-int command_start(struct command *c, char *const *argv, bool followed, int *fd, char **path,
-		  struct err *err);
-/* Lets it exec. 0, or the negative errno of exec with *err. */
-int command_go(struct command *c, char *const *argv, struct err *err);
-/* Collects its status; waits for it if `wait`. */
-void command_reap(struct command *c, bool wait);
-/* A command that has not been released is ended; others run on. */
-void command_free(struct command *c);
 
 #endif

@@ -393,14 +393,31 @@ static int never_armed(struct live *l, const struct process *p)
 	return process_missed(l);
 }
 
+/* Something that it had loaded was looked at no more, and had not waited, or in vain. (It may have been no more than
+ * a name.) Of a child on its parent's links it is known otherwise whether its marks were on. */
+static int never_seen(struct live *l, const struct process *p, u64 end_ns)
+{
+	if (!p->library_waits || p->missed || p->unlinked || !attachments_of_marks(p) ||
+	    l->marks_off || !l->parts[TRACE_TURNS].on ||
+	    end_ns < p->waits_ns + (p->waits ? SDK_WAITS_NS : 0))
+		return 0;
+	return process_missed(l);
+}
+
+static int missed_by_its_end(struct live *l, const struct process *p, u64 end_ns)
+{
+	return never_armed(l, p) ?: never_seen(l, p, end_ns);
+}
+
 int process_loaded(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
 
 	if (!p)
 		return sweep_new(l, w);
-	p->loaded = true;
 	if (p->armed_ns < w->mono_ns) {
+		/* The first that a program says is of itself, and that may be armed since its exec. */
+		p->library_waits |= p->loaded || !p->exec_ns;
 		/* The first that nobody has come to see. */
 		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
 		p->unseen |= w->h.tid == w->h.pid;
@@ -410,6 +427,7 @@ int process_loaded(struct live *l, const struct wire_life *w)
 		 * begin in it.) */
 		return l->failed;
 	}
+	p->loaded = true;
 	/* The target says so, as often as it likes. */
 	p->rescans = p->rescans ? p->rescans : 1;
 	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
@@ -438,7 +456,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 		p->unseen = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || registries_end(l, p) ||
-	    never_armed(l, p) || live_silence_end(l, p) ||
+	    missed_by_its_end(l, p, w->mono_ns) || live_silence_end(l, p) ||
 	    process_last_words(l, p, UNFINISHED_EXEC)) {
 		free(refused);
 		return l->failed;
@@ -454,7 +472,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->armed_ns = attachments_of_marks(p) ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
-	p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
+	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
@@ -485,7 +503,7 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
 	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !registries_end(l, p) &&
-	    !never_armed(l, p) && !process_last_words(l, p, UNFINISHED_PROCESS))
+	    !missed_by_its_end(l, p, mono_ns) && !process_last_words(l, p, UNFINISHED_PROCESS))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
