@@ -160,6 +160,20 @@ static void a_definition_is_read_as_far_as_it_goes(void **state)
 
 #define TEST(name) cmocka_unit_test_setup(name, machine)
 
+/* Nobody waits for what could not be read; but where the ring is full of it, nothing else wakes its reader. */
+static void what_cannot_be_read_wakes_the_reader_of_a_full_ring(void **state)
+{
+	__u32 i;
+
+	host.bad = &batch;
+	for (i = 0; i < 2; i++) {
+		host.waiting = i ? 1000 : 999; /* bpf_host.h's wake_bytes */
+		hand_over(7);
+		assert_int_equal(host.discarded, i ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	}
+	host.waiting = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +183,7 @@ int main(void)
 		TEST(what_is_handed_over_is_told_as_it_is),
 		TEST(a_definition_that_finds_no_room_is_a_loss),
 		TEST(a_definition_is_read_as_far_as_it_goes),
+		TEST(what_cannot_be_read_wakes_the_reader_of_a_full_ring),
 	};
 
 	return cmocka_run_group_tests_name("bpf_flush", tests, NULL, NULL);

@@ -56,6 +56,8 @@ static struct {
 	struct pt_regs registers;
 	__u64 record[2048]; /* the newest in the ring */
 	__u64 submitted; /* with these flags */
+	__u64 discarded; /* the same of what was given up */
+	__u64 waiting; /* bytes in the ring that nobody has taken */
 	__u32 records; /* that have been submitted */
 	void (*taken)(void); /* called for each */
 	char written[2048]; /* by an iterator's program */
@@ -85,8 +87,9 @@ static long made_write(const void *from, __u32 size);
 #define bpf_perf_event_read_value(map, flags, v, size) made_counter_value(map, flags, v, size)
 #define bpf_ringbuf_reserve(ring, size, flags) made_reserve(ring, size, flags)
 #define bpf_ringbuf_submit(record, flags) ((void)(record), host.submitted = (flags), made_submit())
-#define bpf_ringbuf_discard(record, flags) ((void)(record), (void)(flags))
-#define bpf_ringbuf_query(ring, flags) ((flags) == BPF_RB_RING_SIZE ? 4 * wake_bytes : 0ull)
+#define bpf_ringbuf_discard(record, flags) ((void)(record), host.discarded = (flags))
+#define bpf_ringbuf_query(ring, flags) \
+	((flags) == BPF_RB_RING_SIZE ? 4 * wake_bytes : (__u64)host.waiting)
 #define bpf_probe_read_kernel(to, size, from) made_read(to, size, from)
 #define bpf_probe_read_user(to, size, from) made_read(to, size, from)
 #define bpf_seq_write(seq, from, size) ((void)(seq), made_write(from, size))
