@@ -1038,8 +1038,7 @@ VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 	for (i = 0; (pid > 0 || (found.traced && p)) && !(p && p->late); i++) {
 		/* Either method counts, each with all of its probes. */
 		if (*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore ||
-		    *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >=
-			    VMSPAN__PROBES ||
+		    *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >= VMSPAN__PROBES ||
 		    (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
 		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {
