@@ -53,6 +53,7 @@ int BPF_PROG(life_fork, struct task_struct *parent, struct task_struct *child)
 	born = task_ids(child);
 	copy = *p;
 	copy.flags |= TRACED_BORN;
+	copy.flags &= ~TRACED_THERE;
 	copy.arming = ARMING_DONE;
 #pragma unroll
 	for (i = 0; i < TRACED_REGISTRIES; i++)

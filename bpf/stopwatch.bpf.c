@@ -201,7 +201,8 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 	if (!p)
 		return NULL;
 	if (p->arming) {
-		too_early(p->arming);
+		if (p->arming != ARMING_LAST)
+			too_early(p->arming);
 		return NULL;
 	}
 	w = watch_make(bpf_get_current_task_btf(), k);
@@ -209,8 +210,10 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 		count(COUNT_MARK_LOST, 1);
 		return NULL;
 	}
-	if (!w->started)
+	if (!w->started) {
 		watch_start(w, ids, registry);
+		w->unplaced = p->flags & TRACED_THERE;
+	}
 	return w;
 }
 
@@ -299,6 +302,7 @@ int BPF_USDT(watch_ev_begin, __u64 label)
 
 	if (!w)
 		return 0;
+	w->unplaced = 0;
 	i = w->turns;
 	if (i >= WATCH_TURNS) {
 		w->turns_over++;
@@ -345,11 +349,18 @@ static __always_inline void event_record(struct watch *w, struct abi1_turn *e, _
 	r->records = w->batch.seq + w->used - w->extra - 1 - e->first;
 }
 
-/* The end of an event from before the trace, unless the program is wrong: user space knows. */
+/* The end of an event from before the trace, unless the program is wrong: user space knows. Stays in it are its, if
+ * nothing has been handed over of them. */
 static __always_inline void unbegun(struct watch *w, __u64 mono)
 {
-	struct wire_life *l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
+	struct wire_life *l;
 
+	if (w->unplaced && !w->batch.seq) {
+		w->used = w->extra = w->depth = w->deep_open = 0;
+		w->outside = 0;
+	}
+	w->unplaced = 0;
+	l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
 	if (!l) {
 		count(COUNT_RING_FULL_BATCHES, 1);
 		return;
@@ -456,6 +467,7 @@ int BPF_USDT(watch_mark, __u64 type, __u64 label, __u64 value)
 	now = cycles_now();
 	if (!now)
 		return 0;
+	w->unplaced = 0; /* it is to stay */
 	m = append(w, 1);
 	if (!m)
 		return 0;

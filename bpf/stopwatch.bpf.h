@@ -31,7 +31,7 @@ static __always_inline void reset(struct watch *w)
 {
 	w->depth = w->turns = w->deep_open = w->turns_over = 0;
 	w->iteration = w->iteration_last = w->used = w->extra = w->lost = 0;
-	w->lost_outside = w->too_deep_told = w->outside = 0;
+	w->lost_outside = w->too_deep_told = w->outside = w->unplaced = 0;
 }
 
 /* A thread's first mark. `registry`: whose its records are. */

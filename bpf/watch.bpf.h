@@ -39,6 +39,7 @@ struct watch {
 	__u32 lost; /* marks that it could not make */
 	__u32 lost_outside; /* such, and those too deep, before the outermost stay, where that is in no event */
 	__u32 too_deep_told; /* of those too deep, in a batch */
+	__u32 unplaced; /* nobody knows yet whether its marks are in an event from before: they are not told if they are */
 	__u32 outside; /* records of compartments outside of any event, since the last end of one that was not begun */
 	__u32 lost_before[WATCH_TURNS]; /* such, and those too deep, before each event */
 	struct abi1_turn turn[WATCH_TURNS];

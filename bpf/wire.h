@@ -96,12 +96,15 @@ enum traced_flag {
 	TRACED_CHILDREN = 2, /* those it forks are traced too */
 	TRACED_BORN = 4, /* it has been traced since its fork */
 	TRACED_STOCK = 8, /* it runs a stock VM: the scheduler's record is not about its threads */
+	TRACED_THERE =
+		16, /* it was there when its conventional probes were attached, and may have been in an event */
 };
-/* Conventional probes are attached one by one: what comes of the first meanwhile says nothing without the others. */
+/* Conventional probes are attached and detached one by one: what comes of some says nothing without the others. */
 enum traced_arming {
 	ARMING_DONE = 0,
 	ARMING_FIRST = 1, /* its trace begins with the last of them */
 	ARMING_MORE = 2, /* it goes on meanwhile: its marks are lost */
+	ARMING_LAST = 3, /* it has ended: what its threads are in stays as it is */
 };
 #define TRACED_REGISTRIES 8
 /* In the address of a process's block of marks, see traced_process: that it is one; and that the process has it from

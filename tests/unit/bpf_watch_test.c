@@ -262,9 +262,50 @@ static void an_end_without_a_begin_is_told(void **state)
 	host.ring_full = false;
 }
 
+/* What a thread that was there before has made in it by then is in no figure, where it has not been handed over. */
+static void what_is_done_in_an_event_from_before_is_left_out(void **state)
+{
+	enum {
+		HELD,
+		HANDED_OVER,
+		POINT,
+		BEGUN,
+		YOUNG,
+		WAYS
+	};
+	const struct wire_life *w = (const void *)host.record;
+	__u32 way;
+
+	for (way = 0; way < WAYS; way++) {
+		memset(&watch, 0, sizeof(watch));
+		machine_make();
+		host.more = more;
+		host.process.flags = way == YOUNG ? 0 : TRACED_THERE;
+		enters(0, 2);
+		assert_int_equal(____watch_leave(&host.registers, 101), 0);
+		if (way == HANDED_OVER)
+			watch_flush(&watch);
+		if (way == POINT)
+			assert_int_equal(____watch_mark(&host.registers, VMSPAN_INPUT, 0, 0), 0);
+		if (way == BEGUN) {
+			assert_int_equal(____watch_ev_begin(&host.registers, 9), 0);
+			watch.turns = 0;
+		}
+		assert_int_equal(watch_ev_end(&host.registers), 0);
+		assert_int_equal(w->h.kind, WIRE_UNBEGUN);
+		assert_int_equal(w->other, way != HELD);
+		assert_int_equal(watch.used, way == HELD || way == HANDED_OVER ? 0
+					     : way == POINT                    ? 2
+									       : 1);
+		/* What it had not left is left. */
+		assert_int_equal(watch.depth, way != HELD);
+	}
+}
+
 /* Of probes that are attached one by one the first say nothing. What is open then may have ended when all do. */
 static void marks_that_come_too_early_say_nothing(void **state)
 {
+	struct bpf_iter__task all = { .task = &host.thread };
 	__u32 n, thread;
 
 	memset(&watch, 0, sizeof(watch));
@@ -290,10 +331,19 @@ static void marks_that_come_too_early_say_nothing(void **state)
 	assert_int_equal(host.records, n + 1);
 	assert_int_equal(host.counted[COUNT_ARMING], 2);
 	host.process.arming = ARMING_DONE;
-	enters(2, 1);
+	enters(0, 1);
 	assert_int_equal(watch.depth, 1);
-	assert_int_equal(watch_stack.open[1].id, 102);
 	assert_int_not_equal(watch.batch.thread, thread);
+	/* At the end of the trace they are detached one by one: what it was in then is told. */
+	n = host.records;
+	host.process.arming = ARMING_LAST;
+	assert_int_equal(____watch_leave(&host.registers, 100), 0);
+	enters(3, 1);
+	assert_int_equal(watch.depth, 1);
+	assert_int_equal(host.records, n);
+	assert_int_equal(host.counted[COUNT_ARMING], 2);
+	assert_int_equal(watch_tail(&all), 0);
+	assert_int_equal(unended(UNENDED_TRACE, false, 1), 1);
 }
 
 int main(void)
@@ -307,6 +357,7 @@ int main(void)
 		cmocka_unit_test(what_is_open_at_an_end_is_told),
 		cmocka_unit_test(an_end_without_a_begin_is_told),
 		cmocka_unit_test(marks_that_come_too_early_say_nothing),
+		cmocka_unit_test(what_is_done_in_an_event_from_before_is_left_out),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);

@@ -10,7 +10,6 @@
  *   into PROGRAM N exec it without a fork
  *   open LIBRARY   dlopen; its crowd_spans() does the "lib N" from then on
  *   apart LIBRARY  dlmopen, into a namespace of its own; else as "open"
- *   close          dlclose what was opened last; the "lib N" is without it from then on
  *   lib N          N spans by each library opened
  *   again A B K N  K times each: dlopen library A, or B, in turn; when it is traced, N spans of it; dlclose.
  *                  Prints "same M": so often one lay where the one before had lain
@@ -95,7 +94,6 @@ int crowd_enabled(void)
 #else
 #define LIBRARIES_MAX 8
 static void (*libraries[LIBRARIES_MAX])(long n);
-static void *opened[LIBRARIES_MAX]; /* their handles */
 static unsigned int library_count;
 
 static void wait_for(pid_t pid)
@@ -191,7 +189,6 @@ static void open_library(const char *path, Lmid_t space)
 
 	if (!f)
 		exit(3);
-	opened[library_count] = h;
 	memcpy(&libraries[library_count++], &f, sizeof(f));
 }
 
@@ -236,8 +233,6 @@ static void task(const char *line)
 	sscanf(line, "%15s %ld %ld", what, &a, &b);
 	if (!strcmp(what, "spans"))
 		spans(a);
-	else if (!strcmp(what, "close"))
-		dlclose(opened[--library_count]);
 	else if (!strcmp(what, "again"))
 		again(line);
 	else if (!strcmp(what, "storm"))

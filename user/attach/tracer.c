@@ -552,6 +552,8 @@ void tracer_arming(struct tracer *t, u32 pid, u32 arming)
 	if (bpf_map_lookup_elem(fd, &pid, &p) || p.arming == arming)
 		return;
 	p.arming = arming;
+	if (arming == ARMING_FIRST)
+		p.flags |= TRACED_THERE;
 	bpf_map_update_elem(fd, &pid, &p, BPF_EXIST);
 }
 

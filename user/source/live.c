@@ -247,7 +247,8 @@ static int unfinished(struct live *l)
 
 /*
  * The way back, in this order:
- *  0. Stock VMs are looked at no more, from one moment on: what is under way then is told of.
+ *  0. Stock VMs are looked at no more, from one moment on: what is under way then is told of. What has been loaded
+ *     and was not looked at yet, is: the trace may lack its marks.
  *  1. armed (or the conventional probes) goes: no new mark begins. The carrier
  *     is still there for the batches under way, and so is `traced`.
  *  2. What the direct stopwatch holds is handed over, then the ring drained.
@@ -267,9 +268,14 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	l->failed = 0;
 	if (l->detached)
 		return 0;
-	l->detached = true;
 	if (!l->started)
 		r = start(l);
+	/* What has been loaded by now is told of in the ring. */
+	if (!r && !l->finished)
+		r = live_drain(l, err);
+	if (!r && !l->finished)
+		r = process_look_last(l);
+	l->detached = true;
 	if (!r)
 		r = live_silence_last(l);
 	if (l->vm_hz)

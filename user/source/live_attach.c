@@ -633,6 +633,9 @@ void process_disarm_all(struct live *l)
 	at = 0;
 	set_marks_off(l, true);
 	while (map_next(&l->processes, &at, &key, &value))
+		direct_ends(l, (const struct process *)(uintptr_t)value);
+	at = 0;
+	while (map_next(&l->processes, &at, &key, &value))
 		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
 			detach_links(a);
 	for (a = l->buried; a; a = a->next)

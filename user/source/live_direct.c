@@ -67,6 +67,15 @@ static int attach_roles(struct live *l, struct process *p, const struct plan_dso
 	return 0;
 }
 
+void direct_ends(struct live *l, const struct process *p)
+{
+	const struct attachment *a;
+
+	for (a = p->attachments; a; a = a->next)
+		if (!a->vm && a->links.of[ROLE_ENTER])
+			tracer_arming(l->t, p->pid, ARMING_LAST);
+}
+
 int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
 		  struct err *err)
 {

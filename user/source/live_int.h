@@ -375,6 +375,8 @@ bool process_waits(const struct process *p);
 int process_loaded(struct live *l, const struct wire_life *w);
 /* Attaches to what is there, and looks again later. As process_attach(). */
 int process_look(struct live *l, struct process *p, struct err *err);
+/* The same at the end of the trace, of those where something has been loaded that nobody has looked at. 0 or l->failed. */
+int process_look_last(struct live *l);
 /* The same of one that was there before, and is as it will be, unless it is just beginning. */
 int process_look_present(struct live *l, struct process *p, struct err *err);
 void process_read_name(u32 pid, char to[16]);
@@ -550,6 +552,8 @@ int process_last_words(struct live *l, struct process *p, enum unfinished_why wh
 /* The links that a process had of a file until a moment ago, and it has loaded that again: with others besides,
  * each of its marks would come twice. They are its again. NULL: there are none. */
 struct attachment *direct_again(struct live *l, struct process *p, const struct plan_dso *d);
+/* No mark of a process is taken any more, by which of its links it may come: before they are detached. */
+void direct_ends(struct live *l, const struct process *p);
 /* Attaches to what is there and is not yet. What cannot be read of it is left out, and said. 0 or -1 with *err. */
 int direct_attach(struct live *l, struct process *p, const struct plan_dso *d, struct attachment *a,
 		  struct err *err);

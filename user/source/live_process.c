@@ -635,6 +635,21 @@ static struct process *ended_one(const struct live *l)
 	return NULL;
 }
 
+int process_look_last(struct live *l)
+{
+	u64 key, value;
+	size_t at = 0;
+
+	while (!l->failed && map_next(&l->processes, &at, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+		struct err ignored = { 0 };
+
+		if (p->library_waits && l->parts[TRACE_TURNS].on && !process_has_ended(p))
+			process_look(l, p, &ignored);
+	}
+	return l->failed;
+}
+
 int process_settle(struct live *l, bool idle)
 {
 	u64 now = clock_mono_ns(), key, value;
