@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is loaded under a trace waits until it is traced, with all of its probes: the tracer is made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static long made_up_syscall(long number, ...);
+
+#define VMSPAN_PROBES
+#define syscall(...) made_up_syscall(__VA_ARGS__)
+#include "user/sdk/vmspan.h"
+#undef syscall
+
+/* What the tracer has done each time that the program asks whether it lives. */
+static struct {
+	vmspan_u16 armed[4], probes[4];
+	int answer; /* of kill(), an errno */
+	unsigned int asked;
+} tracer;
+
+static long made_up_syscall(long number, ...)
+{
+	long a, b, c, d, e, f;
+	va_list args;
+
+	va_start(args, number);
+	a = va_arg(args, long);
+	b = va_arg(args, long);
+	c = va_arg(args, long);
+	d = va_arg(args, long);
+	e = va_arg(args, long);
+	f = va_arg(args, long);
+	va_end(args);
+	/* However long a busy machine takes for it: no time goes by. */
+	if (number == SYS_clock_gettime)
+		return 0;
+	if (number != SYS_kill)
+		return syscall(number, a, b, c, d, e, f);
+	if (tracer.asked < 4) {
+		*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore = tracer.armed[tracer.asked];
+		*(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore =
+			tracer.probes[tracer.asked];
+	}
+	tracer.asked++;
+	errno = tracer.answer;
+	return tracer.answer ? -1 : 0;
+}
+
+static unsigned int asked(void)
+{
+	tracer.asked = 0;
+	vmspan_registry_2.loaded = 0;
+	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
+	vmspan_loaded_2();
+	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
+	return tracer.asked;
+}
+
+static void it_waits_until_all_of_its_probes_are_attached(void **state)
+{
+	(void)state;
+	assert_int_equal(setenv("VMSPAN_WAIT", "4321", 1), 0);
+	memcpy(tracer.armed, (vmspan_u16[]){ 0, 0, 1, 1 }, sizeof(tracer.armed));
+	assert_int_equal(asked(), 3);
+	memset(tracer.armed, 0, sizeof(tracer.armed));
+	memcpy(tracer.probes, (vmspan_u16[]){ 1, 5, 8, 9 }, sizeof(tracer.probes));
+	assert_int_equal(asked(), 4);
+	/* Where there is more than one tracer, it is one of them. */
+	memcpy(tracer.probes, (vmspan_u16[]){ 1, 10, 10, 10 }, sizeof(tracer.probes));
+	assert_int_equal(asked(), 2);
+	memset(tracer.probes, 0, sizeof(tracer.probes));
+	/* Another user's may not be sent signals; one that is gone comes no more. */
+	tracer.answer = EPERM;
+	memcpy(tracer.armed, (vmspan_u16[]){ 0, 0, 1, 1 }, sizeof(tracer.armed));
+	assert_int_equal(asked(), 3);
+	tracer.answer = ESRCH;
+	assert_int_equal(asked(), 1);
+	assert_int_equal(unsetenv("VMSPAN_WAIT"), 0);
+	assert_int_equal(asked(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_waits_until_all_of_its_probes_are_attached),
+	};
+
+	return cmocka_run_group_tests_name("v2_wait", tests, NULL, NULL);
+}
