@@ -173,16 +173,17 @@ __noinline int watch_rematch(struct watch *w, struct watch_stack *k, __u32 id, _
 }
 
 /* A mark that comes before it can be understood. What the thread is in it may have left by the time it can be. */
-static __always_inline void too_early(__u32 arming)
+__noinline int watch_early(__u32 arming)
 {
 	struct watch *w = bpf_task_storage_get(&watches, bpf_get_current_task_btf(), NULL, 0);
 
 	if (arming == ARMING_MORE)
 		count(COUNT_ARMING, 1);
-	if (!w || !w->started)
-		return;
+	if (!w || !w->started || arming == ARMING_LAST)
+		return 0;
 	watch_flush(w);
 	w->started = 0;
+	return 0;
 }
 
 /*
@@ -201,8 +202,7 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 	if (!p)
 		return NULL;
 	if (p->arming) {
-		if (p->arming != ARMING_LAST)
-			too_early(p->arming);
+		watch_early(p->arming);
 		return NULL;
 	}
 	w = watch_make(bpf_get_current_task_btf(), k);

@@ -138,7 +138,9 @@ static const char how_to_wait[] =
 	"environment's VMSPAN_WAIT: they wait for vmspan then.";
 static const char how_to_keep_waiting[] = "It did not wait for vmspan, since it was started "
 					  "without VMSPAN_WAIT in its environment, as "
-					  "by env -i, sudo or su: have that kept.";
+					  "by env -i, sudo or su: have that kept. Nor does what "
+					  "runs in a PID namespace of its own, where it cannot "
+					  "see whether vmspan lives.";
 
 int live_say_late(struct live *l, struct process *p)
 {
