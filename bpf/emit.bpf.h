@@ -168,4 +168,23 @@ static __always_inline __u64 at_most(__u64 n, const __u64 most)
 #endif
 }
 
+/* Reserved and filled but for the name. */
+static __always_inline struct wire_life *life_record(__u32 kind, struct ids ids, __u32 other)
+{
+	struct wire_life *l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
+
+	if (!l) {
+		count(COUNT_LIFE_LOST, 1);
+		return NULL;
+	}
+	__builtin_memset(l, 0, sizeof(*l));
+	l->h.kind = kind;
+	l->h.bytes = sizeof(*l) - sizeof(l->h);
+	l->h.pid = ids.tgid;
+	l->h.tid = ids.tid;
+	l->mono_ns = bpf_ktime_get_ns();
+	l->other = other;
+	return l;
+}
+
 #endif

@@ -10,25 +10,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Reserved and filled but for the name. */
-static __always_inline struct wire_life *life_record(__u32 kind, struct ids ids, __u32 other)
-{
-	struct wire_life *l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
-
-	if (!l) {
-		count(COUNT_LIFE_LOST, 1);
-		return NULL;
-	}
-	__builtin_memset(l, 0, sizeof(*l));
-	l->h.kind = kind;
-	l->h.bytes = sizeof(*l) - sizeof(l->h);
-	l->h.pid = ids.tgid;
-	l->h.tid = ids.tid;
-	l->mono_ns = bpf_ktime_get_ns();
-	l->other = other;
-	return l;
-}
-
 static __always_inline void emit_life(__u32 kind, struct ids ids, __u32 other,
 				      struct task_struct *t, bool now)
 {

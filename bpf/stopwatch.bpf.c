@@ -351,28 +351,20 @@ static __always_inline void event_record(struct watch *w, struct abi1_turn *e, _
 
 /* The end of an event from before the trace, unless the program is wrong: user space knows. Stays in it are its, if
  * nothing has been handed over of them. */
-static __always_inline void unbegun(struct watch *w, __u64 mono)
+static __always_inline void unbegun(struct watch *w)
 {
+	__u32 left_out = 0;
 	struct wire_life *l;
 
 	if (w->unplaced && !w->batch.seq) {
-		w->used = w->extra = w->depth = w->deep_open = 0;
-		w->outside = 0;
+		left_out = w->used - w->extra;
+		w->used = w->extra = w->depth = w->deep_open = w->outside = 0;
 	}
-	w->unplaced = 0;
-	l = bpf_ringbuf_reserve(&ring, sizeof(*l), 0);
-	if (!l) {
-		count(COUNT_RING_FULL_BATCHES, 1);
+	l = life_record(WIRE_UNBEGUN, w->ids, w->outside);
+	w->unplaced = w->outside = 0;
+	if (!l)
 		return;
-	}
-	__builtin_memset(l, 0, sizeof(*l));
-	l->h.kind = WIRE_UNBEGUN;
-	l->h.bytes = sizeof(*l) - sizeof(l->h);
-	l->h.pid = w->ids.tgid;
-	l->h.tid = w->ids.tid;
-	l->mono_ns = mono;
-	l->other = w->outside;
-	w->outside = 0;
+	l->left_out = left_out;
 	bpf_ringbuf_submit(l, wake_flags(false));
 }
 
@@ -392,7 +384,7 @@ int watch_ev_end(struct pt_regs *ctx)
 	}
 	i = w->turns - 1;
 	if (i >= WATCH_TURNS) {
-		unbegun(w, mono);
+		unbegun(w);
 		return 0;
 	}
 	end = cycles_now();

@@ -68,7 +68,8 @@ struct wire_life {
 	 * thread than the first executed it, and has taken that one's place; end of an event: 1 if it has left
 	 * compartments since the last such end that it had entered outside of any event. */
 	vmspan_u32 other;
-	vmspan_u32 pad;
+	/* End of an event: so many records of the thread were taken for some of its, and are told nowhere. */
+	vmspan_u32 left_out;
 	char comm[16];
 };
 

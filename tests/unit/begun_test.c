@@ -371,6 +371,14 @@ static void the_kernel_side_says_it_too(void **state)
 		assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
 		assert_int_equal(g->records[LOSS_MARKS_OFF], i == 0);
 		assert_int_equal(g->p.begun_before, i != 3);
+		w.other = 0;
+		/* One that began under the trace has begun none before it, so what was left out for that is missing. */
+		w.left_out = 7;
+		assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
+		assert_int_equal(g->records[LOSS_UNMATCHED], 0);
+		g->p.on.boot_ns = 1;
+		assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
+		assert_int_equal(g->records[LOSS_UNMATCHED], 7);
 		w.h.pid++; /* nobody knows that one */
 		assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
 		assert_int_equal(g->records[LOSS_MARKS_OFF], i == 0);

@@ -258,7 +258,7 @@ static void an_end_without_a_begin_is_told(void **state)
 	}
 	host.ring_full = true;
 	assert_int_equal(watch_ev_end(&host.registers), 0);
-	assert_int_equal(host.counted[COUNT_RING_FULL_BATCHES], 1);
+	assert_int_equal(host.counted[COUNT_LIFE_LOST], 1);
 	host.ring_full = false;
 }
 
@@ -294,6 +294,7 @@ static void what_is_done_in_an_event_from_before_is_left_out(void **state)
 		assert_int_equal(watch_ev_end(&host.registers), 0);
 		assert_int_equal(w->h.kind, WIRE_UNBEGUN);
 		assert_int_equal(w->other, way != HELD);
+		assert_int_equal(w->left_out, way == HELD);
 		assert_int_equal(watch.used, way == HELD || way == HANDED_OVER ? 0
 					     : way == POINT                    ? 2
 									       : 1);

@@ -138,5 +138,10 @@ int live_unbegun(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
 
-	return p ? begun_before(l, p, w->h.tid, w->mono_ns, w->other != 0) : 0;
+	if (!p)
+		return 0;
+	/* It had not begun one before, and its program is wrong: what was taken out for it is missing. */
+	if (w->left_out && !was_there(p, w->h.tid))
+		return live_emit_loss(l, LOSS_UNMATCHED, w->left_out, 0);
+	return begun_before(l, p, w->h.tid, w->mono_ns, w->other != 0);
 }
