@@ -9,6 +9,31 @@
 
 #include "source/live_int.h"
 
+/* What the kernel side is told, and the probes that are attached, in turn: enum traced_arming, or 100 + a role. */
+static u32 steps[32], step_count;
+
+static void made_arming(struct tracer *t, u32 pid, u32 arming)
+{
+	(void)t;
+	assert_int_equal(pid, 10);
+	steps[step_count++] = arming;
+}
+
+static struct site_link *made_site(struct tracer *t, u32 pid, const struct plan_dso *d,
+				   enum probe_role role, struct err *err)
+{
+	(void)t, (void)d, (void)err;
+	assert_int_equal(pid, 10);
+	steps[step_count++] = 100 + role;
+	return (struct site_link *)steps; /* looked at by nobody */
+}
+
+#define tracer_arming made_arming
+#define site_direct made_site
+#include "source/live_direct.c"
+#undef tracer_arming
+#undef site_direct
+
 static struct attachment unloaded[] = {
 	{ .pid = 11, .dev = 1, .inode = 7 }, /* of another process */
 	{ .pid = 10, .dev = 1, .inode = 7, .vm = true }, /* a stock VM's probes are others */
@@ -38,10 +63,54 @@ static void a_file_that_is_loaded_again_has_its_old_links(void **state)
 	assert_ptr_equal(p.attachments, &unloaded[3]);
 }
 
+/* What comes of some probes says nothing without the others: nothing is taken before all are attached but the one that
+ * needs none, nor once the first is detached. */
+static void marks_are_taken_while_all_probes_are_attached(void **state)
+{
+	static const struct {
+		bool started, told;
+		u32 arming;
+	} cases[] = { { false, false, ARMING_FIRST },
+		      { true, false, ARMING_FIRST },
+		      { true, true, ARMING_MORE } };
+	u32 i, role;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { .started = cases[i].started };
+		struct process p = { .pid = 10, .told = cases[i].told };
+		struct attachment vm = { .vm = true }, a = { .next = &vm };
+		struct plan_dso d = { 0 };
+		struct err err = { 0 };
+		u32 at = 0;
+
+		for (role = 0; role < TRACE_PARTS; role++)
+			l.parts[role] = (struct live_part){ .users = 1, .on = true };
+		for (role = ROLE_ENTER; role < ROLE_COUNT; role++)
+			d.probes.sites[role].offset = 1;
+		p.attachments = &a;
+		step_count = 0;
+		direct_ends(&l, &p);
+		assert_int_equal(step_count, 0); /* there are none */
+		assert_int_equal(direct_attach(&l, &p, &d, &a, &err), 0);
+		assert_int_equal(steps[at++], cases[i].arming);
+		for (role = ROLE_ENTER; role < ROLE_MARK; role++)
+			assert_int_equal(steps[at++], 100 + role);
+		assert_int_equal(steps[at++], ARMING_DONE);
+		assert_int_equal(steps[at++], 100 + ROLE_MARK);
+		assert_int_equal(steps[at++], ARMING_DONE);
+		assert_int_equal(step_count, at);
+		direct_ends(&l, &p);
+		assert_int_equal(step_count, at + 1);
+		assert_int_equal(steps[at], ARMING_LAST);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_is_loaded_again_has_its_old_links),
+		cmocka_unit_test(marks_are_taken_while_all_probes_are_attached),
 	};
 
 	return cmocka_run_group_tests_name("direct", tests, NULL, NULL);
