@@ -87,6 +87,35 @@ static __always_inline bool executes(struct task_struct *task)
 	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
+#ifdef __TARGET_ARCH_x86
+#define CALL_PRCTL 157
+#else
+#define CALL_PRCTL 167
+#endif
+
+/* Linux 5.15. */
+enum bpf_func_id___regs {
+	BPF_FUNC_task_pt_regs___regs = 175
+};
+
+/* What the SDK says of itself with it: see vmspan_loaded_2(). */
+static __always_inline void read_copy(struct wire_life *l, struct task_struct *task)
+{
+	struct pt_regs *regs;
+
+	/* Another may name it, while it is in any system call. */
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___regs, BPF_FUNC_task_pt_regs___regs) ||
+	    (__u32)bpf_get_current_pid_tgid() != (__u32)task->pid)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if ((__u32)PT_REGS_SYSCALL_OF(regs) != CALL_PRCTL ||
+	    PT_REGS_CALL_THIRD(regs) != VMSPAN_MAGIC)
+		return;
+	l->copy = PT_REGS_CALL_FOURTH(regs);
+	l->other = PT_REGS_CALL_FIFTH(regs) & 1;
+	l->which = PT_REGS_CALL_FIFTH(regs) >> 32;
+}
+
 /*
  * A thread that gives itself the name it has: the SDK's way to say that a file
  * with it has been mapped. dlopen(3) gives no other sign.
@@ -96,11 +125,18 @@ int BPF_PROG(life_loaded, struct task_struct *task, const char *comm)
 {
 	struct ids ids = task_ids(task);
 	__u64 was[2] = {}, is[2] = {};
+	struct wire_life *l;
 
 	bpf_probe_read_kernel_str(was, sizeof(was), &task->comm);
 	bpf_probe_read_kernel_str(is, sizeof(is), comm);
-	if (was[0] == is[0] && was[1] == is[1] && !executes(task) && is_told_of(ids))
-		emit_life(WIRE_LOADED, ids, 0, task, true);
+	if (was[0] != is[0] || was[1] != is[1] || executes(task) || !is_told_of(ids))
+		return 0;
+	l = life_record(WIRE_LOADED, ids, 0);
+	if (!l)
+		return 0;
+	__builtin_memcpy(l->comm, is, sizeof(l->comm));
+	read_copy(l, task);
+	bpf_ringbuf_submit(l, wake_flags(true));
 	return 0;
 }
 

@@ -66,10 +66,16 @@ struct wire_life {
 	vmspan_u64 mono_ns;
 	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it; exec: 1 if another
 	 * thread than the first executed it, and has taken that one's place; end of an event: 1 if it has left
-	 * compartments since the last such end that it had entered outside of any event. */
+	 * compartments since the last such end that it had entered outside of any event; loaded: 1 if the
+	 * marks of `copy` were on by then. */
 	vmspan_u32 other;
 	/* End of an event: so many records of the thread were taken for some of its, and are told nowhere. */
 	vmspan_u32 left_out;
+	/* Loaded: the address of its struct vmspan_registry, and which of all that ever lay there it is (`loaded`
+	 * in that); 0: it does not say, or it was no SDK at all. */
+	vmspan_u64 copy;
+	vmspan_u32 which;
+	vmspan_u32 pad;
 	char comm[16];
 };
 

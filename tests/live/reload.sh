@@ -44,6 +44,35 @@ json_eq "one file twice: what is not traced is said" "$T/report.json" \
 	'[false,1,true]'
 dismiss vm
 
+# What comes and goes before anybody has looked at it is missing: where nothing waits, since the program has no copy of
+# the SDK, or the library sees none (dlmopen), and where it has waited in vain.
+for by in wait comm apart vain; do
+	host=crowd copies=2 how=(-p) does=pass
+	case $by in
+	wait) host=plain copies=1 how=(--wait -p) ;;
+	comm) host=plain copies=1 how=(--comm plain) ;;
+	apart) does=aside ;;
+	esac
+	target vm "$T/$host"
+	[ $by = comm ] || how+=("$vm_pid")
+	start record "$VMSPAN" record "${how[@]}" -o "$T/rec.vmspan"
+	need_line record '^recording ' err
+	kill -s STOP "$record_pid"
+	tell vm "$does $T/one.so 50"
+	kill -s CONT "$record_pid"
+	tell vm "open $T/two.so"
+	check "gone before it was looked at, $by: what stays is attached to" until_true is_armed "$vm_pid" $copies
+	tell vm "lib 10"
+	finish record INT
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	json_eq "gone before it was looked at, $by: that is a loss" "$T/report.json" \
+		'[.complete, .losses.marks_off, [.groups[] | select(.kind == "addon") | [.name, .spans]]]' \
+		'[false,1,[["addon:two",10]]]'
+	json_eq "gone before it was looked at, $by: and is told" "$T/report.json" \
+		'[.processes[].notes[]?.text | select(test("loaded a library .* gone before it could be attached to"))] | length' 1
+	dismiss vm
+done
+
 # Conventional probes are attached one by one, and a library that was begun under the trace waits for all of them:
 # where it did not have to wait for too long, all is there, once each. Else that is said.
 for n in one two; do

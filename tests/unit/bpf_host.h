@@ -76,6 +76,7 @@ static void *made_storage(void *map, void *task, void *value, __u64 flags);
 static long made_counter_value(void *map, __u64 flags, struct bpf_perf_event_value *v, __u32 size);
 static void *made_reserve(void *map, __u64 size, __u64 flags);
 static long made_read(void *to, __u32 size, const void *from);
+static long made_read_text(void *to, __u32 size, const void *from);
 static __u64 made_ids(void);
 static void made_submit(void);
 static long made_write(const void *from, __u32 size);
@@ -92,6 +93,7 @@ static long made_write(const void *from, __u32 size);
 	((flags) == BPF_RB_RING_SIZE ? 4 * wake_bytes : (__u64)host.waiting)
 #define bpf_probe_read_kernel(to, size, from) made_read(to, size, from)
 #define bpf_probe_read_user(to, size, from) made_read(to, size, from)
+#define bpf_probe_read_kernel_str(to, size, from) made_read_text(to, size, from)
 #define bpf_seq_write(seq, from, size) ((void)(seq), made_write(from, size))
 #define bpf_get_current_task_btf() host.current
 #define bpf_get_current_task() ((__u64)host.current)
@@ -194,6 +196,14 @@ static __attribute__((noinline)) long made_read(void *to, __u32 size, const void
 		return -14;
 	memcpy(to, from, size);
 	return 0;
+}
+
+static __attribute__((unused)) long made_read_text(void *to, __u32 size, const void *from)
+{
+	host.reads++;
+	memset(to, 0, size);
+	strncat(to, from, size - 1);
+	return (long)strlen(to) + 1;
 }
 
 static __u64 made_ids(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is loaded waits for the tracer, which may come too late: user/source/live_process.c. */
+/* What is loaded waits for the tracer, which may come too late: user/source/live_late.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "probe/started.h"
-#include "source/live_int.h"
+#include "source/live_late.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -203,7 +203,7 @@ static void what_nobody_looked_at_is_missed_at_its_end(void **state)
 {
 	static const struct {
 		u64 said, ended;
-		bool waits, nothing, off, missed, inherited, lost;
+		bool waits, nothing, off, missed, inherited, where, lost;
 	} cases[] = {
 		{ .said = 1000 * MS, .ended = 1249 * MS, .waits = true },
 		{ .said = 1000 * MS, .ended = 1250 * MS, .waits = true, .lost = true },
@@ -214,6 +214,23 @@ static void what_nobody_looked_at_is_missed_at_its_end(void **state)
 		{ .said = 1000 * MS, .ended = 1250 * MS, .inherited = true },
 		/* Of it that has been said. */
 		{ .said = 1000 * MS, .ended = 1250 * MS, .missed = true },
+		/* The same of what says where it is. */
+		{ .said = 1000 * MS, .ended = 1249 * MS, .where = true, .waits = true },
+		{ .said = 1000 * MS,
+		  .ended = 1250 * MS,
+		  .where = true,
+		  .waits = true,
+		  .lost = true },
+		{ .said = 1000 * MS, .ended = 1001 * MS, .where = true, .lost = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .where = true, .nothing = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .where = true, .off = true },
+		{ .said = 1000 * MS, .ended = 1250 * MS, .where = true, .missed = true },
+		/* It has not inherited that. */
+		{ .said = 1000 * MS,
+		  .ended = 1250 * MS,
+		  .where = true,
+		  .inherited = true,
+		  .lost = true },
 	};
 	u32 i;
 
@@ -227,7 +244,13 @@ static void what_nobody_looked_at_is_missed_at_its_end(void **state)
 		p->pid = w.h.pid; /* there is none */
 		p->pidfd = -1;
 		p->waits_ns = cases[i].said;
-		p->library_waits = cases[i].said != 0;
+		p->library_waits = cases[i].said && !cases[i].where;
+		if (cases[i].where) {
+			p->unseen_copies = calloc(1, sizeof(*p->unseen_copies));
+			assert_non_null(p->unseen_copies);
+			p->unseen_copies->said_ns = cases[i].said;
+			p->unseen_count = p->unseen_cap = 1;
+		}
 		p->waits = cases[i].waits;
 		p->missed = cases[i].missed;
 		p->unlinked = cases[i].inherited;
@@ -267,6 +290,244 @@ static void a_library_says_so_behind_its_program(void **state)
 		assert_true(p.library_waits);
 		map_free(&l.processes);
 	}
+}
+
+/* ---- What says where it is ---- */
+
+/* A process that is looked at: this one. */
+static struct process *looked_at(struct live *l)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	p->pid = (u32)getpid();
+	p->pidfd = -1;
+	p->looked_ns = 2000 * MS;
+	l->fn = take;
+	l->parts[TRACE_TURNS].on = true;
+	assert_int_equal(map_put(&l->processes, p->pid, (u64)(uintptr_t)p), 0);
+	losses = 0;
+	return p;
+}
+
+static void forget(struct live *l, struct process *p)
+{
+	process_free(l, p);
+	map_free(&l->processes);
+}
+
+static int loaded(struct live *l, const void *copy, u64 mono_ns, u32 on)
+{
+	const struct wire_life w = { .h = { .pid = (u32)getpid(), .tid = 1 },
+				     .mono_ns = mono_ns,
+				     .other = on,
+				     .copy = (u64)(uintptr_t)copy,
+				     .which = 7 };
+
+	return process_loaded(l, &w);
+}
+
+static struct vmspan_registry a_copy(bool closed, u16 armed, u16 probes)
+{
+	return (struct vmspan_registry){ .magic = VMSPAN_MAGIC,
+					 .abi = VMSPAN_ABI,
+					 .loaded = 7,
+					 .closed = closed,
+					 .semaphore = armed,
+					 .probes_semaphore = probes };
+}
+
+/* Nothing need have waited: a program without the SDK loads it, or another namespace does. */
+static void a_copy_that_has_gone_before_it_is_looked_at_is_a_loss(void **state)
+{
+	struct vmspan_registry there = a_copy(false, 0, 0), another_abi = a_copy(false, 0, 0);
+	struct vmspan_registry another = a_copy(false, 0, 0), older = a_copy(false, 0, 0);
+	struct vmspan_registry going = a_copy(true, 0, 0), traced = a_copy(true, 1, 0);
+	struct vmspan_registry trapped = a_copy(true, 0, 9), something_else = { 0 };
+	const struct {
+		const void *at;
+		int look; /* came to that */
+		bool off, missed, lost, kept;
+	} cases[] = {
+		{ .at = &there },
+		{ .at = &something_else, .lost = true },
+		{ .at = &something_else, .look = -ENOENT, .lost = true },
+		{ .at = (void *)0x1000, .lost = true }, /* nothing */
+		{ .at = &going, .lost = true },
+		{ .at = &traced },
+		{ .at = &trapped },
+		/* Others lie there now. */
+		{ .at = &another, .lost = true },
+		{ .at = &older, .lost = true },
+		{ .at = &another_abi }, /* of which it is not known what it says */
+		{ .at = &something_else, .off = true },
+		{ .at = &something_else, .missed = true },
+		/* It has found nothing out. */
+		{ .at = &something_else, .look = -ESRCH, .kept = true },
+		{ .at = &something_else, .look = -EACCES, .kept = true },
+	};
+	size_t i;
+
+	(void)state;
+	another.loaded++;
+	older.abi = ABI1;
+	another_abi.abi++;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { 0 };
+		struct process *p = looked_at(&l);
+
+		assert_int_equal(loaded(&l, cases[i].at, 1000 * MS, 0), 0);
+		assert_int_equal(p->waits_ns, 1000 * MS);
+		assert_true(p->unseen);
+		assert_int_equal(p->rescans, 1);
+		l.marks_off = cases[i].off;
+		p->missed = cases[i].missed;
+		assert_int_equal(process_looked(&l, p, cases[i].look), 0);
+		assert_int_equal(losses, cases[i].lost);
+		assert_int_equal(p->passed_by, cases[i].lost);
+		assert_int_equal(p->unseen_count, cases[i].kept);
+		assert_int_equal(p->unseen, cases[i].look == -ESRCH);
+		forget(&l, p);
+	}
+}
+
+/* While they are off because that is asked for, nothing is expected of it, nor later. */
+static void what_comes_and_goes_while_nobody_wants_it_is_no_loss(void **state)
+{
+	struct live l = { .marks_off = true };
+	struct process *p = looked_at(&l);
+
+	(void)state;
+	assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 0), 0);
+	l.marks_off = false;
+	assert_int_equal(process_looked(&l, p, 0), 0);
+	assert_int_equal(losses, 0);
+	forget(&l, p);
+}
+
+/* The look may have been there before it was. */
+static void what_is_loaded_during_a_look_is_for_the_next(void **state)
+{
+	struct live l = { 0 };
+	struct process *p = looked_at(&l);
+
+	(void)state;
+	assert_int_equal(loaded(&l, (void *)0x1000, 2000 * MS, 0), 0);
+	assert_int_equal(process_looked(&l, p, 0), 0);
+	assert_int_equal(losses, 0);
+	p->looked_ns = 2001 * MS;
+	assert_int_equal(process_looked(&l, p, 0), 0);
+	assert_int_equal(losses, 1);
+	/* That is said once. */
+	assert_int_equal(loaded(&l, (void *)0x1000, 2000 * MS, 0), 0);
+	assert_int_equal(process_looked(&l, p, 0), 0);
+	assert_int_equal(losses, 1);
+	forget(&l, p);
+}
+
+static void so_many_copies_are_kept_between_two_looks(void **state)
+{
+	struct live l = { 0 };
+	struct process *p = looked_at(&l);
+	u64 i;
+
+	(void)state;
+	for (i = 1; i <= 64; i++)
+		assert_int_equal(loaded(&l, (void *)(i << 12), 1000 * MS, 0), 0);
+	assert_int_equal(losses, 0);
+	assert_int_equal(loaded(&l, (void *)(i << 12), 1000 * MS, 0), 0);
+	assert_int_equal(losses, 1);
+	assert_int_equal(p->unseen_count, 64);
+	forget(&l, p);
+}
+
+/* What is attached to has its marks on from when it is mapped again; unless nothing is, and they are on for another
+ * tracer. */
+static void what_is_on_already_waits_for_nobody(void **state)
+{
+	enum {
+		NOTHING,
+		OWN,
+		BATCHES,
+		TRAPS
+	};
+	u32 i;
+
+	(void)state;
+	for (i = NOTHING; i <= TRAPS; i++) {
+		struct live l = { 0 };
+		struct process *p = looked_at(&l);
+		bool due = i == NOTHING;
+
+		p->attachments = i == OWN ? calloc(1, sizeof(*p->attachments)) : NULL;
+		p->by_batches = i == BATCHES;
+		p->by_traps = i == TRAPS;
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 1), 0);
+		assert_true(p->loaded);
+		assert_int_equal(p->rescans, 1);
+		assert_int_equal(p->waits_ns, due ? 1000 * MS : 0);
+		assert_int_equal(p->heard_late, due);
+		assert_int_equal(p->unseen, due);
+		assert_int_equal(process_looked(&l, p, 0), 0);
+		assert_int_equal(losses, due);
+		forget(&l, p);
+	}
+}
+
+/* The news of it may come behind the look that has found it; another may lie where one lay that was attached to. */
+static void what_has_been_attached_to_since_is_not_looked_for(void **state)
+{
+	static const struct {
+		u64 armed;
+		bool new, elsewhere, another, late, due;
+	} cases[] = {
+		{ .armed = 1001 * MS },
+		{ .armed = 1001 * MS, .new = true },
+		{ .armed = 1250 * MS, .new = true, .late = true },
+		{ .armed = 1250 * MS },
+		{ .armed = 999 * MS }, /* that it is off all the same, is said otherwise */
+		{ .armed = 1001 * MS, .another = true, .due = true },
+		{ .armed = 1001 * MS, .elsewhere = true, .due = true },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct live l = { 0 };
+		struct process *p = looked_at(&l);
+
+		p->waits = true;
+		p->exec_ns = cases[i].new ? 900 * MS : 0;
+		p->armed_ns = 1900 * MS; /* another file of it */
+		p->attachments = calloc(1, sizeof(*p->attachments));
+		assert_non_null(p->attachments);
+		p->attachments->copy_seen = cases[i].elsewhere ? 0x2000 : 0x1000;
+		p->attachments->which = cases[i].another ? 6 : 7;
+		p->attachments->armed_ns = cases[i].armed;
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 0), 0);
+		assert_int_equal(losses, cases[i].late);
+		assert_int_equal(p->late_ns, cases[i].late ? 250 * MS : 0);
+		assert_int_equal(p->unseen_count, cases[i].due);
+		assert_int_equal(p->waits_ns, cases[i].due ? 1000 * MS : 0);
+		forget(&l, p);
+	}
+}
+
+/* A program that runs on: this one, which has no marks. */
+static void what_has_said_so_is_looked_for_at_the_trace_s_end(void **state)
+{
+	struct live l = { 0 };
+	struct process *p = looked_at(&l);
+
+	(void)state;
+	assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 0), 0);
+	assert_int_equal(process_look_last(&l), 0);
+	assert_int_equal(losses, 1);
+	assert_int_equal(process_look_last(&l), 0);
+	assert_int_equal(losses, 1);
+	plan_cache_free(&l.cache);
+	vm_cache_free(&l.vm_cache);
+	forget(&l, p);
 }
 
 static u32 notes;
@@ -347,6 +608,13 @@ int main(void)
 		cmocka_unit_test(marks_that_nobody_wants_are_not_missed),
 		cmocka_unit_test(what_nobody_looked_at_is_missed_at_its_end),
 		cmocka_unit_test(a_library_says_so_behind_its_program),
+		cmocka_unit_test(a_copy_that_has_gone_before_it_is_looked_at_is_a_loss),
+		cmocka_unit_test(what_comes_and_goes_while_nobody_wants_it_is_no_loss),
+		cmocka_unit_test(what_is_loaded_during_a_look_is_for_the_next),
+		cmocka_unit_test(so_many_copies_are_kept_between_two_looks),
+		cmocka_unit_test(what_is_on_already_waits_for_nobody),
+		cmocka_unit_test(what_has_been_attached_to_since_is_not_looked_for),
+		cmocka_unit_test(what_has_said_so_is_looked_for_at_the_trace_s_end),
 		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
 		cmocka_unit_test(what_it_executes_has_not_begun_with_files_of_before),
 	};

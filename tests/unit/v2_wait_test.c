@@ -22,6 +22,10 @@ static struct {
 	vmspan_u16 armed[4], probes[4];
 	int answer; /* of kill(), an errno */
 	unsigned int asked;
+	/* What it is told of. */
+	long magic;
+	const void *copy;
+	long on;
 } tracer;
 
 static long made_up_syscall(long number, ...)
@@ -41,6 +45,11 @@ static long made_up_syscall(long number, ...)
 	/* However long a busy machine takes for it: no time goes by. */
 	if (number == SYS_clock_gettime)
 		return 0;
+	if (number == SYS_prctl && a == PR_SET_NAME) {
+		tracer.magic = c;
+		tracer.copy = (const void *)d;
+		tracer.on = e;
+	}
 	if (number != SYS_kill)
 		return syscall(number, a, b, c, d, e, f);
 	if (tracer.asked < 4) {
@@ -53,12 +62,17 @@ static long made_up_syscall(long number, ...)
 	return tracer.answer ? -1 : 0;
 }
 
+static void load(void)
+{
+	vmspan_registry_2.loaded = 0;
+	vmspan_loaded_2();
+}
+
 static unsigned int asked(void)
 {
 	tracer.asked = 0;
-	vmspan_registry_2.loaded = 0;
 	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
-	vmspan_loaded_2();
+	load();
 	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
 	return tracer.asked;
 }
@@ -86,10 +100,37 @@ static void it_waits_until_all_of_its_probes_are_attached(void **state)
 	assert_int_equal(asked(), 0);
 }
 
+/* With all of the probes of either method. */
+static void it_says_where_it_is_and_whether_its_marks_are_on(void **state)
+{
+	static const struct {
+		vmspan_u16 armed, probes;
+		long on;
+	} cases[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 0, 8, 0 }, { 0, 9, 1 }, { 3, 8, 1 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		tracer.on = -1;
+		tracer.magic = 0;
+		tracer.copy = NULL;
+		vmspan_registry_2.semaphore = cases[i].armed;
+		vmspan_registry_2.probes_semaphore = cases[i].probes;
+		load();
+		/* Which it is, in its upper half. */
+		assert_int_equal(tracer.on, (long)vmspan_registry_2.loaded << 32 | cases[i].on);
+		assert_int_not_equal(vmspan_registry_2.loaded, 0);
+		assert_int_equal(tracer.magic, VMSPAN_MAGIC);
+		assert_ptr_equal(tracer.copy, &vmspan_registry_2);
+	}
+	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_waits_until_all_of_its_probes_are_attached),
+		cmocka_unit_test(it_says_where_it_is_and_whether_its_marks_are_on),
 	};
 
 	return cmocka_run_group_tests_name("v2_wait", tests, NULL, NULL);

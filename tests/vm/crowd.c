@@ -11,6 +11,8 @@
  *   open LIBRARY   dlopen; its crowd_spans() does the "lib N" from then on
  *   apart LIBRARY  dlmopen, into a namespace of its own; else as "open"
  *   lib N          N spans by each library opened
+ *   pass LIBRARY N   dlopen, N spans of it at once, dlclose
+ *   aside LIBRARY N  the same by dlmopen, into a namespace of its own
  *   again A B K N  K times each: dlopen library A, or B, in turn; when it is traced, N spans of it; dlclose.
  *                  Prints "same M": so often one lay where the one before had lain
  *   spans N        N spans of this program's own
@@ -192,6 +194,19 @@ static void open_library(const char *path, Lmid_t space)
 	memcpy(&libraries[library_count++], &f, sizeof(f));
 }
 
+static void pass(const char *path, long n, Lmid_t space)
+{
+	void *h = dlmopen(space, path, RTLD_NOW | RTLD_LOCAL);
+	void *f = h ? dlsym(h, "crowd_spans") : NULL;
+	void (*make)(long n);
+
+	if (!f)
+		exit(3);
+	memcpy(&make, &f, sizeof(f));
+	make(n);
+	dlclose(h);
+}
+
 static void again(const char *line)
 {
 	long times, n, i, tries, same = 0;
@@ -253,6 +268,10 @@ static void task(const char *line)
 		open_library(name, LM_ID_BASE);
 	else if (!strcmp(what, "apart"))
 		open_library(name, LM_ID_NEWLM);
+	else if (!strcmp(what, "pass"))
+		pass(name, a, LM_ID_BASE);
+	else if (!strcmp(what, "aside"))
+		pass(name, a, LM_ID_NEWLM);
 	else if (!strcmp(what, "lib"))
 		for (i = 0, a = atol(name); i < library_count; i++)
 			libraries[i](a);

@@ -164,7 +164,8 @@ struct vmspan_registry {
 	vmspan_u64 process; /* address of the struct vmspan_process */
 	vmspan_i64 rseq; /* of struct rseq from the thread pointer; 0: none */
 	vmspan_u32 closed; /* it is about to be unloaded */
-	vmspan_u32 loaded; /* vmspan_loaded_2() has run */
+	vmspan_u32
+		loaded; /* not 0 since vmspan_loaded_2() has run: which of all that were loaded here it is */
 	vmspan_u32 joining; /* a thread looks for the process's block, or makes it */
 	vmspan_u32 pad;
 	vmspan_u64 refused; /* cycles: when the process's block could not be made */
@@ -993,7 +994,9 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
 /*
  * Runs when the program or library has been loaded, once a DSO. A thread that
  * gives itself the name it has changes nothing, and tells a tracer of this
- * process that there is something new to attach to: dlopen has no other sign.
+ * process that there is something new to attach to: dlopen has no other sign. Where it is, which
+ * of those that were ever there, and whether its marks are on, goes with it in arguments that
+ * the system call does not look at: so what has gone before anybody came is known to be missing.
  *
  * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
  * CMD executes waits here until it is attached to, so that nothing of it is
@@ -1012,6 +1015,13 @@ static VMSPAN__SLOW vmspan_u64 vmspan__mono_ns(void)
 	return (vmspan_u64)ts.tv_sec * 1000000000u + (vmspan_u64)ts.tv_nsec;
 }
 
+/* Either method counts, each with all of its probes. */
+static VMSPAN__SLOW int vmspan__is_on(void)
+{
+	return *(volatile vmspan_u16 *)&vmspan_registry_2.semaphore ||
+	       *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >= VMSPAN__PROBES;
+}
+
 VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void);
 VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 {
@@ -1021,27 +1031,26 @@ VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 	char name[16] = { 0 };
 	const char *tracer;
 	int saved = errno;
-	vmspan_u64 end;
+	const vmspan_u64 now = vmspan__mono_ns();
+	vmspan_u32 none = 0, which = (vmspan_u32)now | 1;
 	long i, pid;
 
-	if (__atomic_exchange_n(&vmspan_registry_2.loaded, 1, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&vmspan_registry_2.loaded, &none, which, 0,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	p = vmspan__process();
 	if (!syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0))
-		syscall(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+		syscall(SYS_prctl, PR_SET_NAME, name, (vmspan_u64)VMSPAN_MAGIC, &vmspan_registry_2,
+			(vmspan_u64)which << 32 | (vmspan_u64)vmspan__is_on());
 	tracer = getenv("VMSPAN_WAIT");
 	pid = tracer ? strtol(tracer, NULL, 10) : 0;
 	if (pid > INT_MAX)
 		pid = 0;
 	vmspan__objects(vmspan__look, &found);
-	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
 	for (i = 0; (pid > 0 || (found.traced && p)) && !(p && p->late); i++) {
-		/* Either method counts, each with all of its probes. */
-		if (*(volatile vmspan_u16 *)&vmspan_registry_2.semaphore ||
-		    *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >= VMSPAN__PROBES ||
-		    (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
+		if (vmspan__is_on() || (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
 			break;
-		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {
+		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() - now >= VMSPAN__WAIT_NS) {
 			if (p)
 				p->late = 1;
 			break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/live_int.h"
+#include "source/live_late.h"
 
 #include "attach/exact.h"
 #include "attach/kernel.h"

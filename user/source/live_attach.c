@@ -13,6 +13,7 @@
  * again, and what it may have lost is counted.
  */
 #include "source/live_int.h"
+#include "source/live_late.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -237,7 +238,8 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 			attachment_free(l, a);
 			return err->code;
 		}
-		if (process_armed(l, p, clock_mono_ns())) {
+		a->armed_ns = clock_mono_ns();
+		if (process_armed(l, p, a->armed_ns)) {
 			attachment_free(l, a);
 			return l->failed;
 		}
@@ -247,6 +249,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		return err->code; /* a part that came back */
 	}
 	a->copy_seen = d->registry;
+	a->which = copy_which(p->pid, d->registry);
 	live_refuse_places(p, d, direct);
 	if (registry_of(p, d))
 		tell_registries(l, p);
@@ -362,19 +365,6 @@ static int tell_disarmed(struct live *l)
 	return live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
 }
 
-/* It lives, and there is nothing in it that waits. */
-static void looked_at(struct process *p, int r)
-{
-	p->unlinked &= r != 0;
-	if (live_is_inconclusive(p, r))
-		return;
-	p->unseen = false;
-	if (r && r != -ENOENT)
-		return;
-	p->waits_ns = 0;
-	p->library_waits = p->heard_late = false;
-}
-
 /* What is traced of it may not be all that there is. */
 static void tell_denied(struct process *p, const struct plan *plan)
 {
@@ -403,10 +393,10 @@ static int look_and_attach(struct live *l, struct process *p, struct err *err)
 				tell_denied(p, &plan);
 			}
 			/* Whatever is with its VM, it has no marks. */
-			looked_at(p, v && !live_is_inconclusive(p, v) ? -ENOENT : v);
+			r = process_looked(l, p, v && !live_is_inconclusive(p, v) ? -ENOENT : v);
 			plan_free(&plan);
 			*err = vm_err;
-			return v;
+			return r ? r : v;
 		}
 	}
 	if (!r || r == -ENOENT)
@@ -427,7 +417,8 @@ static int look_and_attach(struct live *l, struct process *p, struct err *err)
 	plan_free(&plan);
 	if (p->attachments)
 		process_not_candidate(l, p);
-	looked_at(p, r);
+	if (process_looked(l, p, r))
+		return l->failed;
 	/* One that could not be attached to, the kernel side tells of as it ends, if it can look then. */
 	if (disarmed && (!r || !l->tails) && tell_disarmed(l))
 		return l->failed;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ring buffer records -> items. Their contents come from the target. */
 #include "source/live_int.h"
+#include "source/live_late.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -120,6 +120,8 @@ struct attachment {
 	struct site_link *armed; /* owned, or NULL: then it is the direct method */
 	struct probe_links links; /* conventional probes */
 	u64 copy_set, copy_seen; /* of the SDK: as their marks say; as last seen */
+	u32 which; /* the latter: `loaded` in its struct vmspan_registry; 0: it was not yet, or says nothing of it */
+	u64 armed_ns; /* CLOCK_MONOTONIC: since when */
 	bool vm; /* of a stock VM */
 	struct attachment *next;
 };
@@ -172,13 +174,16 @@ struct process {
 	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
 	/* CLOCK_MONOTONIC of when its name was read, if that is asked for and the one in the record of it is not. */
 	u64 named_ns;
-	bool unseen; /* its first thread has said so, and no look since has found anything out */
+	bool unseen; /* it has said so, or its first thread seems to have; and no look since has found anything out */
+	struct unseen_copy *unseen_copies; /* owned; see live_late.h */
+	u32 unseen_count, unseen_cap;
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
-	bool library_waits; /* something besides the program itself has said so, and no look since has found anything out */
+	bool library_waits; /* the same of what does not say where it is; besides the program itself */
 	bool waits; /* it waits for the tracer as it begins, and as it loads a library; known when it is armed */
 	u64 asked_ns; /* CLOCK_MONOTONIC: the look at which that became known */
 	bool missed; /* its marks were off for a while: so it has been said, since the last exec */
 	u64 late_ns; /* for so long; 0: that has been said of it, too */
+	bool passed_by; /* a copy of the SDK had gone before it was looked at; still to be said */
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
 	bool candidate; /* of a sweep; no probes seen yet */
@@ -362,22 +367,14 @@ int process_emit(struct live *l, struct process *p, const struct item *it);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
-/* Nobody could be told of its marks for a while: a loss. 0, or l->failed. */
-int process_missed(struct live *l);
 /* A child whose marks would be traps is to get links of its own, or none any more: what it has marked until
  * then is a loss, which is told once. 0, or l->failed. */
 int process_young(struct live *l, struct process *p);
-/* Marks have been turned on in one more file. If its SDK had waited for that in vain, it is a loss. */
-int process_armed(struct live *l, struct process *p, u64 mono_ns);
-/* Would what begins in it now wait for this tracer? To be asked before it is armed: then it may be gone. */
-bool process_waits(const struct process *p);
-/* The SDK says that it has been loaded: a look is due. */
-int process_loaded(struct live *l, const struct wire_life *w);
 /* Attaches to what is there, and looks again later. As process_attach(). */
 int process_look(struct live *l, struct process *p, struct err *err);
-/* The same at the end of the trace, of those where something has been loaded that nobody has looked at. 0 or l->failed. */
-int process_look_last(struct live *l);
-/* The same of one that was there before, and is as it will be, unless it is just beginning. */
+/* It has said something: a look is due. The target may say so as often as it likes. */
+void process_look_soon(struct process *p);
+/* process_look() of one that was there before, and is as it will be, unless it is just beginning. */
 int process_look_present(struct live *l, struct process *p, struct err *err);
 void process_read_name(u32 pid, char to[16]);
 /* Tells of its end and frees it. */

@@ -3,6 +3,7 @@
  * Processes under the trace: their coming, forks, execs and ends.
  */
 #include "source/live_int.h"
+#include "source/live_late.h"
 
 #include "probe/started.h"
 #include "probe/threads.h"
@@ -278,6 +279,9 @@ static void forget_memory(struct live *l, struct process *p)
 	p->registries = NULL;
 	p->registry_count = 0;
 	map_free(&p->copies);
+	free(p->unseen_copies);
+	p->unseen_copies = NULL;
+	p->unseen_count = p->unseen_cap = 0;
 	p->own_copy = 0;
 	forget_held(l, p);
 	p->rings_begun = false;
@@ -311,6 +315,12 @@ static void look_on(struct process *p)
 	p->rescan_ns = clock_mono_ns() + p->pace_ns;
 }
 
+void process_look_soon(struct process *p)
+{
+	p->rescans = p->rescans ? p->rescans : 1;
+	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
+}
+
 int process_look(struct live *l, struct process *p, struct err *err)
 {
 	int r;
@@ -328,110 +338,6 @@ int process_look_present(struct live *l, struct process *p, struct err *err)
 	if ((!r || r == -ENOENT) && !p->begins)
 		p->rescans = 0;
 	return r;
-}
-
-/*
- * So long the SDK waits for a tracer that is to come (vmspan_loaded_2()): in what a command executes,
- * and where another copy of it is traced. Then it goes on without, and marks nothing.
- */
-#define SDK_WAITS_NS (250 * NSEC_PER_MSEC)
-
-int process_missed(struct live *l)
-{
-	/* How many marks nobody knows. */
-	return l->marks_off || !l->parts[TRACE_TURNS].on ? 0
-							 : live_emit_loss(l, LOSS_MARKS_OFF, 1, 0);
-}
-
-/* A library does where another copy hands over to a tracer, also where the parent's does. In another PID namespace it
- * asks for another process, and goes on as there mostly is none. */
-bool process_waits(const struct process *p)
-{
-	return attachments_by_batches(p) || (started_number(p->pid, "VMSPAN_WAIT") == getpid() &&
-					     threads_own_number(p->pid) == p->pid);
-}
-
-/* It has been armed, and began at `began_ns`: did it go on in between? Once said, that holds until it is another
- * program. */
-static int armed_late(struct live *l, struct process *p, u64 began_ns)
-{
-	u64 late_ns = p->armed_ns - min_u64(p->armed_ns, began_ns);
-
-	if (p->missed || late_ns < (p->waits ? SDK_WAITS_NS : 1))
-		return 0;
-	/* They are off since that is asked for. */
-	if (l->marks_off || !l->parts[TRACE_TURNS].on)
-		return 0;
-	/* With the first marks of what was there before, a trace that waited for them begins. */
-	if (!l->attached_once && !p->exec_ns)
-		return 0;
-	p->missed = true;
-	p->late_ns = late_ns;
-	return process_missed(l);
-}
-
-int process_armed(struct live *l, struct process *p, u64 mono_ns)
-{
-	struct timespec boot;
-
-	p->armed_ns = mono_ns;
-	/* Those of a child are on from its birth. */
-	if (!p->on.mono_ns && !p->forked_ns) {
-		clock_gettime(CLOCK_BOOTTIME, &boot);
-		p->on.mono_ns = mono_ns;
-		p->on.boot_ns = (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec;
-	}
-	return p->waits_ns ? armed_late(l, p, p->waits_ns) : 0;
-}
-
-/* Was it over before the tracer came? Others too may give themselves the name that they have, but when
- * the tracer comes in time, it finds out. What was attached to before it began has waited for nobody. */
-static int never_armed(struct live *l, const struct process *p)
-{
-	if (!p->heard_late || p->marked || attachments_of_marks(p) || !l->command.pid)
-		return 0;
-	return process_missed(l);
-}
-
-/* Something that it had loaded was looked at no more, and had not waited, or in vain. (It may have been no more than
- * a name.) Of a child on its parent's links it is known otherwise whether its marks were on. */
-static int never_seen(struct live *l, const struct process *p, u64 end_ns)
-{
-	if (!p->library_waits || p->missed || p->unlinked || !attachments_of_marks(p) ||
-	    l->marks_off || !l->parts[TRACE_TURNS].on ||
-	    end_ns < p->waits_ns + (p->waits ? SDK_WAITS_NS : 0))
-		return 0;
-	return process_missed(l);
-}
-
-static int missed_by_its_end(struct live *l, const struct process *p, u64 end_ns)
-{
-	return never_armed(l, p) ?: never_seen(l, p, end_ns);
-}
-
-int process_loaded(struct live *l, const struct wire_life *w)
-{
-	struct process *p = process_find(l, w->h.pid);
-
-	if (!p)
-		return sweep_new(l, w);
-	if (p->armed_ns < w->mono_ns) {
-		/* The first that a program says is of itself, and that may be armed since its exec. */
-		p->library_waits |= p->loaded || !p->exec_ns;
-		/* The first that nobody has come to see. */
-		p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
-		p->unseen |= w->h.tid == w->h.pid;
-		p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
-	} else if (p->exec_ns && armed_late(l, p, w->mono_ns)) {
-		/* At the news of an exec, which was heard of before this. (What had begun before the trace did not
-		 * begin in it.) */
-		return l->failed;
-	}
-	p->loaded = true;
-	/* The target says so, as often as it likes. */
-	p->rescans = p->rescans ? p->rescans : 1;
-	p->rescan_ns = p->looked_ns + RESCAN_FIRST_NS;
-	return 0;
 }
 
 int process_exec(struct live *l, const struct wire_life *w)
@@ -456,7 +362,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 		p->unseen = false;
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || registries_end(l, p) ||
-	    missed_by_its_end(l, p, w->mono_ns) || live_silence_end(l, p) ||
+	    process_missed_by_its_end(l, p, w->mono_ns) || live_silence_end(l, p) ||
 	    process_last_words(l, p, UNFINISHED_EXEC)) {
 		free(refused);
 		return l->failed;
@@ -472,7 +378,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->armed_ns = attachments_of_marks(p) ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
-	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
+	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed =
+		p->passed_by = false;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";
@@ -503,7 +410,8 @@ int process_end(struct live *l, struct process *p, u64 mono_ns)
 	attachments_ended(l, p, mono_ns);
 	if (!live_rings_process_end(l, p) && !live_vm_rest(l, p) &&
 	    !live_unfinished(l, p, UNFINISHED_PROCESS, mono_ns) && !registries_end(l, p) &&
-	    !missed_by_its_end(l, p, mono_ns) && !process_last_words(l, p, UNFINISHED_PROCESS))
+	    !process_missed_by_its_end(l, p, mono_ns) &&
+	    !process_last_words(l, p, UNFINISHED_PROCESS))
 		process_young(l, p);
 	if (p->told)
 		emit_change(l, p, PROCESS_EXIT, mono_ns);
@@ -633,21 +541,6 @@ static struct process *ended_one(const struct live *l)
 			return p;
 	}
 	return NULL;
-}
-
-int process_look_last(struct live *l)
-{
-	u64 key, value;
-	size_t at = 0;
-
-	while (!l->failed && map_next(&l->processes, &at, &key, &value)) {
-		struct process *p = (struct process *)(uintptr_t)value;
-		struct err ignored = { 0 };
-
-		if (p->library_waits && l->parts[TRACE_TURNS].on && !process_has_ended(p))
-			process_look(l, p, &ignored);
-	}
-	return l->failed;
 }
 
 int process_settle(struct live *l, bool idle)

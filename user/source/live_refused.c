@@ -142,10 +142,22 @@ static const char how_to_keep_waiting[] = "It did not wait for vmspan, since it 
 					  "runs in a PID namespace of its own, where it cannot "
 					  "see whether vmspan lives.";
 
+static const char how_to_have_libraries_wait[] =
+	"Include vmspan.h in the program itself too: what that loads waits for vmspan then. (Not "
+	"in "
+	"a namespace of dlmopen, which has to be started by vmspan record -- COMMAND.)";
+
 int live_say_late(struct live *l, struct process *p)
 {
 	char text[VMSPAN_NAME_MAX + 1], ns[TEXT_NS_MAX];
 
+	if (p->passed_by) {
+		p->passed_by = false;
+		return live_note(l, p, NOTE_LATE,
+				 "it loaded a library with marks that was gone before it could be "
+				 "attached to: what that marked is missing",
+				 how_to_have_libraries_wait);
+	}
 	if (!p->late_ns)
 		return 0;
 	snprintf(text, sizeof(text),

@@ -7,6 +7,7 @@
  * alike.
  */
 #include "source/live_int.h"
+#include "source/live_late.h"
 
 #include "base/task_stat.h"
 #include "source/live_cgroup.h"
@@ -184,9 +185,9 @@ int sweep_new(struct live *l, const struct wire_life *w)
 	memcpy(p->name, comm, sizeof(comm));
 	p->exec_ns = w->mono_ns;
 	p->named_ns = named_ns;
-	p->unseen = w->h.kind == WIRE_LOADED && w->h.tid == w->h.pid;
-	p->waits_ns = w->h.kind == WIRE_LOADED ? w->mono_ns : 0;
 	candidate(l, p);
+	if (w->h.kind == WIRE_LOADED && process_loads(l, p, w))
+		return l->failed;
 	/* The kernel side has put it there already, unless the map was full. */
 	if (!tracer_trace(l->t, p->pid, &e)) {
 		process_look(l, p, &e);

@@ -19,5 +19,9 @@ struct pt_regs {
 
 /* The system call a thread is in, of its saved registers. */
 #define PT_REGS_SYSCALL_OF(regs) BPF_CORE_READ(regs, syscallno)
+/* Its arguments. */
+#define PT_REGS_CALL_THIRD(regs) BPF_CORE_READ(regs, user_regs.regs[2])
+#define PT_REGS_CALL_FOURTH(regs) BPF_CORE_READ(regs, user_regs.regs[3])
+#define PT_REGS_CALL_FIFTH(regs) BPF_CORE_READ(regs, user_regs.regs[4])
 
 #endif

@@ -7,6 +7,7 @@
 /* A task's saved registers: what holds arguments, and where it is. */
 struct pt_regs {
 	unsigned long r13;
+	unsigned long r10;
 	unsigned long r8;
 	unsigned long ax;
 	unsigned long di;
@@ -20,5 +21,9 @@ struct pt_regs {
 
 /* The system call a thread is in, of its saved registers. */
 #define PT_REGS_SYSCALL_OF(regs) BPF_CORE_READ(regs, orig_ax)
+/* Its arguments. */
+#define PT_REGS_CALL_THIRD(regs) BPF_CORE_READ(regs, dx)
+#define PT_REGS_CALL_FOURTH(regs) BPF_CORE_READ(regs, r10)
+#define PT_REGS_CALL_FIFTH(regs) BPF_CORE_READ(regs, r8)
 
 #endif
