@@ -9,9 +9,13 @@
 
 #include "base/task_stat.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void check_parent(u32 tid)
@@ -47,6 +51,53 @@ static void who_is_not_there_has_none(void **state)
 	(void)state;
 	assert_null(task_stat(1u << 30, 0, line));
 	assert_null(task_stat((u32)getpid(), 1u << 30, line));
+	assert_true(task_has_ended(1u << 30, 1u << 30));
+	assert_true(task_is_over(1u << 30));
+	assert_int_equal(task_living(1u << 30), 1u << 30);
+}
+
+static int told[2]; /* a pipe */
+
+static void *goes_on(void *arg)
+{
+	while (!task_has_ended((u32)getpid(), (u32)getpid()))
+		sched_yield();
+	if (write(told[1], "", 1) != 1)
+		_exit(1);
+	pause();
+	return arg;
+}
+
+/* The kernel has it as a zombie then, as a process that is over. */
+static void a_process_is_not_over_with_its_first_thread(void **state)
+{
+	siginfo_t end;
+	pthread_t t;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	assert_false(task_has_ended((u32)getpid(), (u32)getpid()));
+	assert_false(task_is_over((u32)getpid()));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		/* So nothing is left behind, whatever fails. */
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pthread_create(&t, NULL, goes_on, NULL))
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(read(told[0], &c, 1), 1);
+	assert_true(task_has_ended((u32)pid, (u32)pid));
+	assert_false(task_is_over((u32)pid));
+	assert_int_not_equal(task_living((u32)pid), (u32)pid);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT), 0);
+	assert_true(task_is_over((u32)pid));
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(told[0]);
+	close(told[1]);
 }
 
 int main(void)
@@ -54,6 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_stepped_over_whatever_is_in_it),
 		cmocka_unit_test(who_is_not_there_has_none),
+		cmocka_unit_test(a_process_is_not_over_with_its_first_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "attach/place.h"
 #include "attach/tracer_int.h"
 #include "attach/vm_sites.h"
+#include "base/task_stat.h"
 #include "base/wire.h"
 #include "probe/elf_notes.h"
 #include "probe/probe_args.h"
@@ -273,22 +274,6 @@ static int next_thread(u32 pid, u32 after)
 
 #define THREADS_TRIED 16
 
-bool site_leader_ended(u32 pid)
-{
-	char path[48], line[128];
-	bool zombie = false;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", pid, pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && strncmp(line, "State:", 6))
-		;
-	zombie = f && strchr(line, 'Z');
-	if (f)
-		fclose(f);
-	return zombie;
-}
-
 /*
  * A uprobe_multi link is either made or refused before anything is touched. A
  * perf event for a process that ends meanwhile is made and taken back, and with
@@ -303,7 +288,7 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 
 	if (check_site(d, ROLE_ARMED, err))
 		return NULL;
-	if (t->has_multi && (t->multi || !site_leader_ended(pid))) {
+	if (t->has_multi && (t->multi || !task_has_ended(pid, pid))) {
 		link = attach_multi(t->skel->progs.armed_multi, pid, d, s->offset,
 				    s->semaphore_offset, 0);
 		if (link)

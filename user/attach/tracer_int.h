@@ -28,8 +28,6 @@ struct site_link {
 };
 /* Takes what it is given, also when there is no memory: then NULL with errno. */
 struct site_link *site_link_new(struct bpf_link *link, int fd);
-/* Has the first thread ended, and the process not? Then the kernel no longer knows the process by it. */
-bool site_leader_ended(u32 pid);
 
 struct tracer {
 	struct vmspan_bpf *skel;

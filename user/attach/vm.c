@@ -5,6 +5,7 @@
 #include "attach/kernel.h"
 #include "attach/tracer_int.h"
 #include "attach/vm_sites.h"
+#include "base/task_stat.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -73,7 +74,7 @@ static void fill_calls(volatile u8 waits[CALLS])
  */
 bool vm_links_all(const struct tracer *t, u32 pid)
 {
-	return t->vm_multi && (!kernel_multi_by_process() || site_leader_ended(pid));
+	return t->vm_multi && (!kernel_multi_by_process() || task_has_ended(pid, pid));
 }
 
 static struct bpf_program *role_program(const struct vmspan_bpf *s, enum vm_role role)

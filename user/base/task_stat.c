@@ -29,7 +29,7 @@ const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX])
 	return to && to[1] == ' ' ? to + 2 : NULL;
 }
 
-static bool has_ended(u32 pid, u32 tid)
+bool task_has_ended(u32 pid, u32 tid)
 {
 	char line[TASK_STAT_MAX];
 	const char *stat = task_stat(pid, tid, line);
@@ -44,19 +44,24 @@ u32 task_living(u32 pid)
 	u32 found = pid;
 	DIR *d;
 
-	if (!has_ended(pid, pid))
+	if (!task_has_ended(pid, pid))
 		return pid;
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
 	d = opendir(path);
 	while (d && found == pid && (e = readdir(d))) {
 		u32 tid = (u32)strtoul(e->d_name, NULL, 10);
 
-		if (tid && !has_ended(pid, tid))
+		if (tid && !task_has_ended(pid, tid))
 			found = tid;
 	}
 	if (d)
 		closedir(d);
 	return found;
+}
+
+bool task_is_over(u32 pid)
+{
+	return task_living(pid) == pid && task_has_ended(pid, pid);
 }
 
 u32 task_parent(u32 pid)

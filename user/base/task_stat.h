@@ -12,6 +12,8 @@
  * `to`; NULL: there is no such thread.
  */
 const char *task_stat(u32 pid, u32 tid, char to[TASK_STAT_MAX]);
+/* A thread is a zombie, or there is none. Of a process's first, others may go on: see task_living(). */
+bool task_has_ended(u32 pid, u32 tid);
 /* Of a process; 0: none, or it is gone. */
 u32 task_parent(u32 pid);
 /*
@@ -19,5 +21,7 @@ u32 task_parent(u32 pid);
  * while others go on, which the kernel has as a zombie without either, one of those. Also where the process is gone: pid.
  */
 u32 task_living(u32 pid);
+/* All of its threads have ended, or there is no such process. */
+bool task_is_over(u32 pid);
 
 #endif

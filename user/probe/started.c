@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "probe/started.h"
 
+#include "base/task_stat.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@ char *started_strings(u32 pid, const char *name)
 	char path[48], *text = calloc(1, STRINGS_MAX + 2);
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%u/%s", task_living(pid), name);
 	f = text ? fopen(path, "re") : NULL;
 	if (f) {
 		text[fread(text, 1, STRINGS_MAX, f)] = 0;

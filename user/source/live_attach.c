@@ -15,6 +15,8 @@
 #include "source/live_int.h"
 #include "source/live_late.h"
 
+#include "base/task_stat.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -181,7 +183,7 @@ bool process_is_program(u32 pid, u64 dev, u64 inode)
 	struct stat st;
 	char path[32];
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	snprintf(path, sizeof(path), "/proc/%u/exe", task_living(pid));
 	return !stat(path, &st) && st.st_dev == dev && st.st_ino == inode;
 }
 

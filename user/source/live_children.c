@@ -21,25 +21,14 @@
 
 struct kin {
 	u32 pid, ppid;
-	bool ended; /* only its parent has not asked for it yet */
+	bool ended; /* all of its threads; only its parent has not asked for it yet */
 };
-
-/* 0: it is gone. */
-static u32 read_kin(u32 pid, char *state)
-{
-	char line[TASK_STAT_MAX];
-	const char *stat = task_stat(pid, 0, line);
-	unsigned int ppid = 0;
-
-	return stat && sscanf(stat, "%c %u", state, &ppid) == 2 ? ppid : 0;
-}
 
 static int read_all(struct kin **list, size_t *count)
 {
 	struct kin *grown;
 	struct dirent *e;
 	size_t cap = 0;
-	char state;
 	DIR *d = opendir("/proc");
 
 	*list = NULL;
@@ -58,9 +47,9 @@ static int read_all(struct kin **list, size_t *count)
 				break;
 			*list = grown;
 		}
-		state = 0;
-		(*list)[*count] = (struct kin){ .pid = pid, .ppid = read_kin(pid, &state) };
-		(*list)[(*count)++].ended = state == 'Z' || state == 'X';
+		(*list)[(*count)++] = (struct kin){ .pid = pid,
+						    .ppid = task_parent(pid),
+						    .ended = task_is_over(pid) };
 	}
 	closedir(d);
 	return 0;
