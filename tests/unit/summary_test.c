@@ -304,7 +304,7 @@ static void each_cause_has_its_own_words(void **state)
 		"[too_deep]; 9 records lost because they could not be marked: inside another "
 		"mark, no room for their thread, or a number that is no id [not_made]; 10 "
 		"records lost because they made no sense [malformed]; 11 records lost because "
-		"there are more threads, libraries or names than are kept, or no memory "
+		"there are more processes, threads, libraries or names than are kept, or no memory "
 		"[limit]; records, how many is not known, lost because a program ran for a "
 		"while with its marks off [marks_off]; names of groups lost because they could "
 		"not be read from their program's memory [names]; 14 records lost because of "

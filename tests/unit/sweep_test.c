@@ -190,9 +190,20 @@ static u32 news(struct live *l, const char *name)
 	return made.pid;
 }
 
-static void so_many_are_looked_at_and_no_more(void **state)
+static u64 lost;
+
+static int count_lost(void *ctx, const struct item *it)
 {
-	struct live l = { .sweep = { .comms = { "wanted" }, .comm_count = 1 } };
+	(void)ctx;
+	assert_int_equal(it->type, ITEM_LOSS);
+	assert_int_equal(it->loss.cause, LOSS_LIMIT);
+	lost += it->loss.records;
+	return 0;
+}
+
+static void so_many_are_looked_at_and_the_others_are_a_loss(void **state)
+{
+	struct live l = { .fn = count_lost, .sweep = { .comms = { "wanted" }, .comm_count = 1 } };
 	u32 i;
 
 	(void)state;
@@ -208,9 +219,13 @@ static void so_many_are_looked_at_and_no_more(void **state)
 		assert_int_equal(looked, 4711);
 	}
 	assert_int_equal(l.candidates, 4096);
+	assert_int_equal(lost, 0);
 	assert_int_equal(news(&l, "wanted"), 0);
 	assert_int_equal(untraced, 4711);
 	assert_int_equal(l.candidates, 4096);
+	assert_int_equal(lost, 1);
+	assert_int_equal(news(&l, "other"), 0);
+	assert_int_equal(lost, 1);
 	/* One that has shown its probes, or has ended, makes room; once. */
 	made = (struct process){ .candidate = true };
 	process_not_candidate(&l, &made);
@@ -229,7 +244,7 @@ int main(void)
 		cmocka_unit_test(who_is_just_beginning_is_looked_at_again),
 		cmocka_unit_test(who_is_renamed_again_meanwhile_is_found),
 		cmocka_unit_test(who_is_heard_of_as_it_loads_its_marks_has_begun),
-		cmocka_unit_test(so_many_are_looked_at_and_no_more),
+		cmocka_unit_test(so_many_are_looked_at_and_the_others_are_a_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ enum loss_cause {
 	LOSS_TOO_DEEP, /* stays nested deeper than anybody keeps */
 	LOSS_NOT_MADE, /* marks: inside another mark, a thread without room for them, numbers that are none */
 	LOSS_MALFORMED, /* what makes no sense */
-	LOSS_LIMIT, /* threads, registries, names: more than are kept */
+	LOSS_LIMIT, /* processes, threads, registries, names: more than are kept */
 	LOSS_MARKS_OFF, /* in a process that ran: so many times; how many records nobody knows */
 	LOSS_NAMES, /* of groups: of so many programs */
 	LOSS_OTHER, /* a later version knows which */

@@ -235,8 +235,8 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 				    "their thread, or a number that is no id",
 				    NULL },
 		[LOSS_MALFORMED] = { "they made no sense", NULL },
-		[LOSS_LIMIT] = { "there are more threads, libraries or names than are kept, or no "
-				 "memory",
+		[LOSS_LIMIT] = { "there are more processes, threads, libraries or names than are "
+				 "kept, or no memory",
 				 NULL },
 		[LOSS_MARKS_OFF] = { "a program ran for a while with its marks off",
 				     "records, how many is not known," },

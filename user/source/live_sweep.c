@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Processes without probes (yet) that are looked at again; a machine that
- * starts more in a second is looked at less closely. */
+/* Processes without probes (yet) that are looked at again. Where more begin in a second, what is not looked at is
+ * a loss. */
 #define CANDIDATES_MAX 4096
 
 bool sweep_wanted(const struct live_sweep *s)
@@ -157,8 +157,7 @@ int sweep_open(struct live *l, struct err *err)
 
 static bool is_wanted(const struct live *l, u32 pid, const char *comm)
 {
-	return sweep_wanted(&l->sweep) && pid != (u32)getpid() && l->candidates < CANDIDATES_MAX &&
-	       matches(&l->sweep, pid, comm);
+	return sweep_wanted(&l->sweep) && pid != (u32)getpid() && matches(&l->sweep, pid, comm);
 }
 
 int sweep_new(struct live *l, const struct wire_life *w)
@@ -178,6 +177,10 @@ int sweep_new(struct live *l, const struct wire_life *w)
 		if (!is_wanted(l, w->h.pid, comm))
 			return 0;
 		named_ns = clock_mono_ns();
+	}
+	if (l->candidates >= CANDIDATES_MAX) {
+		tracer_untrace(l->t, w->h.pid);
+		return live_emit_loss(l, LOSS_LIMIT, 1, 0);
 	}
 	p = process_new(l, w->h.pid, task_parent(w->h.pid));
 	if (!p)
