@@ -112,7 +112,7 @@ static __always_inline void read_copy(struct wire_life *l, struct task_struct *t
 	    PT_REGS_CALL_THIRD(regs) != VMSPAN_MAGIC)
 		return;
 	l->copy = PT_REGS_CALL_FOURTH(regs);
-	l->other = PT_REGS_CALL_FIFTH(regs) & 1;
+	l->other = (__u32)PT_REGS_CALL_FIFTH(regs);
 	l->which = PT_REGS_CALL_FIFTH(regs) >> 32;
 }
 

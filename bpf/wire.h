@@ -66,8 +66,8 @@ struct wire_life {
 	vmspan_u64 mono_ns;
 	/* Fork: the child's tgid; end of a thread: 1 if the process ends with it; exec: 1 if another
 	 * thread than the first executed it, and has taken that one's place; end of an event: 1 if it has left
-	 * compartments since the last such end that it had entered outside of any event; loaded: 1 if the
-	 * marks of `copy` were on by then. */
+	 * compartments since the last such end that it had entered outside of any event; loaded: VMSPAN_LOADED_*,
+	 * of `copy`. */
 	vmspan_u32 other;
 	/* End of an event: so many records of the thread were taken for some of its, and are told nowhere. */
 	vmspan_u32 left_out;

@@ -45,7 +45,7 @@ static void what_is_loaded_says_where_it_is_and_whether_it_is_on(void **state)
 		bool told, says;
 	} cases[] = {
 		{ SYS_prctl, VMSPAN_MAGIC, 0, .name = "same", .told = true, .says = true },
-		{ SYS_prctl, VMSPAN_MAGIC, 1, .name = "same", .told = true, .says = true },
+		{ SYS_prctl, VMSPAN_MAGIC, 3, .name = "same", .told = true, .says = true },
 		{ SYS_prctl, 0, 1, .name = "same", .told = true },
 		{ SYS_write, VMSPAN_MAGIC, 1, .name = "same", .told = true },
 		{ SYS_prctl, VMSPAN_MAGIC, 1, true, .name = "same", .told = true },
@@ -68,7 +68,7 @@ static void what_is_loaded_says_where_it_is_and_whether_it_is_on(void **state)
 		assert_int_equal(told->h.kind, cases[i].told ? WIRE_LOADED : 0);
 		assert_int_equal(told->copy, cases[i].says ? 0x123456789000 : 0);
 		assert_int_equal(told->which, cases[i].says ? 0x89abcdef : 0);
-		assert_int_equal(told->other, cases[i].says && cases[i].on);
+		assert_int_equal(told->other, cases[i].says ? cases[i].on : 0);
 		assert_string_equal(told->comm, cases[i].told ? "same" : "");
 	}
 }

@@ -249,6 +249,7 @@ static void what_nobody_looked_at_is_missed_at_its_end(void **state)
 			p->unseen_copies = calloc(1, sizeof(*p->unseen_copies));
 			assert_non_null(p->unseen_copies);
 			p->unseen_copies->said_ns = cases[i].said;
+			p->unseen_copies->waits = cases[i].waits;
 			p->unseen_count = p->unseen_cap = 1;
 		}
 		p->waits = cases[i].waits;
@@ -384,7 +385,9 @@ static void a_copy_that_has_gone_before_it_is_looked_at_is_a_loss(void **state)
 		p->missed = cases[i].missed;
 		assert_int_equal(process_looked(&l, p, cases[i].look), 0);
 		assert_int_equal(losses, cases[i].lost);
-		assert_int_equal(p->passed_by, cases[i].lost);
+		/* What is missing already is told of all the same. */
+		assert_int_equal(p->passed_by,
+				 cases[i].lost || cases[i].missed ? PASSED_BY : NOT_PASSED_BY);
 		assert_int_equal(p->unseen_count, cases[i].kept);
 		assert_int_equal(p->unseen, cases[i].look == -ESRCH);
 		forget(&l, p);
@@ -479,10 +482,11 @@ static void what_has_been_attached_to_since_is_not_looked_for(void **state)
 {
 	static const struct {
 		u64 armed;
-		bool new, elsewhere, another, late, due;
+		bool new, goes_on, elsewhere, another, late, due;
 	} cases[] = {
 		{ .armed = 1001 * MS },
 		{ .armed = 1001 * MS, .new = true },
+		{ .armed = 1001 * MS, .new = true, .goes_on = true, .late = true },
 		{ .armed = 1250 * MS, .new = true, .late = true },
 		{ .armed = 1250 * MS },
 		{ .armed = 999 * MS }, /* that it is off all the same, is said otherwise */
@@ -496,7 +500,7 @@ static void what_has_been_attached_to_since_is_not_looked_for(void **state)
 		struct live l = { 0 };
 		struct process *p = looked_at(&l);
 
-		p->waits = true;
+		p->waits = cases[i].goes_on; /* it knows better */
 		p->exec_ns = cases[i].new ? 900 * MS : 0;
 		p->armed_ns = 1900 * MS; /* another file of it */
 		p->attachments = calloc(1, sizeof(*p->attachments));
@@ -504,11 +508,74 @@ static void what_has_been_attached_to_since_is_not_looked_for(void **state)
 		p->attachments->copy_seen = cases[i].elsewhere ? 0x2000 : 0x1000;
 		p->attachments->which = cases[i].another ? 6 : 7;
 		p->attachments->armed_ns = cases[i].armed;
-		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 0), 0);
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS,
+					cases[i].goes_on ? 0 : VMSPAN_LOADED_WAITS),
+				 0);
 		assert_int_equal(losses, cases[i].late);
-		assert_int_equal(p->late_ns, cases[i].late ? 250 * MS : 0);
+		assert_int_equal(p->late_ns, cases[i].late ? cases[i].armed - 1000 * MS : 0);
+		assert_int_equal(p->waited, cases[i].late && !cases[i].goes_on);
 		assert_int_equal(p->unseen_count, cases[i].due);
 		assert_int_equal(p->waits_ns, cases[i].due ? 1000 * MS : 0);
+		forget(&l, p);
+	}
+}
+
+/* Whatever its environment says, and what else is traced of it: in a PID namespace of its own it does not see the
+ * tracer, and after a wait in vain it waits no more. */
+static void whether_it_waits_it_says_itself(void **state)
+{
+	static const struct {
+		u32 says;
+		u64 armed_after;
+		bool lost;
+	} cases[] = {
+		{ VMSPAN_LOADED_WAITS, 249 * MS, false },
+		{ VMSPAN_LOADED_WAITS, 250 * MS, true },
+		{ 0, 1, true },
+		/* By another tracer. */
+		{ VMSPAN_LOADED_ON, 1, true },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+		struct live l = { .attached_once = true };
+		struct process *p = looked_at(&l);
+		u32 says = cases[i / 2].says;
+		bool ended = cases[i / 2].armed_after >= 250 * MS || says != VMSPAN_LOADED_WAITS;
+
+		p->waits = i % 2;
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, says), 0);
+		assert_int_equal(process_armed(&l, p, 1000 * MS + cases[i / 2].armed_after), 0);
+		assert_int_equal(losses, cases[i / 2].lost);
+		assert_int_equal(p->waited, says == VMSPAN_LOADED_WAITS && cases[i / 2].lost);
+		/* The same where it ends meanwhile. */
+		p->missed = false;
+		p->unlinked = true;
+		losses = 0;
+		assert_int_equal(
+			process_missed_by_its_end(&l, p, 1000 * MS + cases[i / 2].armed_after), 0);
+		assert_int_equal(losses, ended);
+		forget(&l, p);
+	}
+}
+
+/* Of several the first that goes on is the one that counts. */
+static void who_goes_on_first_is_late_first(void **state)
+{
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		struct live l = { .attached_once = true };
+		struct process *p = looked_at(&l);
+
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, VMSPAN_LOADED_WAITS), 0);
+		assert_int_equal(loaded(&l, (void *)0x2000, 1001 * MS, i ? 0 : VMSPAN_LOADED_WAITS),
+				 0);
+		assert_int_equal(process_armed(&l, p, 1002 * MS), 0);
+		assert_int_equal(losses, i);
+		assert_int_equal(p->late_ns, i ? MS : 0);
 		forget(&l, p);
 	}
 }
@@ -614,6 +681,8 @@ int main(void)
 		cmocka_unit_test(so_many_copies_are_kept_between_two_looks),
 		cmocka_unit_test(what_is_on_already_waits_for_nobody),
 		cmocka_unit_test(what_has_been_attached_to_since_is_not_looked_for),
+		cmocka_unit_test(whether_it_waits_it_says_itself),
+		cmocka_unit_test(who_goes_on_first_is_late_first),
 		cmocka_unit_test(what_has_said_so_is_looked_for_at_the_trace_s_end),
 		cmocka_unit_test(a_refusal_is_of_the_program_that_was_looked_at),
 		cmocka_unit_test(what_it_executes_has_not_begun_with_files_of_before),

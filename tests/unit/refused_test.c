@@ -109,7 +109,7 @@ static void how_late_the_tracer_was_is_said_once(void **state)
 		said, "-> It did not wait for vmspan, since it was started without VMSPAN_WAIT"));
 	assert_non_null(strstr(said, "Nor does what runs in a PID namespace of its own"));
 	p.late_ns = 300000000;
-	p.waits = true;
+	p.waited = true;
 	assert_non_null(strstr(words(&l, &p), "-> It had waited for a quarter of a second."));
 }
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -100,30 +101,54 @@ static void it_waits_until_all_of_its_probes_are_attached(void **state)
 	assert_int_equal(asked(), 0);
 }
 
-/* With all of the probes of either method. */
+/* With all of the probes of either method; and whether it waits for that. */
 static void it_says_where_it_is_and_whether_its_marks_are_on(void **state)
 {
 	static const struct {
 		vmspan_u16 armed, probes;
-		long on;
-	} cases[] = { { 0, 0, 0 }, { 1, 0, 1 }, { 0, 8, 0 }, { 0, 9, 1 }, { 3, 8, 1 } };
+		long says;
+		int answer;
+		bool started, late;
+	} cases[] = {
+		{ 0, 0, 0, .started = false },
+		{ 1, 0, VMSPAN_LOADED_ON, .started = false },
+		{ 0, 8, 0, .started = false },
+		{ 0, 9, VMSPAN_LOADED_ON, .started = false },
+		{ 3, 8, VMSPAN_LOADED_ON, .started = false },
+		{ 0, 0, VMSPAN_LOADED_WAITS, .started = true },
+		{ 0, 0, VMSPAN_LOADED_WAITS, EPERM, .started = true },
+		{ 0, 0, 0, ESRCH, .started = true },
+		{ 0, 0, 0, .started = true, .late = true },
+	};
+	struct vmspan_process *p = vmspan__process();
 	size_t i;
 
 	(void)state;
+	assert_non_null(p);
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(cases[i].started ? setenv("VMSPAN_WAIT", "4321", 1)
+						  : unsetenv("VMSPAN_WAIT"),
+				 0);
+		p->late = cases[i].late;
+		/* It comes when it is asked for the second time: what is asked first says how it is. */
+		memset(&tracer, 0, sizeof(tracer));
 		tracer.on = -1;
-		tracer.magic = 0;
-		tracer.copy = NULL;
+		tracer.answer = cases[i].answer;
+		memcpy(tracer.armed, (vmspan_u16[]){ 0, 1, 1, 1 }, sizeof(tracer.armed));
 		vmspan_registry_2.semaphore = cases[i].armed;
 		vmspan_registry_2.probes_semaphore = cases[i].probes;
 		load();
 		/* Which it is, in its upper half. */
-		assert_int_equal(tracer.on, (long)vmspan_registry_2.loaded << 32 | cases[i].on);
+		assert_int_equal(tracer.on, (long)vmspan_registry_2.loaded << 32 | cases[i].says);
 		assert_int_not_equal(vmspan_registry_2.loaded, 0);
 		assert_int_equal(tracer.magic, VMSPAN_MAGIC);
 		assert_ptr_equal(tracer.copy, &vmspan_registry_2);
+		assert_int_equal(tracer.asked, cases[i].late || !cases[i].started     ? 0
+					       : cases[i].says == VMSPAN_LOADED_WAITS ? 2
+										      : 1);
 	}
 	vmspan_registry_2.semaphore = vmspan_registry_2.probes_semaphore = 0;
+	assert_int_equal(unsetenv("VMSPAN_WAIT"), 0);
 }
 
 int main(void)

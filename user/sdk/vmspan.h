@@ -171,6 +171,9 @@ struct vmspan_registry {
 	vmspan_u64 refused; /* cycles: when the process's block could not be made */
 	vmspan_u64 reserved[9];
 };
+/* What vmspan_loaded_2() says of it. */
+#define VMSPAN_LOADED_ON 1u /* its marks are on */
+#define VMSPAN_LOADED_WAITS 2u /* they are not, and it waits for that, for a quarter of a second */
 #define VMSPAN_REGISTRY_BYTES 128
 #define VMSPAN_REGISTRY_ALIGN 128
 
@@ -995,14 +998,15 @@ static VMSPAN__SLOW struct vmspan_process *vmspan__process(void)
  * Runs when the program or library has been loaded, once a DSO. A thread that
  * gives itself the name it has changes nothing, and tells a tracer of this
  * process that there is something new to attach to: dlopen has no other sign. Where it is, which
- * of those that were ever there, and whether its marks are on, goes with it in arguments that
- * the system call does not look at: so what has gone before anybody came is known to be missing.
+ * of those that were ever there, whether its marks are on and whether it waits for that, goes with
+ * it in arguments that the system call does not look at: so what has gone before anybody came, or
+ * has gone on, is known to be missing.
  *
  * Under `vmspan record -- CMD`, which sets VMSPAN_WAIT to its process id, what
  * CMD executes waits here until it is attached to, so that nothing of it is
  * missed: as long as the tracer lives, and never longer than a quarter of a
  * second. So does a library that is loaded where another copy is traced; if the tracer did
- * not come in that time, no other of the process does.
+ * not come in that time, no other of the process does from then on.
  */
 #define VMSPAN__WAIT_NS 250000000
 #define VMSPAN__WAIT_ROUNDS 2500 /* of 100 us and more */
@@ -1022,40 +1026,49 @@ static VMSPAN__SLOW int vmspan__is_on(void)
 	       *(volatile vmspan_u16 *)&vmspan_registry_2.probes_semaphore >= VMSPAN__PROBES;
 }
 
+/* Is there a tracer that will come? One that has the process already, or the one that has started it. */
+static VMSPAN__SLOW int vmspan__is_awaited(vmspan_u64 traced, long pid)
+{
+	return traced || (pid > 0 && !(syscall(SYS_kill, pid, 0) && errno == ESRCH));
+}
+
 VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void);
 VMSPAN__ONCE(__constructor__(101)) void vmspan_loaded_2(void)
 {
 	struct vmspan__found found = { 0, 0 };
 	struct timespec round = { 0, 100000 };
+	vmspan_u32 none = 0, which = (vmspan_u32)vmspan__mono_ns() | 1;
 	struct vmspan_process *p;
 	char name[16] = { 0 };
 	const char *tracer;
-	int saved = errno;
-	const vmspan_u64 now = vmspan__mono_ns();
-	vmspan_u32 none = 0, which = (vmspan_u32)now | 1;
+	int saved = errno, awaited;
+	vmspan_u64 end;
 	long i, pid;
 
 	if (!__atomic_compare_exchange_n(&vmspan_registry_2.loaded, &none, which, 0,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
 	p = vmspan__process();
-	if (!syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0))
-		syscall(SYS_prctl, PR_SET_NAME, name, (vmspan_u64)VMSPAN_MAGIC, &vmspan_registry_2,
-			(vmspan_u64)which << 32 | (vmspan_u64)vmspan__is_on());
 	tracer = getenv("VMSPAN_WAIT");
 	pid = tracer ? strtol(tracer, NULL, 10) : 0;
 	if (pid > INT_MAX)
 		pid = 0;
 	vmspan__objects(vmspan__look, &found);
-	for (i = 0; (pid > 0 || (found.traced && p)) && !(p && p->late); i++) {
-		if (vmspan__is_on() || (pid > 0 && syscall(SYS_kill, pid, 0) && errno == ESRCH))
-			break;
-		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() - now >= VMSPAN__WAIT_NS) {
+	awaited = !(p && p->late) && vmspan__is_awaited(p ? found.traced : 0, pid);
+	if (!syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0))
+		syscall(SYS_prctl, PR_SET_NAME, name, (vmspan_u64)VMSPAN_MAGIC, &vmspan_registry_2,
+			(vmspan_u64)which << 32 | (vmspan__is_on() ? VMSPAN_LOADED_ON
+						   : awaited       ? VMSPAN_LOADED_WAITS
+								   : 0u));
+	end = vmspan__mono_ns() + VMSPAN__WAIT_NS;
+	for (i = 0; awaited && !vmspan__is_on(); i++) {
+		if (i == VMSPAN__WAIT_ROUNDS || vmspan__mono_ns() >= end) {
 			if (p)
 				p->late = 1;
 			break;
 		}
 		syscall(SYS_nanosleep, &round, NULL);
+		awaited = vmspan__is_awaited(p ? found.traced : 0, pid);
 	}
 	errno = saved;
 }

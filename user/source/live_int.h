@@ -179,11 +179,18 @@ struct process {
 	u32 unseen_count, unseen_cap;
 	bool heard_late; /* of the former the tracer heard when nobody waited for it any more */
 	bool library_waits; /* the same of what does not say where it is; besides the program itself */
+	/* So long it waits then; of copies of the SDK that do not say so (0) as `waits` has it. */
+	u64 waits_for_ns;
 	bool waits; /* it waits for the tracer as it begins, and as it loads a library; known when it is armed */
 	u64 asked_ns; /* CLOCK_MONOTONIC: the look at which that became known */
 	bool missed; /* its marks were off for a while: so it has been said, since the last exec */
 	u64 late_ns; /* for so long; 0: that has been said of it, too */
-	bool passed_by; /* a copy of the SDK had gone before it was looked at; still to be said */
+	bool waited; /* in vain, before it went on */
+	enum {
+		NOT_PASSED_BY,
+		PASSED_BY, /* a copy of the SDK had gone before it was looked at; still to be said */
+		PASSED_BY_SAID
+	} passed_by;
 	bool marked; /* since the last exec */
 	bool held_full; /* there was no room for its definitions */
 	bool candidate; /* of a sweep; no probes seen yet */
@@ -489,6 +496,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_BEGUN_BEFORE (VM_ROLES + 4)
 #define NOTE_NOT_EXACT (VM_ROLES + 5)
 #define NOTE_LATE (VM_ROLES + 6)
+#define NOTE_PASSED_BY (VM_ROLES + 7)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);

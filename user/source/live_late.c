@@ -45,13 +45,15 @@ bool process_waits(const struct process *p)
 
 /* ---- When a look found it ---- */
 
-/* It has been armed, and began at `began_ns`: did it go on in between? Once said, that holds until it is another
- * program. */
-static int armed_late(struct live *l, struct process *p, u64 began_ns, u64 armed_ns)
+/* It has been armed, and said at `said_ns` that it waits for so long: did it go on in between? Once said, that holds
+ * until it is another program. */
+static int armed_late(struct live *l, struct process *p, u64 said_ns, u64 waits_ns, u64 armed_ns)
 {
-	u64 late_ns = armed_ns - min_u64(armed_ns, began_ns);
+	u64 late_ns = armed_ns - min_u64(armed_ns, said_ns);
 
-	if (p->missed || late_ns < (p->waits ? SDK_WAITS_NS : 1))
+	if (!waits_ns)
+		waits_ns = p->waits ? SDK_WAITS_NS : 1;
+	if (p->missed || late_ns < waits_ns)
 		return 0;
 	/* They are off since that is asked for. */
 	if (!are_wanted(l))
@@ -61,6 +63,7 @@ static int armed_late(struct live *l, struct process *p, u64 began_ns, u64 armed
 		return 0;
 	p->missed = true;
 	p->late_ns = late_ns;
+	p->waited = waits_ns == SDK_WAITS_NS;
 	return process_missed(l);
 }
 
@@ -75,15 +78,19 @@ int process_armed(struct live *l, struct process *p, u64 mono_ns)
 		p->on.mono_ns = mono_ns;
 		p->on.boot_ns = (u64)boot.tv_sec * NSEC_PER_SEC + (u64)boot.tv_nsec;
 	}
-	return p->waits_ns ? armed_late(l, p, p->waits_ns, mono_ns) : 0;
+	return p->waits_ns ? armed_late(l, p, p->waits_ns, p->waits_for_ns, mono_ns) : 0;
 }
 
 /* A copy has come and gone, and nobody has turned its marks on. */
 static int passed_by(struct live *l, struct process *p)
 {
-	if (p->missed || !are_wanted(l))
+	if (!are_wanted(l))
 		return 0;
-	p->missed = p->passed_by = true;
+	if (p->passed_by == NOT_PASSED_BY)
+		p->passed_by = PASSED_BY;
+	if (p->missed)
+		return 0;
+	p->missed = true;
 	return process_missed(l);
 }
 
@@ -154,7 +161,14 @@ static u64 attached_ns(const struct process *p, const struct wire_life *w)
 /* By this tracer, unless nothing of the process is attached to: then it is another's. */
 static bool are_on(const struct process *p, const struct wire_life *w)
 {
-	return w->copy && w->other && (p->attachments || p->by_batches || p->by_traps);
+	return w->copy && w->other & VMSPAN_LOADED_ON &&
+	       (p->attachments || p->by_batches || p->by_traps);
+}
+
+/* 0: it does not say so. */
+static u64 waits_for_ns(const struct wire_life *w)
+{
+	return !w->copy ? 0 : w->other & VMSPAN_LOADED_WAITS ? SDK_WAITS_NS : 1;
 }
 
 static int keep_unseen(struct live *l, struct process *p, const struct wire_life *w)
@@ -164,7 +178,10 @@ static int keep_unseen(struct live *l, struct process *p, const struct wire_life
 	if (array_room(p->unseen_copies, p->unseen_cap, p->unseen_count + 1))
 		return l->failed = -ENOMEM;
 	p->unseen_copies[p->unseen_count++] =
-		(struct unseen_copy){ .at = w->copy, .which = w->which, .said_ns = w->mono_ns };
+		(struct unseen_copy){ .at = w->copy,
+				      .which = w->which,
+				      .waits = waits_for_ns(w) == SDK_WAITS_NS,
+				      .said_ns = w->mono_ns };
 	return 0;
 }
 
@@ -179,9 +196,12 @@ int process_loads(struct live *l, struct process *p, const struct wire_life *w)
 	/* At the news of an exec, which was heard of before this. (What had begun before the trace did not begin in
 	 * it.) */
 	if (armed_ns)
-		return p->exec_ns ? armed_late(l, p, w->mono_ns, armed_ns) : 0;
-	/* The first that nobody has come to see. */
-	p->waits_ns = p->waits_ns ? p->waits_ns : w->mono_ns;
+		return p->exec_ns ? armed_late(l, p, w->mono_ns, waits_for_ns(w), armed_ns) : 0;
+	/* Of those that nobody has come to see, the first that goes on. */
+	if (!p->waits_ns || w->mono_ns + waits_for_ns(w) < p->waits_ns + p->waits_for_ns) {
+		p->waits_ns = w->mono_ns;
+		p->waits_for_ns = waits_for_ns(w);
+	}
 	p->heard_late |= clock_mono_ns() >= w->mono_ns + SDK_WAITS_NS;
 	p->unseen |= w->copy || w->h.tid == w->h.pid;
 	if (w->copy)
@@ -205,38 +225,36 @@ int process_loaded(struct live *l, const struct wire_life *w)
 
 /* Was it over before the tracer came? Others too may give themselves the name that they have, but when
  * the tracer comes in time, it finds out. What was attached to before it began has waited for nobody. */
-static int never_armed(struct live *l, const struct process *p)
+static bool never_armed(const struct live *l, const struct process *p)
 {
-	if (!p->heard_late || p->marked || attachments_of_marks(p) || !l->command.pid)
-		return 0;
-	return process_missed(l);
+	return p->heard_late && !p->marked && !attachments_of_marks(p) && l->command.pid;
 }
 
 /* Something that said so is looked at no more, and had not waited, or in vain. */
 static bool has_unseen(const struct process *p, u64 end_ns)
 {
-	u64 waits_ns = p->waits || attachments_by_batches(p) ? SDK_WAITS_NS : 0;
 	u32 i;
 
-	for (i = 0; i < p->unseen_count; i++)
-		if (end_ns >= p->unseen_copies[i].said_ns + waits_ns)
+	for (i = 0; i < p->unseen_count; i++) {
+		const struct unseen_copy *c = &p->unseen_copies[i];
+
+		if (end_ns >= c->said_ns + (c->waits ? SDK_WAITS_NS : 0))
 			return true;
+	}
 	/* (It may have been no more than a name.) Of a child on its parent's links it is known otherwise whether its
 	 * marks were on. */
-	return p->library_waits && !p->unlinked && end_ns >= p->waits_ns + waits_ns;
-}
-
-/* Of a process that nothing of was ever attached to, it is said otherwise. */
-static int never_seen(struct live *l, const struct process *p, u64 end_ns)
-{
-	if (p->missed || !(attachments_of_marks(p) || p->unlinked) || !has_unseen(p, end_ns))
-		return 0;
-	return process_missed(l);
+	return p->library_waits && !p->unlinked &&
+	       end_ns >= p->waits_ns + (p->waits ? SDK_WAITS_NS : 0);
 }
 
 int process_missed_by_its_end(struct live *l, const struct process *p, u64 end_ns)
 {
-	return never_armed(l, p) ?: never_seen(l, p, end_ns);
+	/* Of a process that nothing of was ever attached to, it is said otherwise. */
+	bool attached = attachments_of_marks(p) || p->unlinked;
+
+	if (never_armed(l, p) || (!p->missed && attached && has_unseen(p, end_ns)))
+		return process_missed(l);
+	return 0;
 }
 
 int process_look_last(struct live *l)

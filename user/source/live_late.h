@@ -12,6 +12,7 @@
 struct unseen_copy {
 	u64 at; /* address of its struct vmspan_registry */
 	u32 which; /* `loaded` in that */
+	bool waits;
 	u64 said_ns; /* CLOCK_MONOTONIC */
 };
 

@@ -378,8 +378,8 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->armed_ns = attachments_of_marks(p) ? w->mono_ns : 0;
 	p->waits_ns = 0;
 	p->exec_ns = w->mono_ns;
-	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed =
-		p->passed_by = false;
+	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
+	p->passed_by = NOT_PASSED_BY;
 	set_name(p, w);
 	if (!first)
 		p->vm = "";

@@ -151,12 +151,13 @@ int live_say_late(struct live *l, struct process *p)
 {
 	char text[VMSPAN_NAME_MAX + 1], ns[TEXT_NS_MAX];
 
-	if (p->passed_by) {
-		p->passed_by = false;
-		return live_note(l, p, NOTE_LATE,
-				 "it loaded a library with marks that was gone before it could be "
-				 "attached to: what that marked is missing",
-				 how_to_have_libraries_wait);
+	if (p->passed_by == PASSED_BY) {
+		p->passed_by = PASSED_BY_SAID;
+		if (live_note(l, p, NOTE_PASSED_BY,
+			      "it loaded a library with marks that was gone before it could be "
+			      "attached to: what that marked is missing",
+			      how_to_have_libraries_wait))
+			return l->failed;
 	}
 	if (!p->late_ns)
 		return 0;
@@ -167,8 +168,8 @@ int live_say_late(struct live *l, struct process *p)
 	p->late_ns = 0;
 	return live_note(
 		l, p, NOTE_LATE, text,
-		p->waits ? "It had waited for a quarter of a second. The machine is busy, or "
-			   "much began at once."
+		p->waited ? "It had waited for a quarter of a second. The machine is busy, or "
+			    "much began at once."
 		: l->command.pid ? how_to_keep_waiting
 				 : how_to_wait);
 }
