@@ -25,6 +25,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -158,8 +160,6 @@ static void a_definition_is_read_as_far_as_it_goes(void **state)
 	assert_int_equal(host.counted[COUNT_READ_FAULT_RECORDS], 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, machine)
-
 /* Nobody waits for what could not be read; but where the ring is full of it, nothing else wakes its reader. */
 static void what_cannot_be_read_wakes_the_reader_of_a_full_ring(void **state)
 {
@@ -174,6 +174,59 @@ static void what_cannot_be_read_wakes_the_reader_of_a_full_ring(void **state)
 	host.waiting = 0;
 }
 
+/* ---- Exact mode ---- */
+
+static struct sched sched; /* of host.thread */
+static __u32 kinds[4]; /* of what has been told */
+
+static void *more(void *map, const void *key)
+{
+	(void)key;
+	return map == &scheds ? &sched : NULL;
+}
+
+static void log_kind(void)
+{
+	const struct wire_head *h = (const void *)host.record;
+
+	if (host.records <= sizeof(kinds) / sizeof(kinds[0]))
+		kinds[host.records - 1] = h->kind;
+}
+
+/* As user space does before the programs are loaded. */
+static void set_exact(bool on)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	volatile bool *at = (volatile bool *)(size_t)&flush_exact;
+
+	assert_int_equal(mprotect((void *)((size_t)at & ~(page - 1)), page, PROT_READ | PROT_WRITE),
+			 0);
+	*at = on;
+}
+
+/* Its spans would else pass for whole. */
+static void what_the_scheduler_did_to_a_batch_is_known_before_it(void **state)
+{
+	__u32 gathered;
+
+	for (gathered = 0; gathered < 2; gathered++) {
+		machine(state);
+		memset(kinds, 0, sizeof(kinds));
+		host.more = more;
+		host.taken = log_kind;
+		sched = (struct sched){ .started = 1, .batch = (__u64)&batch };
+		sched.used[0] = gathered;
+		set_exact(true);
+		assert_int_equal(hand_over(7), 0);
+		set_exact(false);
+		assert_int_equal(host.records, gathered + 1);
+		assert_int_equal(kinds[0], gathered ? WIRE_SCHED : WIRE_BATCH);
+		assert_int_equal(kinds[gathered], WIRE_BATCH);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, machine)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -184,6 +237,7 @@ int main(void)
 		TEST(a_definition_that_finds_no_room_is_a_loss),
 		TEST(a_definition_is_read_as_far_as_it_goes),
 		TEST(what_cannot_be_read_wakes_the_reader_of_a_full_ring),
+		TEST(what_the_scheduler_did_to_a_batch_is_known_before_it),
 	};
 
 	return cmocka_run_group_tests_name("bpf_flush", tests, NULL, NULL);
