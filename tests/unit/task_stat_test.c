@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,12 +102,62 @@ static void a_process_is_not_over_with_its_first_thread(void **state)
 	close(told[1]);
 }
 
+static int go[2]; /* a pipe */
+
+static void *ends(void *arg)
+{
+	const pid_t tid = (pid_t)syscall(SYS_gettid);
+	char c;
+
+	if (write(told[1], &tid, sizeof(tid)) != sizeof(tid) || read(go[0], &c, 1) != 1)
+		_exit(1);
+	return arg;
+}
+
+/* Another than the first is there after its end as long as who traces it has not asked for that. */
+static void who_is_taken_for_a_process_lives(void **state)
+{
+	pid_t pid, ended, lives;
+	pthread_t t[2];
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pthread_create(&t[0], NULL, ends, NULL) ||
+		    pthread_create(&t[1], NULL, goes_on, NULL) || read(go[0], &c, 1) != 1)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	/* The first of them goes on until then. */
+	assert_int_equal(read(told[0], &ended, sizeof(ended)), sizeof(ended));
+	assert_int_equal(ptrace(PTRACE_SEIZE, ended, NULL, NULL), 0);
+	assert_int_equal(write(go[1], "12", 2), 2);
+	assert_int_equal(read(told[0], &c, 1), 1);
+	while (!task_has_ended((u32)pid, (u32)ended))
+		sched_yield();
+	lives = (pid_t)task_living((u32)pid);
+	assert_int_not_equal(lives, pid);
+	assert_int_not_equal(lives, ended);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(ended, NULL, __WALL), ended);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(told[0]);
+	close(told[1]);
+	close(go[0]);
+	close(go[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_stepped_over_whatever_is_in_it),
 		cmocka_unit_test(who_is_not_there_has_none),
 		cmocka_unit_test(a_process_is_not_over_with_its_first_thread),
+		cmocka_unit_test(who_is_taken_for_a_process_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
