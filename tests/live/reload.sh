@@ -73,6 +73,18 @@ for by in wait comm apart vain; do
 	dismiss vm
 done
 
+# What is started to be traced waits for that, each time: where it did not have to wait for too long, nothing is missing.
+late=1
+for ((try = 0; try < 10 && late; try++)); do
+	ends_well "$VMSPAN" record -q -o "$T/rec.vmspan" -- "$T/plain" "pass $T/one.so 7" "pass $T/one.so 7" \
+		"pass $T/two.so 7" "pass $T/one.so 7" "aside $T/two.so 7" "pass $T/two.so 7" >/dev/null
+	ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+	late=$(jq '.losses.marks_off' "$T/report.json")
+	[ "$late" = 0 ] && late=''
+done
+check "come and gone, and waited for: nothing is missing" test -z "$late"
+json_eq "come and gone, and waited for: all is there" "$T/report.json" '[.complete, .spans]' '[true,42]'
+
 # Conventional probes are attached one by one, and a library that was begun under the trace waits for all of them:
 # where it did not have to wait for too long, all is there, once each. Else that is said.
 for n in one two; do

@@ -394,6 +394,27 @@ static void a_copy_that_has_gone_before_it_is_looked_at_is_a_loss(void **state)
 	}
 }
 
+/* The look that has turned its marks on may find it gone by its own end: it has run, and was unloaded. */
+static void what_has_run_and_gone_since_it_was_attached_to_is_no_loss(void **state)
+{
+	u32 another;
+
+	(void)state;
+	for (another = 0; another < 2; another++) {
+		struct live l = { 0 };
+		struct process *p = looked_at(&l);
+
+		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, VMSPAN_LOADED_WAITS), 0);
+		p->attachments = calloc(1, sizeof(*p->attachments));
+		assert_non_null(p->attachments);
+		p->attachments->copy_seen = 0x1000;
+		p->attachments->which = another ? 6 : 7;
+		assert_int_equal(process_looked(&l, p, 0), 0);
+		assert_int_equal(losses, another);
+		forget(&l, p);
+	}
+}
+
 /* While they are off because that is asked for, nothing is expected of it, nor later. */
 static void what_comes_and_goes_while_nobody_wants_it_is_no_loss(void **state)
 {
@@ -462,7 +483,7 @@ static void what_is_on_already_waits_for_nobody(void **state)
 		struct process *p = looked_at(&l);
 		bool due = i == NOTHING;
 
-		p->attachments = i == OWN ? calloc(1, sizeof(*p->attachments)) : NULL;
+		p->armed_ns = i == OWN ? 900 * MS : 0; /* it is unmapped meanwhile */
 		p->by_batches = i == BATCHES;
 		p->by_traps = i == TRAPS;
 		assert_int_equal(loaded(&l, (void *)0x1000, 1000 * MS, 1), 0);
@@ -676,6 +697,7 @@ int main(void)
 		cmocka_unit_test(what_nobody_looked_at_is_missed_at_its_end),
 		cmocka_unit_test(a_library_says_so_behind_its_program),
 		cmocka_unit_test(a_copy_that_has_gone_before_it_is_looked_at_is_a_loss),
+		cmocka_unit_test(what_has_run_and_gone_since_it_was_attached_to_is_no_loss),
 		cmocka_unit_test(what_comes_and_goes_while_nobody_wants_it_is_no_loss),
 		cmocka_unit_test(what_is_loaded_during_a_look_is_for_the_next),
 		cmocka_unit_test(so_many_copies_are_kept_between_two_looks),

@@ -208,6 +208,8 @@ static int check_registry(struct process *p, struct plan_dso *d, bool direct, st
 static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, struct err *err)
 {
 	bool direct = wants_direct(l, d);
+	/* Before its marks are on: with them it may run, and be gone at once. */
+	u32 which = copy_which(p->pid, d->registry);
 	struct attachment *a;
 	int r;
 
@@ -251,7 +253,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		return err->code; /* a part that came back */
 	}
 	a->copy_seen = d->registry;
-	a->which = copy_which(p->pid, d->registry);
+	a->which = which ? which : copy_which(p->pid, d->registry);
 	live_refuse_places(p, d, direct);
 	if (registry_of(p, d))
 		tell_registries(l, p);

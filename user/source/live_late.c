@@ -101,6 +101,17 @@ u32 copy_which(u32 pid, u64 at)
 	return at && !target_registry(pid, at, &head) && head.abi == VMSPAN_ABI ? head.loaded : 0;
 }
 
+/* What is attached to, and lay there as it was. */
+static const struct attachment *attachment_of(const struct process *p, u64 at, u32 which)
+{
+	const struct attachment *a;
+
+	for (a = p->attachments; a; a = a->next)
+		if (a->copy_seen == at && a->which == which)
+			return a;
+	return NULL;
+}
+
 /* (One that is about to go, marks nothing more.) What cannot be read may be there. */
 static bool has_gone(u32 pid, const struct unseen_copy *c)
 {
@@ -123,7 +134,9 @@ static int look_for_unseen(struct live *l, struct process *p)
 
 		if (c.said_ns >= p->looked_ns)
 			p->unseen_copies[later++] = c;
-		else if (has_gone(p->pid, &c) && passed_by(l, p))
+		/* It may have run since, and be gone. */
+		else if (!attachment_of(p, c.at, c.which) && has_gone(p->pid, &c) &&
+			 passed_by(l, p))
 			return l->failed;
 	}
 	p->unseen_count = later;
@@ -148,21 +161,19 @@ int process_looked(struct live *l, struct process *p, int r)
 /* CLOCK_MONOTONIC of when the copy was attached to. 0: not that anybody knew. */
 static u64 attached_ns(const struct process *p, const struct wire_life *w)
 {
-	const struct attachment *a;
+	const struct attachment *a = attachment_of(p, w->copy, w->which);
 
 	if (!w->copy)
 		return p->armed_ns >= w->mono_ns ? p->armed_ns : 0;
-	for (a = p->attachments; a; a = a->next)
-		if (a->copy_seen == w->copy && a->which == w->which)
-			return a->armed_ns;
-	return 0;
+	return a ? a->armed_ns : 0;
 }
 
-/* By this tracer, unless nothing of the process is attached to: then it is another's. */
+/* By this tracer, unless nothing of the process ever was attached to: then it is another's. (Links of what was unmapped
+ * are kept, and are there again with the file.) */
 static bool are_on(const struct process *p, const struct wire_life *w)
 {
 	return w->copy && w->other & VMSPAN_LOADED_ON &&
-	       (p->attachments || p->by_batches || p->by_traps);
+	       (p->armed_ns || p->by_batches || p->by_traps);
 }
 
 /* 0: it does not say so. */
