@@ -22,13 +22,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A pipe. It outlives the first thread's stack. */
+static int told[2];
+
 static void *goes_on(void *arg)
 {
-	const int *told = arg;
-
 	while (!task_has_ended((u32)getpid(), (u32)getpid()))
 		sched_yield();
-	if (write(*told, "", 1) != 1)
+	if (write(told[1], "", 1) != 1)
 		_exit(1);
 	pause();
 	return arg;
@@ -41,14 +42,14 @@ static void ends_with_its_parent(void)
 		_exit(1);
 }
 
-static void goes_on_or_ends(int told, bool first_ends)
+static void goes_on_or_ends(bool first_ends)
 {
 	pthread_t t;
 
 	ends_with_its_parent();
-	if (first_ends && !pthread_create(&t, NULL, goes_on, &told))
+	if (first_ends && !pthread_create(&t, NULL, goes_on, NULL))
 		pthread_exit(NULL);
-	if (!first_ends && write(told, "", 1) == 1)
+	if (!first_ends && write(told[1], "", 1) == 1)
 		pause();
 	_exit(1);
 }
@@ -56,7 +57,7 @@ static void goes_on_or_ends(int told, bool first_ends)
 /* A child of this process's, and one of that, which never asks for its end. Into `child`: that one. */
 static pid_t start(bool first_ends, pid_t *child)
 {
-	int told[2], forked[2];
+	int forked[2];
 	pid_t pid;
 	char c;
 
@@ -68,17 +69,19 @@ static pid_t start(bool first_ends, pid_t *child)
 		ends_with_its_parent();
 		pid = fork();
 		if (!pid)
-			goes_on_or_ends(told[1], first_ends);
+			goes_on_or_ends(first_ends);
+		/* Who waits hears of the end of whoever does not write. */
+		close(told[1]);
 		if (write(forked[1], &pid, sizeof(pid)) == sizeof(pid))
 			pause();
 		_exit(1);
 	}
+	close(told[1]);
+	close(forked[1]);
 	assert_int_equal(read(forked[0], child, sizeof(*child)), sizeof(*child));
 	assert_int_equal(read(told[0], &c, 1), 1);
 	close(told[0]);
-	close(told[1]);
 	close(forked[0]);
-	close(forked[1]);
 	return pid;
 }
 

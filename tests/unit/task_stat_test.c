@@ -90,6 +90,7 @@ static void a_process_is_not_over_with_its_first_thread(void **state)
 			_exit(1);
 		pthread_exit(NULL);
 	}
+	close(told[1]);
 	assert_int_equal(read(told[0], &c, 1), 1);
 	assert_true(task_has_ended((u32)pid, (u32)pid));
 	assert_false(task_is_over((u32)pid));
@@ -99,7 +100,6 @@ static void a_process_is_not_over_with_its_first_thread(void **state)
 	assert_true(task_is_over((u32)pid));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(told[0]);
-	close(told[1]);
 }
 
 static int go[2]; /* a pipe */
@@ -132,6 +132,7 @@ static void who_is_taken_for_a_process_lives(void **state)
 			_exit(1);
 		pthread_exit(NULL);
 	}
+	close(told[1]);
 	/* The first of them goes on until then. */
 	assert_int_equal(read(told[0], &ended, sizeof(ended)), sizeof(ended));
 	assert_int_equal(ptrace(PTRACE_SEIZE, ended, NULL, NULL), 0);
@@ -146,7 +147,6 @@ static void who_is_taken_for_a_process_lives(void **state)
 	assert_int_equal(waitpid(ended, NULL, __WALL), ended);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(told[0]);
-	close(told[1]);
 	close(go[0]);
 	close(go[1]);
 }
