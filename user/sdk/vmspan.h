@@ -164,7 +164,7 @@ struct vmspan_registry {
 	vmspan_u64 process; /* address of the struct vmspan_process */
 	vmspan_i64 rseq; /* of struct rseq from the thread pointer; 0: none */
 	vmspan_u32 closed; /* it is about to be unloaded */
-	vmspan_u32 loaded; /* by vmspan_loaded_2(): which of all that ever lay here it is; 0: not yet */
+	vmspan_u32 loaded; /* by vmspan_loaded_2(): which of all that lay here it is; 0: not yet */
 	vmspan_u32 joining; /* a thread looks for the process's block, or makes it */
 	vmspan_u32 pad;
 	vmspan_u64 refused; /* cycles: when the process's block could not be made */
