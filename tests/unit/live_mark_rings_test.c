@@ -235,6 +235,133 @@ static void a_ring_with_another_thread_is_not_looked_at(void **state)
 	rig_close(g);
 }
 
+/* ---- Of which the kernel side knows no more ---- */
+
+/* So many blocks that are newer. */
+static void newer(struct rig *g, u32 n)
+{
+	while (n--)
+		assert_non_null(live_registry_at(&g->p, 0x1000 * (1 + g->p.registry_count), false));
+	g->r = &g->p.registries[0];
+}
+
+static void block_of(struct rig *g, bool exact)
+{
+	g->l.tails = true;
+	g->l.s.info.exact = exact;
+	spans(g, 3);
+	hand_over(g);
+	spans(g, 4);
+}
+
+static void the_oldest_block_is_read_before_it_is_forgotten(void **state)
+{
+	int exact;
+
+	(void)state;
+	for (exact = 0; exact < 2; exact++) {
+		struct rig *g = rig_open();
+
+		block_of(g, exact);
+		newer(g, TRACED_REGISTRIES - 2);
+		assert_int_equal(live_rings_read_out(&g->l, &g->p), 0);
+		assert_int_equal(g->spans, 3);
+		newer(g, 1);
+		assert_int_equal(live_rings_read_out(&g->l, &g->p), 0);
+		/* What the scheduler did to them, nobody says. */
+		assert_int_equal(g->spans, exact ? 3 : 7);
+		assert_int_equal(g->records[LOSS_NO_SCHED], exact ? 8 : 0);
+		newer(g, TRACED_REGISTRIES);
+		assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+		assert_int_equal(g->batches[LOSS_READ_FAULT], 0);
+		rig_close(g);
+	}
+}
+
+static void a_look_for_it_is_due_at_once(void **state)
+{
+	int exact;
+
+	(void)state;
+	for (exact = 0; exact < 2; exact++) {
+		struct rig *g = rig_open();
+
+		g->l.rings_ns = UINT64_MAX;
+		block_of(g, exact);
+		newer(g, TRACED_REGISTRIES - 2);
+		live_rings_left(&g->l, &g->p);
+		assert_true(live_rings_next(&g->l) > 0);
+		newer(g, 1);
+		live_rings_left(&g->l, &g->p);
+		assert_int_equal(live_rings_next(&g->l), 0);
+		assert_int_equal(live_rings_look(&g->l, 1), 0);
+		assert_int_equal(g->spans, exact ? 3 : 7);
+		/* It is read no more. */
+		assert_int_equal(live_rings_next(&g->l) == UINT64_MAX, exact);
+		rig_close(g);
+	}
+}
+
+static void what_is_forgotten_unread_is_missing_at_the_end(void **state)
+{
+	u32 n;
+
+	(void)state;
+	for (n = TRACED_REGISTRIES - 1; n <= TRACED_REGISTRIES; n++) {
+		struct rig *g = rig_open();
+
+		block_of(g, false);
+		newer(g, n);
+		assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+		assert_int_equal(g->batches[LOSS_READ_FAULT], n == TRACED_REGISTRIES);
+		assert_int_equal(g->spans, 3);
+		rig_close(g);
+	}
+}
+
+/* In a namespace of dlmopen(3). */
+static void a_block_in_use_may_have_more_at_the_end(void **state)
+{
+	int exact;
+
+	(void)state;
+	for (exact = 0; exact < 2; exact++) {
+		struct rig *g = rig_open();
+		struct vmspan_registry copy = {
+			.magic = VMSPAN_MAGIC,
+			.abi = VMSPAN_ABI,
+			.process = (u64)(uintptr_t)g->process,
+		};
+		struct attachment a = { .copy_seen = (u64)(uintptr_t)&copy };
+
+		g->p.attachments = &a;
+		block_of(g, exact);
+		newer(g, TRACED_REGISTRIES);
+		assert_int_equal(live_rings_read_out(&g->l, &g->p), 0);
+		/* In exact mode its threads hand it over with what the scheduler did. */
+		assert_int_equal(g->spans, exact ? 3 : 7);
+		assert_int_equal(g->records[LOSS_NO_SCHED], 0);
+		assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+		assert_int_equal(g->batches[LOSS_READ_FAULT], 1);
+		rig_close(g);
+	}
+}
+
+static void a_thread_of_a_forgotten_block_hands_nothing_over_at_its_end(void **state)
+{
+	struct rig *g = rig_open();
+
+	(void)state;
+	block_of(g, true);
+	newer(g, TRACED_REGISTRIES);
+	assert_int_equal(live_rings_thread_end(&g->l, &g->p, g->r, TID, 5000, "gone"), 0);
+	assert_int_equal(g->spans, 3);
+	assert_int_equal(g->records[LOSS_NO_SCHED], 8);
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	assert_int_equal(g->batches[LOSS_READ_FAULT], 0);
+	rig_close(g);
+}
+
 /* ---- What is open ---- */
 
 static u32 running(struct rig *g, u64 least_ns, struct live_stay to[8])
@@ -499,6 +626,11 @@ int main(void)
 		cmocka_unit_test(a_look_ends_in_time_and_the_next_goes_on),
 		cmocka_unit_test(in_exact_mode_threads_are_waited_for),
 		cmocka_unit_test(a_ring_with_another_thread_is_not_looked_at),
+		cmocka_unit_test(the_oldest_block_is_read_before_it_is_forgotten),
+		cmocka_unit_test(a_look_for_it_is_due_at_once),
+		cmocka_unit_test(what_is_forgotten_unread_is_missing_at_the_end),
+		cmocka_unit_test(a_block_in_use_may_have_more_at_the_end),
+		cmocka_unit_test(a_thread_of_a_forgotten_block_hands_nothing_over_at_its_end),
 		cmocka_unit_test(what_is_open_is_known_by_all_marks),
 		cmocka_unit_test(what_is_open_is_as_old_as_was_asked_for),
 		cmocka_unit_test(what_was_overwritten_is_not_open),

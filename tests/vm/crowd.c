@@ -13,6 +13,7 @@
  *   lib N          N spans by each library opened
  *   pass LIBRARY N   dlopen, N spans of it at once, dlclose
  *   aside LIBRARY N  the same by dlmopen, into a namespace of its own
+ *   guests A B K N  K times: dlopen library A, or B, in turn; N spans of it by a thread that goes on; dlclose
  *   again A B K N  K times each: dlopen library A, or B, in turn; when it is traced, N spans of it; dlclose.
  *                  Prints "same M": so often one lay where the one before had lain
  *   spans N        N spans of this program's own
@@ -207,6 +208,50 @@ static void pass(const char *path, long n, Lmid_t space)
 	dlclose(h);
 }
 
+struct guest {
+	pthread_barrier_t called, done;
+	void (*make)(long n);
+	long n;
+};
+
+static void *guest_main(void *at)
+{
+	struct guest *g = at;
+
+	for (;;) {
+		pthread_barrier_wait(&g->called);
+		g->make(g->n);
+		pthread_barrier_wait(&g->done);
+	}
+	return NULL;
+}
+
+static void guests(const char *line)
+{
+	static struct guest g;
+	char path[2][256];
+	pthread_t thread;
+	long times, i;
+
+	if (sscanf(line, "%*s %255s %255s %ld %ld", path[0], path[1], &times, &g.n) != 4)
+		exit(2);
+	pthread_barrier_init(&g.called, NULL, 2);
+	pthread_barrier_init(&g.done, NULL, 2);
+	if (pthread_create(&thread, NULL, guest_main, &g))
+		exit(3);
+	for (i = 0; i < times; i++) {
+		void *h = dlopen(path[i % 2], RTLD_NOW | RTLD_LOCAL);
+		void *f = h ? dlsym(h, "crowd_spans") : NULL;
+
+		if (!f)
+			exit(3);
+		memcpy(&g.make, &f, sizeof(f));
+		pthread_barrier_wait(&g.called);
+		pthread_barrier_wait(&g.done);
+		dlclose(h);
+	}
+}
+
 static void again(const char *line)
 {
 	long times, n, i, tries, same = 0;
@@ -250,6 +295,8 @@ static void task(const char *line)
 		spans(a);
 	else if (!strcmp(what, "again"))
 		again(line);
+	else if (!strcmp(what, "guests"))
+		guests(line);
 	else if (!strcmp(what, "storm"))
 		storm(a, b);
 	else if (!strcmp(what, "double"))

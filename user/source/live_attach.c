@@ -167,15 +167,16 @@ static bool wants_direct(const struct live *l, const struct plan_dso *d)
 
 static void tell_registries(struct live *l, const struct process *p)
 {
-	u64 addresses[TRACED_REGISTRIES];
-	u32 i, n = 0;
+	u64 newest[TRACED_REGISTRIES];
+	u32 i = p->registry_count, at = TRACED_REGISTRIES;
 
-	for (i = 0; i < p->registry_count && n < TRACED_REGISTRIES; i++)
+	while (at && i--)
 		/* At a number nothing lies. */
 		if (!registry_is_numbers(p->registries[i].address))
-			addresses[n++] = p->registries[i].address |
-					 (p->registries[i].abi1 ? 0 : TRACED_MARKS);
-	tracer_registries(l->t, p->pid, addresses, n);
+			newest[--at] = p->registries[i].address |
+				       (p->registries[i].abi1 ? 0 : TRACED_MARKS);
+	tracer_registries(l->t, p->pid, newest + at, TRACED_REGISTRIES - at);
+	live_rings_left(l, p);
 }
 
 bool process_is_program(u32 pid, u64 dev, u64 inode)
@@ -237,6 +238,10 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		p->asked_ns = p->looked_ns;
 		if (direct)
 			a->copy_set = d->registry;
+		if (live_rings_read_out(l, p)) {
+			attachment_free(l, a);
+			return l->failed;
+		}
 		r = direct ? direct_attach(l, p, d, a, err) : attach_flush(l, p, d, a, err);
 		if (r) {
 			attachment_free(l, a);

@@ -80,6 +80,7 @@ struct registry {
 	struct map ended, ended_before;
 	u32 lost; /* marks of threads without a ring: told already, or from before the trace */
 	bool asked; /* its threads know how soon they are to hand over */
+	bool read_out; /* of those that the kernel side knows no more: nothing is left in its rings */
 	struct known known[KNOWN_KINDS]; /* ids whose definition was handed out */
 	struct map seq; /* thread -> seq its next batch has */
 	struct log_cursor log;
@@ -304,6 +305,7 @@ struct live {
 	u64 rings_ns; /* the rings are read again */
 	u32 rings_seen; /* of them, in this round */
 	u32 rings_held; /* threads of which records are held back (live_begun.c) */
+	bool rings_left; /* blocks that the kernel side knows no more are to be read out */
 	u32 open_seen; /* threads of which has been told, where one time was too short for all */
 	u64 alert_ns; /* events at least this long are wanted at once; 0: none */
 	bool attached_once;
@@ -652,6 +654,10 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r);
  * scheduler did to it. 0, or l->failed.
  */
 int live_rings_look(struct live *l, u64 now);
+/* Of more blocks than the kernel side knows the oldest is read soon, in exact mode too. */
+void live_rings_left(struct live *l, const struct process *p);
+/* Or now, before one more comes. 0, or l->failed. */
+int live_rings_read_out(struct live *l, struct process *p);
 /* When it is; UINT64_MAX: there is nothing to be read. */
 u64 live_rings_next(const struct live *l);
 /*

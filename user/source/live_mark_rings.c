@@ -264,6 +264,53 @@ static int take_kept(struct live *l, struct process *p, struct registry *r)
 	return l->failed;
 }
 
+/* How many blocks of the process are newer? None (0) also where it is no block. */
+static u32 newer_than(const struct process *p, const struct registry *r)
+{
+	u32 i, newer = 0;
+
+	if (r->abi1 || registry_is_numbers(r->address))
+		return 0;
+	for (i = (u32)(r - p->registries) + 1; i < p->registry_count; i++)
+		newer += !registry_is_numbers(p->registries[i].address);
+	return newer;
+}
+
+/* Does the kernel side know of it no more? It knows the newest blocks (marks_note()). Where a program has none itself,
+ * each library that is loaded when no other is has a block of its own, and what is older has been unloaded; but not
+ * what lies in namespaces of dlmopen(3). */
+static bool is_left(const struct process *p, const struct registry *r)
+{
+	return newer_than(p, r) >= TRACED_REGISTRIES;
+}
+
+/* Will it know of it no more with the next one? Then there may be no time to read it. */
+static bool is_oldest(const struct process *p, const struct registry *r)
+{
+	return newer_than(p, r) >= TRACED_REGISTRIES - 1;
+}
+
+static bool is_used(const struct process *p, const struct registry *r)
+{
+	const struct attachment *a;
+	u64 address;
+	bool abi1;
+
+	for (a = p->attachments; a; a = a->next)
+		if (a->copy_seen && !target_definer(p->pid, a->copy_seen, &address, &abi1) &&
+		    address == r->address)
+			return true;
+	return false;
+}
+
+void live_rings_left(struct live *l, const struct process *p)
+{
+	if (p->registry_count < TRACED_REGISTRIES)
+		return;
+	l->rings_left = true;
+	l->rings_ns = 0;
+}
+
 /* A child that shares its parent's memory (vfork) finds its rings there: who reads them both has them
  * twice. Only then are they left out: a number that is nobody's here says nothing. */
 static bool is_the_parents(const struct live *l, const struct process *p, const struct registry *r)
@@ -294,130 +341,6 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 	return take_kept(l, p, r);
 }
 
-/* What is open above some stays, as of `until_ns`; whose it is is not filled in. */
-static void fill_stays(struct item_unfinished *u, const struct marks *m, u32 base, u64 until_ns)
-{
-	u32 depth = m->depth - base, i;
-	u32 from = m->depth - (u32)min_u64(depth, UNFINISHED_STAYS);
-	u64 before;
-
-	u->until_ns = until_ns;
-	u->depth = depth;
-	u->stay_count = m->depth - from;
-	u->begin_ns = u->event ? m->event[0].mono : m->ns(m->ns_ctx, m->open[base].begin);
-	u->begin_ns = before = min_u64(u->begin_ns, until_ns);
-	for (i = 0; i < u->stay_count; i++) {
-		const struct marks_open *o = &m->open[from + i];
-
-		u->stay[i] = o->id;
-		u->stay_ns[i] = min_u64(max_u64(m->ns(m->ns_ctx, o->begin), before), until_ns);
-		before = u->stay_ns[i];
-	}
-}
-
-void mark_ring_is_in(struct item_unfinished *u, const struct marks *m, u64 until_ns)
-{
-	/* What is around an event has been open for longer. */
-	u->event = m->events && (!m->event[0].base || m->open[0].id >= VMSPAN_ID_MARKS);
-	u->label = u->event ? m->event[0].label : 0;
-	fill_stays(u, m, u->event ? m->event[0].base : 0, until_ns);
-}
-
-int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
-			 const struct ring_reader *t, enum unfinished_why why, u64 until_ns)
-{
-	const struct marks *m = &t->m;
-	u32 base = m->events ? m->event[0].base : 0;
-	struct item it = { .type = ITEM_UNFINISHED };
-
-	/* Where marks are missing it may have ended. That they are, is told. */
-	if ((!m->events && m->depth == base) || m->doubtful)
-		return 0;
-	/* Nothing else may have been heard of them. */
-	if (process_tell(l, p) || process_thread(l, p, t->tid) ||
-	    ((why == UNFINISHED_TRACE || why == UNFINISHED_THREAD) && registry_read(l, p, r)))
-		return l->failed;
-	it.unfinished = (struct item_unfinished){
-		.pid = p->pid,
-		.tid = t->tid,
-		.registry = r->address,
-		.why = t->over_ns ? UNFINISHED_THREAD : why,
-		.event = m->events,
-		.label = m->events ? m->event[0].label : 0,
-	};
-	fill_stays(&it.unfinished, m, base, t->over_ns ? t->over_ns : until_ns);
-	return live_emit(l, &it);
-}
-
-/* Is its next mark of a time when the trace had ended? Others may trace on. */
-static bool next_is_later(const struct live *l, const struct process *p,
-			  const struct ring_reader *t, const struct vmspan_ring *g)
-{
-	struct vmspan_mark m;
-
-	return l->detached && t->seen >= mark_ring_oldest(g) &&
-	       !target_read(p->pid, g->base + (t->seen & g->mask), &m, sizeof(m)) &&
-	       m.type != VMSPAN_MARK_FILL && m.type != VMSPAN_MARK_MORE &&
-	       m.cycles > l->last.cycles;
-}
-
-/* Has all that the thread has made come here? Of a process that is gone its end has told, where the
- * kernel has a place for that; else its first thread mostly has handed over. */
-static bool is_whole(const struct live *l, const struct process *p, const struct ring_reader *t,
-		     u32 thread, enum unfinished_why why)
-{
-	struct vmspan_ring g;
-
-	if (why != UNFINISHED_TRACE)
-		return l->tails || t->tid == p->pid;
-	return !target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) &&
-	       mark_ring_is_one(&g) && g.thread == thread &&
-	       (t->seen >= g.head || next_is_later(l, p, t, &g));
-}
-
-int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns)
-{
-	u64 thread, value;
-	size_t at;
-	u32 i;
-
-	for (i = 0; i < p->registry_count; i++) {
-		struct registry *r = &p->registries[i];
-
-		at = 0;
-		while (!l->failed && map_next(&r->rings, &at, &thread, &value)) {
-			struct ring_reader *t = (void *)(uintptr_t)value;
-
-			if (!mark_ring_let_go(l, p, r, (u32)thread, t) &&
-			    is_whole(l, p, t, (u32)thread, why))
-				mark_ring_unfinished(l, p, r, t, why, until_ns);
-		}
-	}
-	return l->failed;
-}
-
-int live_rings_doubt(struct live *l, struct process *p)
-{
-	u64 thread, value;
-	size_t at;
-	u32 i;
-
-	for (i = 0; i < p->registry_count; i++) {
-		struct registry *r = &p->registries[i];
-
-		at = 0;
-		while (map_next(&r->rings, &at, &thread, &value)) {
-			struct ring_reader *t = (void *)(uintptr_t)value;
-
-			if (mark_ring_let_go(l, p, r, (u32)thread, t))
-				return l->failed;
-			marks_gap(&t->m, 0);
-			t->held_enough = false;
-		}
-	}
-	return 0;
-}
-
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
 			  u64 mono_ns, const char *name)
 {
@@ -437,7 +360,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 	    g.thread != *thread)
 		return 0;
 	/* In exact mode it has handed all of it over at its end, where it could. */
-	if (!l->s.info.exact || !l->tails)
+	if (!l->s.info.exact || !l->tails || is_left(p, r))
 		e = ring_read(&d, t->at, &g);
 	else if (!(e = mark_ring_end(l, p, r, g.thread, t) ?: mark_ring_tell(l, p, r, &g, t)))
 		t->seen = g.head;
@@ -463,18 +386,17 @@ int live_rings_process_end(struct live *l, struct process *p)
 	size_t at;
 	u32 i;
 
-	for (i = 0; i < p->registry_count; i++)
-		if (take_kept(l, p, &p->registries[i]))
-			return l->failed;
-
-	/* Else what they held has been read at the end. */
-	if (l->tails)
-		return 0;
 	for (i = 0; i < p->registry_count && !l->failed; i++) {
+		const struct registry *r = &p->registries[i];
+		bool left = is_left(p, r);
+
+		/* Else what they held has been read at the end. */
+		if (take_kept(l, p, &p->registries[i]) || r->read_out || (l->tails && !left))
+			continue;
 		at = 0;
-		while (map_next(&p->registries[i].tids, &at, &tid, &thread))
+		while (map_next(&r->tids, &at, &tid, &thread))
 			/* The first one has mostly handed over as it left the program. */
-			if (tid != p->pid)
+			if (tid != p->pid || left)
 				live_emit_loss(l, LOSS_READ_FAULT, 0, 1);
 	}
 	return l->failed;
@@ -512,27 +434,57 @@ struct round {
 	bool over;
 };
 
+/* `whole` is cleared where not all that is in the ring has been taken. */
+static int look_at_ring(struct reading *d, u64 thread, struct ring_reader *t, bool *whole)
+{
+	struct vmspan_ring g;
+	bool come = mark_ring_head(d->p, thread, t, &g) && all_has_come(d->l, t, &g);
+	int e = come ? ring_read(d, t->at, &g) : 0;
+
+	*whole &= come && t->seen >= g.head;
+	return e;
+}
+
 static int look_at(struct live *l, struct process *p, struct registry *r, struct round *k)
 {
-	struct reading d = { .l = l, .p = p, .r = r, .goes_on = true };
-	struct vmspan_ring g;
+	struct reading d = {
+		.l = l, .p = p, .r = r, .goes_on = true, .by.no_sched = l->s.info.exact
+	};
+	bool whole = is_oldest(p, r) && !is_used(p, r);
+	/* What the scheduler did comes with the thread's own marks, where it makes any still. */
+	bool reads = !l->s.info.exact || whole;
 	u64 thread, value;
 	size_t at = 0;
 	int e = 0;
 
+	if (r->read_out)
+		return 0;
 	while (!e && !k->over && map_next(&r->rings, &at, &thread, &value)) {
 		struct ring_reader *t = (struct ring_reader *)(uintptr_t)value;
 
-		if (k->seen++ < k->skip)
+		if (k->seen++ < k->skip) {
+			whole = false;
 			continue;
+		}
 		k->over = clock_mono_ns() >= k->end_ns;
-		/* What the scheduler did comes with the thread's own. */
-		if (l->s.info.exact)
-			e = t->held_ns ? mark_ring_tell_made(l, p, r, (u32)thread, t) : 0;
-		else if (mark_ring_head(p, thread, t, &g) && all_has_come(l, t, &g))
-			e = ring_read(&d, t->at, &g);
+		if (reads)
+			e = look_at_ring(&d, thread, t, &whole);
+		else if (t->held_ns)
+			e = mark_ring_tell_made(l, p, r, (u32)thread, t);
 	}
-	return e || r->abi1 || l->s.info.exact ? e : tell_lost_threads(l, p, r);
+	r->read_out = whole && !e && !k->over;
+	return e || r->abi1 || !reads ? e : tell_lost_threads(l, p, r);
+}
+
+int live_rings_read_out(struct live *l, struct process *p)
+{
+	struct round k = { .end_ns = clock_mono_ns() + RINGS_LOOK_MAX_NS };
+	u32 i;
+
+	for (i = 0; i < p->registry_count && l->parts[TRACE_TURNS].on; i++)
+		if (is_oldest(p, &p->registries[i]) && look_at(l, p, &p->registries[i], &k))
+			return l->failed;
+	return 0;
 }
 
 int live_rings_look(struct live *l, u64 now)
@@ -540,7 +492,7 @@ int live_rings_look(struct live *l, u64 now)
 	u64 began = clock_mono_ns(), key, value;
 	struct round k = { .end_ns = began + RINGS_LOOK_MAX_NS, .skip = l->rings_seen };
 	size_t at = 0;
-	bool any = false;
+	bool any = false, left = false;
 	u32 i;
 
 	if (now < live_rings_next(l))
@@ -552,8 +504,10 @@ int live_rings_look(struct live *l, u64 now)
 			any |= p->registries[i].rings.len > 0;
 			if (l->parts[TRACE_TURNS].on && look_at(l, p, &p->registries[i], &k))
 				return l->failed;
+			left |= !p->registries[i].read_out && is_oldest(p, &p->registries[i]);
 		}
 	}
+	l->rings_left = left;
 	l->rings_seen = k.over ? k.seen : 0;
 	l->rings_ns =
 		!any ? UINT64_MAX : now + max_u64(RINGS_LOOK_NS, 20 * (clock_mono_ns() - began));
@@ -562,7 +516,7 @@ int live_rings_look(struct live *l, u64 now)
 
 u64 live_rings_next(const struct live *l)
 {
-	return l->s.info.exact && !l->rings_held ? UINT64_MAX : l->rings_ns;
+	return l->s.info.exact && !l->rings_held && !l->rings_left ? UINT64_MAX : l->rings_ns;
 }
 
 /* ---- What is open ---- */

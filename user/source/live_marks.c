@@ -327,8 +327,10 @@ int live_marks(struct live *l, const struct wire_head *h, size_t size)
 	r = p ? live_registry_at(p, w->ring.process, false) : NULL;
 	if (!r)
 		return live_emit_loss(l, live_unplaced(p), n, 1);
-	if (!r->asked)
+	if (!r->asked) {
 		mark_rings_ask(l, p, r);
+		live_rings_left(l, p);
+	}
 	l->cost.traps += !w->foreign;
 	by.tid = w->foreign ? 0 : h->tid;
 	by.no_sched = w->foreign && l->s.info.exact;

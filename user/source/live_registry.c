@@ -500,6 +500,7 @@ void registry_copy(struct registry *to, const struct registry *from)
 	}
 	/* It has no rings, and none that it could not have. */
 	to->lost = to->numbers = 0;
+	to->read_out = false;
 	/* Read from the start: cheap, and right whatever the parent did since. */
 	memset(&to->log, 0, sizeof(to->log));
 	to->read_ns = 0;
