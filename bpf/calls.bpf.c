@@ -281,6 +281,8 @@ static __always_inline struct watch *watch_in_turn(struct vm_thread *t, const st
 		count(COUNT_MARK_LOST, 1);
 		return NULL;
 	}
+	if (w->started && !w->calls)
+		watch_change(w);
 	if (!w->started) {
 		watch_start(w, ids, WIRE_CALLS_REGISTRY);
 		w->iteration = t->open ? t->iteration : 0;

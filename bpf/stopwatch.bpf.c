@@ -46,7 +46,7 @@ static __always_inline int send(struct watch *w, __u32 kind, __u32 made, __u32 s
 	h->bytes = bytes;
 	h->pid = w->ids.tgid;
 	h->tid = w->ids.tid;
-	bpf_ringbuf_submit(h, wake_flags(false));
+	bpf_ringbuf_submit(h, wake_flags(kind == WIRE_BATCH && !w->batch.seq));
 	return 0;
 }
 
@@ -186,15 +186,50 @@ __noinline int watch_early(__u32 arming)
 	return 0;
 }
 
-/*
- * The state of this thread; NULL when the process is not traced, or not yet, or no state
- * can be had. The cookie of the probe is the registry.
- */
+/* No registry lies below: that is a number. */
+#define PAGE 4096
+
+/* Whose marks these are: its block, as in struct traced_process, its registry, or a number; 0: the program's own,
+ * whatever that is. A library may lie where another one lay, and be on before anybody has looked at it: its block is another. */
+static __always_inline __u64 registry_of(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_usdt_cookie(ctx);
+	struct {
+		__u32 semaphores, magic, abi, slot;
+		__u64 process;
+	} copy;
+
+	_Static_assert(sizeof(copy) == __builtin_offsetof(struct vmspan_registry, rseq),
+		       "its beginning");
+	if (!(cookie & WIRE_COOKIE_COPY))
+		return cookie >> 1;
+	cookie += PT_REGS_IP(ctx) - WIRE_COOKIE_COPY;
+	if (bpf_probe_read_user(&copy, sizeof(copy), (const void *)cookie))
+		return cookie;
+	if (copy.magic != VMSPAN_MAGIC)
+		return 0;
+	return copy.abi == VMSPAN_ABI && copy.process ? copy.process | TRACED_MARKS : cookie;
+}
+
+/* Marks of another registry than before: what the thread is in of that, it will not be seen to leave. */
+__noinline int watch_change(struct watch *w)
+{
+	if (!w)
+		return 0;
+	watch_flush(w);
+	if (w->depth || w->turns)
+		count(COUNT_MARK_LOST, w->depth + w->turns);
+	w->started = 0;
+	return 0;
+}
+
+/* The state of this thread; NULL when the process is not traced, or not yet, or no state can be had. */
 static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_stack **k)
 {
-	__u64 registry = bpf_usdt_cookie(ctx);
+	__u64 registry = registry_of(ctx);
 	struct ids ids = current_ids();
 	struct traced_process *p;
+	bool placed = false;
 	struct watch *w;
 
 	stay_on_own_stack(ctx, &no_programs);
@@ -210,9 +245,18 @@ static __always_inline struct watch *watch_of(struct pt_regs *ctx, struct watch_
 		count(COUNT_MARK_LOST, 1);
 		return NULL;
 	}
+	/* Numbers without a registry are one in a thread, whatever hands them over. */
+	if (w->started && w->batch.registry != registry &&
+	    (registry >= PAGE || w->batch.registry >= PAGE)) {
+		placed = !w->unplaced;
+		watch_change(w);
+	}
 	if (!w->started) {
 		watch_start(w, ids, registry);
-		w->unplaced = p->flags & TRACED_THERE;
+		w->unplaced = placed ? 0 : p->flags & TRACED_THERE;
+		/* Names of what lies in the process are to be read while it is there: its first record goes at once. */
+		if (registry >= PAGE && !w->unplaced)
+			w->flush_at = 0;
 	}
 	return w;
 }

@@ -14,6 +14,7 @@ extern const volatile __u64 flush_cycles;
 extern __u32 watch_last;
 
 int watch_flush(struct watch *w);
+int watch_change(struct watch *w);
 int watch_close(struct watch *w, struct watch_stack *k, __u64 end, __u64 result, __u32 flags);
 int watch_unwind(struct watch *w, struct watch_stack *k, __u32 depth, __u64 end);
 int watch_rematch(struct watch *w, struct watch_stack *k, __u32 id, __u64 end);

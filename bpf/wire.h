@@ -113,6 +113,9 @@ enum traced_arming {
 	ARMING_MORE = 2, /* it goes on meanwhile: its marks are lost */
 	ARMING_LAST = 3, /* it has ended: what its threads are in stays as it is */
 };
+/* In the cookie of a conventional probe: it says how far from it the file's copy of the SDK lies. Else it is twice the
+ * number by which a file without one is known. */
+#define WIRE_COOKIE_COPY 1ull
 #define TRACED_REGISTRIES 8
 /* In the address of a process's block of marks, see traced_process: that it is one; and that the process has it from
  * its parent, and has made no marks in it: then it need not be there. */

@@ -347,6 +347,126 @@ static void marks_that_come_too_early_say_nothing(void **state)
 	assert_int_equal(unended(UNENDED_TRACE, false, 1), 1);
 }
 
+static struct __bpf_usdt_spec probe;
+static struct vmspan_registry copy;
+
+static void *at_probe(void *map, const void *key)
+{
+	return map == &__bpf_usdt_specs ? &probe : more(map, key);
+}
+
+/* A thread that has made no mark, at a probe of a file with that copy of the SDK. */
+static void make_probe(__u32 magic, __u32 abi, __u64 process)
+{
+	memset(&watch, 0, sizeof(watch));
+	machine_make();
+	host.more = at_probe;
+	PT_REGS_IP(&host.registers) = 0x400100;
+	probe.usdt_cookie = ((__u64)&copy - 0x400100) | WIRE_COOKIE_COPY;
+	copy = (struct vmspan_registry){ .magic = magic, .abi = abi, .process = process };
+}
+
+static void marks_are_of_what_lies_there_now(void **state)
+{
+	static const struct {
+		__u32 magic, abi;
+		__u64 process;
+		bool bad;
+		__u64 registry; /* 1: the copy */
+	} cases[] = { { VMSPAN_MAGIC, VMSPAN_ABI, 0x7000, false, 0x7000 | TRACED_MARKS },
+		      { VMSPAN_MAGIC, VMSPAN_ABI, 0, false, 1 },
+		      { VMSPAN_MAGIC, ABI1, 0x7000, false, 1 },
+		      { VMSPAN_MAGIC, VMSPAN_ABI, 0x7000, true, 1 },
+		      { 0, VMSPAN_ABI, 0x7000, false, 0 } };
+	__u64 way;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		make_probe(cases[i].magic, cases[i].abi, cases[i].process);
+		host.bad = cases[i].bad ? &copy : NULL;
+		assert_int_equal(____watch_enter(&host.registers, 1), 0);
+		assert_int_equal(watch.batch.registry,
+				 cases[i].registry == 1 ? (__u64)&copy : cases[i].registry);
+	}
+	/* Numbers of two files, of which the first is right; and what has names of its own again. */
+	make_probe(VMSPAN_MAGIC, VMSPAN_ABI, 0x7000);
+	way = probe.usdt_cookie;
+	probe.usdt_cookie = 2 * 17;
+	assert_int_equal(____watch_enter(&host.registers, 1), 0);
+	assert_int_equal(watch.batch.registry, 17);
+	probe.usdt_cookie = 2 * 18;
+	assert_int_equal(____watch_leave(&host.registers, 1), 0);
+	assert_int_equal(watch.batch.registry, 17);
+	probe.usdt_cookie = way;
+	assert_int_equal(____watch_enter(&host.registers, 1), 0);
+	assert_int_equal(watch.batch.registry, 0x7000 | TRACED_MARKS);
+	probe.usdt_cookie = 2 * 18;
+	assert_int_equal(____watch_enter(&host.registers, 1), 0);
+	assert_int_equal(watch.batch.registry, 18);
+}
+
+static void a_thread_of_another_block_begins_anew(void **state)
+{
+	__u32 thread, there;
+
+	make_probe(VMSPAN_MAGIC, VMSPAN_ABI, 0x7000);
+	enters(1, 1);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	enters(1, 2);
+	thread = watch.batch.thread;
+	copy.process = 0x8000;
+	enters(3, 1);
+	assert_int_equal(watch.batch.registry, 0x8000 | TRACED_MARKS);
+	assert_int_not_equal(watch.batch.thread, thread);
+	assert_int_equal(watch.depth, 1);
+	/* What it was in, it has been lost in. */
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 2);
+	assert_int_equal(____watch_leave(&host.registers, 103), 0);
+	copy.process = 0x7000;
+	enters(1, 1);
+	assert_int_equal(host.counted[COUNT_MARK_LOST], 2);
+	/* Where it is known to be in no event from before, that is known. */
+	for (there = 0; there < 2; there++) {
+		make_probe(VMSPAN_MAGIC, VMSPAN_ABI, 0x7000);
+		host.process.flags |= TRACED_THERE;
+		enters(1, 1);
+		assert_true(watch.unplaced);
+		if (there) {
+			assert_int_equal(____watch_ev_begin(&host.registers, 0), 0);
+			assert_int_equal(watch_ev_end(&host.registers), 0);
+		}
+		copy.process = 0x8000;
+		enters(1, 1);
+		assert_int_equal(!watch.unplaced, there);
+	}
+}
+
+/* Whose it is may soon be gone. */
+static void the_first_record_of_a_thread_is_handed_over_at_once(void **state)
+{
+	make_probe(VMSPAN_MAGIC, VMSPAN_ABI, 0x7000);
+	last_wake = 1000;
+	enters(1, 1);
+	assert_int_equal(host.records, 0);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	assert_int_equal(host.records, 1);
+	assert_int_equal(host.submitted, BPF_RB_FORCE_WAKEUP);
+	enters(1, 1);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	assert_int_equal(host.records, 1);
+	host.tsc += 2 * flush_cycles;
+	enters(1, 1);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	assert_int_equal(host.records, 2);
+	assert_int_equal(host.submitted, BPF_RB_NO_WAKEUP);
+	/* But not before it is known where it belongs. */
+	make_probe(VMSPAN_MAGIC, VMSPAN_ABI, 0x7000);
+	host.process.flags |= TRACED_THERE;
+	enters(1, 1);
+	assert_int_equal(____watch_leave(&host.registers, 101), 0);
+	assert_int_equal(host.records, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +479,9 @@ int main(void)
 		cmocka_unit_test(an_end_without_a_begin_is_told),
 		cmocka_unit_test(marks_that_come_too_early_say_nothing),
 		cmocka_unit_test(what_is_done_in_an_event_from_before_is_left_out),
+		cmocka_unit_test(marks_are_of_what_lies_there_now),
+		cmocka_unit_test(a_thread_of_another_block_begins_anew),
+		cmocka_unit_test(the_first_record_of_a_thread_is_handed_over_at_once),
 	};
 
 	return cmocka_run_group_tests_name("bpf_watch", tests, NULL, NULL);

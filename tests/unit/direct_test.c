@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -106,11 +109,52 @@ static void marks_are_taken_while_all_probes_are_attached(void **state)
 	}
 }
 
+/* Libraries lie where others lay, of either version. */
+static void a_copy_defines_in_what_it_says_now(void **state)
+{
+	struct process p = { .pid = (u32)getpid() };
+	struct abi1_registry old = { .magic = VMSPAN_MAGIC, .abi = ABI1 };
+	union {
+		struct vmspan_registry copy;
+		struct abi1_registry old;
+	} place;
+	const u64 at = (u64)(uintptr_t)&place;
+	const struct registry *r;
+	u64 *known;
+
+	(void)state;
+	memset(&place, 0, sizeof(place));
+	place.copy = (struct vmspan_registry){ .magic = VMSPAN_MAGIC,
+					       .abi = VMSPAN_ABI,
+					       .process = 0x7000 };
+	r = live_registry_of(&p, at);
+	assert_true(r && r->address == 0x7000 && !r->abi1);
+	place.copy.process = 0x9000;
+	r = live_registry_of(&p, at);
+	assert_true(r && r->address == 0x9000 && !r->abi1);
+	known = map_get(&p.copies, at);
+	assert_true(known && *known == 0x9000);
+	/* The kernel side has looked. */
+	r = live_registry_of(&p, 0x7000 | TRACED_MARKS);
+	assert_true(r && r->address == 0x7000 && !r->abi1);
+	place.old = old;
+	r = live_registry_of(&p, at);
+	assert_true(r && r->address == at && r->abi1);
+	/* The program's own, whatever it is. */
+	p.own_copy = NUMBERS_FIRST + 1;
+	r = live_registry_of(&p, 0);
+	assert_true(r && r->address == NUMBERS_FIRST + 1 && r->abi1);
+	assert_int_equal(p.registry_count, 4);
+	free(p.registries);
+	map_free(&p.copies);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_is_loaded_again_has_its_old_links),
 		cmocka_unit_test(marks_are_taken_while_all_probes_are_attached),
+		cmocka_unit_test(a_copy_defines_in_what_it_says_now),
 	};
 
 	return cmocka_run_group_tests_name("direct", tests, NULL, NULL);

@@ -218,9 +218,9 @@ static int attach_flush(void *ctx, u64 offset)
 {
 	struct flush_site *f = ctx;
 
-	/* From there to the struct vmspan_registry of this copy of the SDK. */
-	u64 copy = f->d->probes.sites[ROLE_ARMED].semaphore & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
 	const struct plan_site *own = &f->d->probes.sites[ROLE_FLUSH];
+	u64 copy = plan_copy(f->d);
+	/* From there to the file's copy of the SDK. */
 	u64 cookie = copy ? copy - (own->address + offset - own->offset) : 0;
 
 	f->at = offset;
@@ -309,6 +309,16 @@ struct site_link *site_armed(struct tracer *t, u32 pid, const struct plan_dso *d
 	return NULL;
 }
 
+/* Where its probes say that a copy of the SDK is there may be none: it has another `registry` then. */
+static u64 cookie_of(const struct plan_dso *d, enum probe_role role)
+{
+	u64 copy = plan_copy(d);
+
+	if (!copy || (d->registry && d->registry != copy + d->bias))
+		return d->registry << 1;
+	return (copy - d->probes.sites[role].address) | WIRE_COOKIE_COPY;
+}
+
 struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *d,
 			      enum probe_role role, struct err *err)
 {
@@ -323,7 +333,7 @@ struct site_link *site_direct(struct tracer *t, u32 pid, const struct plan_dso *
 		[ROLE_BLOCK_END] = t->skel->progs.watch_bl_end,
 		[ROLE_MARK] = t->skel->progs.watch_mark,
 	};
-	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = d->registry);
+	LIBBPF_OPTS(bpf_usdt_opts, opts, .usdt_cookie = cookie_of(d, role));
 	struct site_link *made;
 	struct bpf_link *link;
 	char name[32];

@@ -63,6 +63,16 @@ enum site_kind site_kind_at(int fd, u64 offset)
 #endif
 }
 
+u64 plan_copy(const struct plan_dso *d)
+{
+	const struct plan_probes *p = &d->probes;
+	u64 armed = p->sites[ROLE_ARMED].semaphore;
+	u64 semaphore = armed ? armed : p->sites[ROLE_ENTER].semaphore;
+
+	/* Any semaphore of ours lies in its first bytes. */
+	return p->profile->registry ? semaphore & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1) : 0;
+}
+
 bool plan_has_flush(const struct plan_dso *d)
 {
 	return d->probes.sites[ROLE_FLUSH].offset && d->probes.sites[ROLE_ARMED].semaphore_offset;
@@ -205,7 +215,6 @@ static void place(struct plan_dso *d, const struct maps *m, const struct map_ent
 	const struct plan_site *armed = &d->probes.sites[ROLE_ARMED];
 	const struct plan_site *enter = &d->probes.sites[ROLE_ENTER];
 	const struct plan_site *site = armed->offset ? armed : enter;
-	u64 semaphore = armed->semaphore ? armed->semaphore : enter->semaphore;
 	const struct map_entry *e;
 
 	for (e = first; e < m->entries + m->count && d->place_count < PLAN_PLACES; e++)
@@ -214,9 +223,8 @@ static void place(struct plan_dso *d, const struct maps *m, const struct map_ent
 			d->places[d->place_count++] =
 				e->start + (site->offset - e->pgoff) - site->address;
 	d->bias = d->places[0];
-	/* Any semaphore of ours lies in the registry's first bytes. */
-	if (d->place_count && d->probes.profile->registry && semaphore)
-		d->registry = (semaphore + d->bias) & ~(u64)(VMSPAN_REGISTRY_ALIGN - 1);
+	if (d->place_count && plan_copy(d))
+		d->registry = plan_copy(d) + d->bias;
 }
 
 static int nothing(struct err *err, const struct plan *p, const char *where)

@@ -73,6 +73,8 @@ int plan_process(u32 pid, struct plan_cache *c, struct plan *p, struct err *err)
 int plan_file(int fd, const char *path, struct plan_cache *c, struct plan *p, struct err *err);
 void plan_free(struct plan *p);
 
+/* Where the file's copy of the SDK is, as linked. 0: it has none. */
+u64 plan_copy(const struct plan_dso *d);
 /* True when marks can be carried in batches, and one by one. */
 bool plan_has_flush(const struct plan_dso *d);
 bool plan_has_direct(const struct plan_dso *d);

@@ -236,8 +236,6 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 		if (p->asked_ns != p->looked_ns)
 			p->waits = process_waits(p);
 		p->asked_ns = p->looked_ns;
-		if (direct)
-			a->copy_set = d->registry;
 		if (live_rings_read_out(l, p)) {
 			attachment_free(l, a);
 			return l->failed;

@@ -120,8 +120,8 @@ struct attachment {
 	struct carrier *carrier; /* counted, or NULL */
 	struct site_link *armed; /* owned, or NULL: then it is the direct method */
 	struct probe_links links; /* conventional probes */
-	u64 copy_set, copy_seen; /* of the SDK: as their marks say; as last seen */
-	u32 which; /* the latter: `loaded` in its struct vmspan_registry; 0: it was not yet, or says nothing of it */
+	u64 copy_seen; /* of the SDK: where it was last seen */
+	u32 which; /* `loaded` in its struct vmspan_registry; 0: it was not yet, or says nothing of it */
 	u64 armed_ns; /* CLOCK_MONOTONIC: since when */
 	bool vm; /* of a stock VM */
 	struct attachment *next;
@@ -197,7 +197,7 @@ struct process {
 	bool candidate; /* of a sweep; no probes seen yet */
 	struct attachment *attachments; /* owned */
 	struct registry *registries; /* owned */
-	struct map copies; /* of the SDK: address -> that of its registry | version 1 */
+	struct map copies; /* of the SDK: address -> that of what it defines in */
 	u64 own_copy; /* the address of that in the program's own file, or 0 */
 	/* What was in its rings when it was armed is known: nothing that is of the trace. */
 	bool rings_begun;

@@ -440,35 +440,22 @@ struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 	return &grown[p->registry_count++];
 }
 
-/* Traps say where the copy lay when they were set. */
-static u64 copy_now(const struct process *p, u64 copy)
-{
-	const struct attachment *a;
-
-	for (a = p->attachments; a; a = a->next)
-		if (a->copy_set == copy)
-			return a->copy_seen;
-	return copy;
-}
-
 struct registry *live_registry_of(struct process *p, u64 copy)
 {
-	u64 *known, address;
-	bool abi1 = true;
+	u64 address;
+	bool abi1;
 
-	/* A command's probes were attached to before it was there: its marks say no more. */
+	/* A command's probes were attached to before it was there: they may say no more. */
 	copy = copy ? copy : p->own_copy;
 	if (registry_is_numbers(copy))
 		return live_registry_at(p, copy, true);
-	known = map_get(&p->copies, copy);
-	if (known)
-		return live_registry_at(p, *known & ~1ull, *known & 1);
-	if (target_definer(p->pid, copy_now(p, copy), &address, &abi1)) {
-		address = copy;
-		abi1 = true;
-	} else if (p->copies.len < ITEM_REGISTRIES) {
-		map_put(&p->copies, copy, address | abi1);
-	}
+	if (copy & TRACED_MARKS)
+		return live_registry_at(p, copy - TRACED_MARKS, false);
+	/* Another may lie there than did. */
+	if (target_definer(p->pid, copy, &address, &abi1))
+		return live_registry_at(p, copy, true);
+	if (p->copies.len < ITEM_REGISTRIES)
+		map_put(&p->copies, copy, address);
 	return live_registry_at(p, address, abi1);
 }
 
