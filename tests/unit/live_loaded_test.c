@@ -162,20 +162,21 @@ static void who_comes_in_time_loses_nothing(void **state)
 /* It was there before, and all of the trace is about it; or others have been traced for a while. */
 static void with_the_first_marks_the_trace_begins(void **state)
 {
-	u32 others, new;
+	u32 k;
 
 	(void)state;
-	for (others = 0; others < 2; others++)
-		for (new = 0; new < 2; new ++) {
-			struct live l = { .fn = take, .attached_once = others };
-			struct process p = { .pid = 4711, .pidfd = -1, .waits_ns = 1000 * MS };
+	for (k = 0; k < 8; k++) {
+		bool others = k & 1, new = k & 2, says = k & 4;
+		struct live l = { .fn = take, .attached_once = others };
+		struct process p = { .pid = 4711, .pidfd = -1, .waits_ns = 1000 * MS };
 
-			l.parts[TRACE_TURNS].on = true;
-			p.exec_ns = new ? 900 * MS : 0;
-			losses = 0;
-			assert_int_equal(process_armed(&l, &p, 1001 * MS), 0);
-			assert_int_equal(losses, others || new);
-		}
+		l.parts[TRACE_TURNS].on = true;
+		p.exec_ns = new ? 900 * MS : 0;
+		p.waits_for_ns = says;
+		losses = 0;
+		assert_int_equal(process_armed(&l, &p, 1001 * MS), 0);
+		assert_int_equal(losses, others || new || says);
+	}
 }
 
 /* While they are off because that was asked for, nothing is missed, and nothing has been said. */

@@ -238,7 +238,7 @@ static void what_children_mark_before_they_are_attached_to_is_lost(void **state)
 	assert_int_equal(process_young(&g->l, child), 0);
 	of_child = forks(g, child->pid, 20);
 	g->l.marks_off = true;
-	g->l.marks_off_ns = 30;
+	g->l.marks_off_at.mono_ns = 30;
 	late = forks(g, g->p.pid, 30);
 	assert_int_equal(process_young(&g->l, of_child), 0);
 	assert_int_equal(process_young(&g->l, late), 0);

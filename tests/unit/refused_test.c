@@ -363,7 +363,7 @@ static void who_was_not_looked_at_in_time_is_told(void **state)
 			struct live l = { .command.pid = cases[i].command,
 					  .attached_once = true, /* others were */
 					  .marks_off = cases[i].off_ns,
-					  .marks_off_ns = cases[i].off_ns };
+					  .marks_off_at.mono_ns = cases[i].off_ns };
 			struct process p = { .pid = 4711,
 					     .exec_ns = cases[i].exec_ns ?: 1000,
 					     .waits_ns = 1500,

@@ -282,8 +282,8 @@ static int live_stop(struct source *s, item_fn fn, void *ctx, struct err *err)
 	if (l->vm_hz)
 		vm_end(l->t);
 	process_disarm_all(l);
+	l->last = l->marks_off_at;
 	live_vm_detach(l);
-	clock_read(l->s.info.clock, &l->last);
 	tracer_tail(l->t);
 	if (!r)
 		r = live_drain(l, err);

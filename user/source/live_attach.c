@@ -72,11 +72,16 @@ static void carrier_put(struct live *l, struct carrier *c)
 	free(c);
 }
 
-/* The marks of the file stop; its carrier stays. */
-static void detach_links(struct attachment *a)
+static void disarm(struct attachment *a)
 {
 	site_release(a->armed);
 	a->armed = NULL;
+}
+
+/* The marks of the file stop; its carrier stays. */
+static void detach_links(struct attachment *a)
+{
+	disarm(a);
 	links_drop(&a->links, a->vm, TRACE_PARTS);
 }
 
@@ -618,9 +623,21 @@ static void set_marks_off(struct live *l, bool off)
 	tracer_marks_off(l->t, off);
 }
 
-void process_disarm_all(struct live *l)
+static void detach_all(struct live *l, void (*detach)(struct attachment *a))
 {
 	struct attachment *a;
+	u64 key, value;
+	size_t at = 0;
+
+	while (map_next(&l->processes, &at, &key, &value))
+		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
+			detach(a);
+	for (a = l->buried; a; a = a->next)
+		detach(a);
+}
+
+void process_disarm_all(struct live *l)
+{
 	u64 key, value;
 	size_t at = 0;
 
@@ -630,15 +647,12 @@ void process_disarm_all(struct live *l)
 			tell_disarmed(l);
 	at = 0;
 	set_marks_off(l, true);
+	detach_all(l, disarm);
 	while (map_next(&l->processes, &at, &key, &value))
 		direct_ends(l, (const struct process *)(uintptr_t)value);
-	at = 0;
-	while (map_next(&l->processes, &at, &key, &value))
-		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
-			detach_links(a);
-	for (a = l->buried; a; a = a->next)
-		detach_links(a);
-	l->marks_off_ns = clock_mono_ns();
+	/* Detaching probes takes a while, in which what threads are in would pass for hanging. */
+	clock_read(l->s.info.clock, &l->marks_off_at);
+	detach_all(l, detach_links);
 	l->paused |= !l->detached;
 }
 

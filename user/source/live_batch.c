@@ -180,6 +180,9 @@ static struct item_unfinished open_of(const struct live *l, const struct registr
 	u.event = e->h.type == VMSPAN_EVENT;
 	u.label = u.event ? e->label : 0;
 	u.until_ns = u.event ? e->mono_end : live_mono_ns(l, s->end);
+	/* It may have ended since they are off. */
+	if (l->marks_off)
+		u.until_ns = min_u64(u.until_ns, l->marks_off_at.mono_ns);
 	least = u.event ? e->mono_begin : live_mono_ns(l, s->begin);
 	u.begin_ns = least = min_u64(least, u.until_ns);
 	at += u.event ? sizeof(*e) : 0;

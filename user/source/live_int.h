@@ -291,7 +291,7 @@ struct live {
 	struct item_clock first;
 	u64 open_ns; /* since when all that was there has been armed, the last time */
 	bool marks_off; /* by the tracer itself, in all since: */
-	u64 marks_off_ns; /* CLOCK_MONOTONIC */
+	struct item_clock marks_off_at; /* since then */
 	bool paused; /* they were, and that was not the end */
 	struct item_clock last; /* when the marks of all were off, once l->detached */
 	struct clock_map clocks; /* of the clock items handed out */

@@ -50,16 +50,18 @@ bool process_waits(const struct process *p)
 static int armed_late(struct live *l, struct process *p, u64 said_ns, u64 waits_ns, u64 armed_ns)
 {
 	u64 late_ns = armed_ns - min_u64(armed_ns, said_ns);
+	bool says = waits_ns;
 
-	if (!waits_ns)
+	if (!says)
 		waits_ns = p->waits ? SDK_WAITS_NS : 1;
 	if (p->missed || late_ns < waits_ns)
 		return 0;
 	/* They are off since that is asked for. */
 	if (!are_wanted(l))
 		return 0;
-	/* With the first marks of what was there before, a trace that waited for them begins. */
-	if (!l->attached_once && !p->exec_ns)
+	/* With the first marks of what was there before a trace that waited for them begins, where it is not known when
+	 * they could have been. */
+	if (!says && !l->attached_once && !p->exec_ns)
 		return 0;
 	p->missed = true;
 	p->late_ns = late_ns;

@@ -154,12 +154,12 @@ static int drop_turns(struct live *l, struct err *err)
 	size_t at = 0;
 	int r;
 
-	process_disarm_all(l);
-	p->on = p->told = false;
 	live_vm_drop_part(l, TRACE_PARTS);
 	if (l->vm_hz)
 		vm_pause(l->t);
-	p->off = cycles_now(l);
+	process_disarm_all(l);
+	p->on = p->told = false;
+	p->off = l->marks_off_at.cycles;
 	tracer_tail(l->t);
 	r = live_drain(l, err);
 	process_detach_all(l);

@@ -397,7 +397,7 @@ int process_exec(struct live *l, const struct wire_life *w)
 int process_young(struct live *l, struct process *p)
 {
 	/* Of this drain: the tracer turns marks off before it. */
-	bool born_off = l->marks_off && p->forked_ns >= l->marks_off_ns;
+	bool born_off = l->marks_off && p->forked_ns >= l->marks_off_at.mono_ns;
 
 	if (!p->unlinked || !p->by_traps || p->young_told || born_off || !l->parts[TRACE_TURNS].on)
 		return 0;

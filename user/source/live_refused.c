@@ -250,7 +250,7 @@ static bool is_unseen(const struct live *l, const struct process *p)
 {
 	/* One that nobody had heard of began with that. */
 	u64 said_ns = max_u64(p->waits_ns, p->exec_ns);
-	bool was_on = !l->marks_off || said_ns < l->marks_off_ns;
+	bool was_on = !l->marks_off || said_ns < l->marks_off_at.mono_ns;
 
 	return p->unseen && !p->refused && !p->said && !p->armed_ns &&
 	       !(l->command.pid && p->heard_late) && l->parts[TRACE_TURNS].on && was_on;
