@@ -154,7 +154,9 @@ static void leave(struct tracer *t, u32 pid)
 
 static void it_is_said_of_each_once(void **state)
 {
-	struct live l = { .s.info.exact = true };
+	u64 reserved = 100, drained = 100;
+	struct live l = { .s.info.exact = true,
+			  .ring = { .producer = &reserved, .consumer = &drained } };
 	struct process p[2] = { { .pid = 4711 }, { .pid = 4712 } };
 	u32 i;
 
@@ -163,8 +165,18 @@ static void it_is_said_of_each_once(void **state)
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(live_say_not_exact(&l, &p[i]), 0);
 		assert_int_equal(notes, i);
+		reserved = 200;
 		live_not_exact(&l, &p[i]);
 		assert_true(p[i].not_exact);
+		/* That it has executed what it is may be on its way, and is to be told of first; but at the trace's end. */
+		drained = 199;
+		reserved = 300;
+		assert_int_equal(live_say_not_exact(&l, &p[i]), 0);
+		assert_int_equal(notes, i);
+		if (i)
+			l.detached = true;
+		else
+			drained = 200;
 		/* It is nothing that is left out of the trace. */
 		assert_false(live_has_words(&p[i]));
 		assert_int_equal(process_last_words(&l, &p[i], UNFINISHED_PROCESS), 0);
@@ -180,7 +192,8 @@ static void it_is_said_of_each_once(void **state)
 /* Where the record was not wanted, or cannot be had, there is nothing that it is not about. */
 static void of_a_trace_without_the_record_nothing_is_said(void **state)
 {
-	struct live l = { 0 };
+	u64 end = 100;
+	struct live l = { .ring = { .producer = &end, .consumer = &end } };
 	struct process p = { .pid = 4711 };
 
 	(void)state;

@@ -222,6 +222,7 @@ struct process {
 	bool begins; /* its VM had not begun then: its stacks cannot be looked at yet */
 	bool walks; /* they can, or could */
 	bool not_exact; /* what was asked for is not about it; still to be said */
+	u64 not_exact_end; /* where the ring buffer ended when that became known */
 	bool not_exact_said;
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
 	u32 denied,
@@ -595,12 +596,11 @@ void live_vm_free(struct live *l, struct process *p);
 
 /* ---- live_registry.c ---- */
 
-/* The state for an address, made on first sight; NULL beyond ITEM_REGISTRIES. */
+/* That of an address, made on first sight; NULL beyond ITEM_REGISTRIES. */
 struct registry *live_registry_at(struct process *p, u64 address, bool abi1);
 /* That of a copy of the SDK; where it cannot be read, it is taken for one of version 1. */
 struct registry *live_registry_of(struct process *p, u64 copy);
-/* Before records that name an id nobody has defined here the log is read. `sum`: theirs. 0 or
- * l->failed. */
+/* Before records that name an id nobody has defined the log is read. `sum`: theirs. 0 or l->failed. */
 int live_define(struct live *l, struct process *p, struct registry *r, const void *data, u32 bytes,
 		const struct batch_sum *sum);
 /* The process of what came; one that nobody told of is taken in now. NULL: there is none. */

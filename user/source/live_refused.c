@@ -113,6 +113,7 @@ void live_not_exact(struct live *l, struct process *p)
 	if (!l->s.info.exact || p->not_exact_said)
 		return;
 	p->not_exact = p->not_exact_said = true;
+	p->not_exact_end = ring_reserved(&l->ring);
 	l->not_exact++;
 	/* With marks too it is a program with marks. */
 	if (!attachments_of_marks(p))
@@ -122,7 +123,8 @@ void live_not_exact(struct live *l, struct process *p)
 /* Nothing is left out for it: its events know themselves when they had no CPU. */
 int live_say_not_exact(struct live *l, struct process *p)
 {
-	if (!p->not_exact)
+	/* It may have executed what it is since it was last heard of: that is to be told of first. */
+	if (!p->not_exact || (!l->detached && ring_drained(&l->ring) < p->not_exact_end))
 		return 0;
 	p->not_exact = false;
 	/* Some kernels refuse the record when it is to begin. */
