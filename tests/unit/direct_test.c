@@ -144,6 +144,10 @@ static void a_copy_defines_in_what_it_says_now(void **state)
 	p.own_copy = NUMBERS_FIRST + 1;
 	r = live_registry_of(&p, 0);
 	assert_true(r && r->address == NUMBERS_FIRST + 1 && r->abi1);
+	/* Whatever a program says. */
+	assert_null(live_registry_of(&p, TRACED_MARKS));
+	assert_null(live_registry_of(&p, ITEM_SCHED_REGISTRY | TRACED_MARKS));
+	assert_null(live_registry_of(&p, ITEM_TRACER_REGISTRY));
 	assert_int_equal(p.registry_count, 4);
 	free(p.registries);
 	map_free(&p.copies);

@@ -170,20 +170,6 @@ static bool wants_direct(const struct live *l, const struct plan_dso *d)
 	       (l->method == METHOD_AUTO && l->direct && !plan_has_flush(d));
 }
 
-static void tell_registries(struct live *l, const struct process *p)
-{
-	u64 newest[TRACED_REGISTRIES];
-	u32 i = p->registry_count, at = TRACED_REGISTRIES;
-
-	while (at && i--)
-		/* At a number nothing lies. */
-		if (!registry_is_numbers(p->registries[i].address))
-			newest[--at] = p->registries[i].address |
-				       (p->registries[i].abi1 ? 0 : TRACED_MARKS);
-	tracer_registries(l->t, p->pid, newest + at, TRACED_REGISTRIES - at);
-	live_rings_left(l, p);
-}
-
 bool process_is_program(u32 pid, u64 dev, u64 inode)
 {
 	struct stat st;
@@ -264,7 +250,7 @@ static int attach_dso(struct live *l, struct process *p, struct plan_dso *d, str
 	a->which = which ? which : copy_which(p->pid, d->registry);
 	live_refuse_places(p, d, direct);
 	if (registry_of(p, d))
-		tell_registries(l, p);
+		live_rings_tell(l, p);
 	if (process_is_program(p->pid, d->dev, d->inode))
 		p->own_copy = d->registry;
 	p->vm = d->probes.profile->name;

@@ -648,13 +648,12 @@ void live_rings_begin(struct live *l, struct process *p, struct registry *r);
 void live_rings_end(struct live *l, struct process *p);
 /* Reads from the rings what has not been handed over. */
 int live_rings_read(struct live *l, struct process *p, struct registry *r);
-/*
- * The same while the trace goes on, if it is time: threads that hang, sleep or idle hand nothing
- * over. In exact mode only what is held back long enough is told, since a thread has to hand over what the
- * scheduler did to it. 0, or l->failed.
- */
+/* The same while the trace goes on, if it is time: threads that hang, sleep or idle hand nothing over. In exact mode
+ * only what is held back long enough is told, since a thread has to hand over what the scheduler did to it. 0, or
+ * l->failed. */
 int live_rings_look(struct live *l, u64 now);
-/* Of more blocks than the kernel side knows the oldest is read soon, in exact mode too. */
+/* The kernel side is told of the newest. Of those that it does not know the oldest is read soon, in exact mode too. */
+void live_rings_tell(struct live *l, const struct process *p);
 void live_rings_left(struct live *l, const struct process *p);
 /* Or now, before one more comes. 0, or l->failed. */
 int live_rings_read_out(struct live *l, struct process *p);

@@ -303,6 +303,20 @@ static bool is_used(const struct process *p, const struct registry *r)
 	return false;
 }
 
+void live_rings_tell(struct live *l, const struct process *p)
+{
+	u64 newest[TRACED_REGISTRIES];
+	u32 i = p->registry_count, at = TRACED_REGISTRIES;
+
+	while (at && i--)
+		/* At a number nothing lies. */
+		if (!registry_is_numbers(p->registries[i].address))
+			newest[--at] = p->registries[i].address |
+				       (p->registries[i].abi1 ? 0 : TRACED_MARKS);
+	tracer_registries(l->t, p->pid, newest + at, TRACED_REGISTRIES - at);
+	live_rings_left(l, p);
+}
+
 void live_rings_left(struct live *l, const struct process *p)
 {
 	if (p->registry_count < TRACED_REGISTRIES)

@@ -417,13 +417,18 @@ int registry_tails(struct live *l, struct process *p, struct registry *r)
 
 /* ---- Life ---- */
 
+/* Streams of the tracer's own are called so. */
+static bool is_tracers(u64 address)
+{
+	return address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY;
+}
+
 struct registry *live_registry_at(struct process *p, u64 address, bool abi1)
 {
 	struct registry *grown;
 	u32 i;
 
-	/* Streams of the tracer's own are called so. */
-	if (address == ITEM_SCHED_REGISTRY || address == ITEM_TRACER_REGISTRY)
+	if (is_tracers(address))
 		return NULL;
 	for (i = 0; i < p->registry_count; i++)
 		if (p->registries[i].address == address)
@@ -449,6 +454,8 @@ struct registry *live_registry_of(struct process *p, u64 copy)
 	copy = copy ? copy : p->own_copy;
 	if (registry_is_numbers(copy))
 		return live_registry_at(p, copy, true);
+	if (is_tracers(copy) || copy == TRACED_MARKS)
+		return NULL;
 	if (copy & TRACED_MARKS)
 		return live_registry_at(p, copy - TRACED_MARKS, false);
 	/* Another may lie there than did. */
