@@ -7,40 +7,16 @@
 
 #include <cmocka.h>
 
-#include "base/task_stat.h"
+#include "first_thread.h"
 #include "probe/started.h"
 #include "source/live_int.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* A pipe. It outlives the first thread's stack. */
-static int told[2];
-
-static void *goes_on(void *arg)
-{
-	while (!task_has_ended((u32)getpid(), (u32)getpid()))
-		sched_yield();
-	if (write(told[1], "", 1) != 1)
-		_exit(1);
-	pause();
-	return arg;
-}
-
-/* So nothing is left behind, whatever fails. */
-static void ends_with_its_parent(void)
-{
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
-		_exit(1);
-}
 
 static void goes_on_or_ends(bool first_ends)
 {

@@ -7,14 +7,10 @@
 
 #include <cmocka.h>
 
-#include "base/task_stat.h"
+#include "first_thread.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -58,18 +54,6 @@ static void who_is_not_there_has_none(void **state)
 	assert_int_equal(task_living(1u << 30), 1u << 30);
 }
 
-static int told[2]; /* a pipe */
-
-static void *goes_on(void *arg)
-{
-	while (!task_has_ended((u32)getpid(), (u32)getpid()))
-		sched_yield();
-	if (write(told[1], "", 1) != 1)
-		_exit(1);
-	pause();
-	return arg;
-}
-
 /* The kernel has it as a zombie then, as a process that is over. */
 static void a_process_is_not_over_with_its_first_thread(void **state)
 {
@@ -85,8 +69,8 @@ static void a_process_is_not_over_with_its_first_thread(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		/* So nothing is left behind, whatever fails. */
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pthread_create(&t, NULL, goes_on, NULL))
+		ends_with_its_parent();
+		if (pthread_create(&t, NULL, goes_on, NULL))
 			_exit(1);
 		pthread_exit(NULL);
 	}
@@ -127,7 +111,8 @@ static void who_is_taken_for_a_process_lives(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pthread_create(&t[0], NULL, ends, NULL) ||
+		ends_with_its_parent();
+		if (pthread_create(&t[0], NULL, ends, NULL) ||
 		    pthread_create(&t[1], NULL, goes_on, NULL) || read(go[0], &c, 1) != 1)
 			_exit(1);
 		pthread_exit(NULL);
