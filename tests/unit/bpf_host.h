@@ -34,6 +34,8 @@
 #include "bpf/maps.bpf.h"
 #undef offsetof
 #define offsetof(type, member) __builtin_offsetof(type, member)
+#undef BPF_CORE_READ_BITFIELD
+#define BPF_CORE_READ_BITFIELD(s, field) ((s)->field)
 
 enum {
 	TRACED = 100 /* a process */

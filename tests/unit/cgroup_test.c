@@ -10,6 +10,8 @@
 
 #include "source/live_cgroup.c"
 
+#include <fcntl.h>
+
 static void a_control_group_has_what_lies_below_it(void **state)
 {
 	(void)state;
@@ -129,6 +131,23 @@ static void what_nobody_is_called_is_refused(void **state)
 	assert_int_equal(cgroup_check("/no/path/of/this/name", &e), -ENOENT);
 }
 
+static void a_folder_is_a_group_where_the_kernel_has_made_it_one(void **state)
+{
+	char folder[] = "/tmp/vmspan-group.XXXXXX", file[64];
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(file, sizeof(file), "%s/cgroup.procs", folder);
+	assert_int_equal(check_path(folder), -ENOENT);
+	fd = open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(check_path(folder), 0);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void a_search_that_is_cut_says_so(void **state)
 {
 	static const char *const folders[] = { "a", "a/b", "a/b/c.service", "d" };
@@ -160,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_unit_needs_no_suffix),
 		cmocka_unit_test(of_a_containers_id_twelve_digits_are_enough),
 		cmocka_unit_test(what_nobody_is_called_is_refused),
+		cmocka_unit_test(a_folder_is_a_group_where_the_kernel_has_made_it_one),
 		cmocka_unit_test(a_search_that_is_cut_says_so),
 	};
 

@@ -10,6 +10,7 @@
 #include "source/live_int.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,10 +29,29 @@ static int count_notes(void *ctx, const struct item *it)
  * cannot be looked into is that, and is said of that, once. */
 static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 {
-	u32 early;
+	static const struct {
+		u64 named_ns;
+		const char *name;
+		/* A record comes before, and is of then. */
+		const char *renamed;
+		u64 renamed_ns;
+		bool kept;
+	} cases[] = {
+		{ 0, "later", NULL, 0, false },
+		{ 2000 * MS, "later", NULL, 0, true },
+		{ 2000 * MS, "another", NULL, 0, true },
+		/* Named already, in an exec that is told of after that. */
+		{ 999 * MS, "later", NULL, 0, true },
+		{ 999 * MS, "another", NULL, 0, false },
+		{ 999 * MS, "later", "another", 998 * MS, true },
+		/* It had that name before. */
+		{ 999 * MS, "later", "later", 998 * MS, false },
+		{ 997 * MS, "later", "another", 998 * MS, false },
+	};
+	u32 i;
 
 	(void)state;
-	for (early = 0; early < 2; early++) {
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct wire_life w = { .h.pid = 1u << 22, .mono_ns = 1000 * MS, .comm = "later" };
 		struct process *p = calloc(1, sizeof(*p));
 		struct live l = { .fn = count_notes };
@@ -40,7 +60,14 @@ static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 		p->pid = w.h.pid; /* there is none */
 		p->pidfd = -1;
 		p->told = true;
-		p->named_ns = early ? 2000 * MS : 0;
+		p->named_ns = cases[i].named_ns;
+		snprintf(p->name, sizeof(p->name), "%s", cases[i].name);
+		if (cases[i].renamed) {
+			struct wire_life r = { .h.pid = p->pid, .mono_ns = cases[i].renamed_ns };
+
+			snprintf(r.comm, sizeof(r.comm), "%s", cases[i].renamed);
+			process_renamed(p, &r);
+		}
 		p->missed = true;
 		p->armed_ns = 500 * MS;
 		p->refused = calloc(1, sizeof(*p->refused));
@@ -49,10 +76,16 @@ static void a_refusal_is_of_the_program_that_was_looked_at(void **state)
 		assert_int_equal(map_put(&l.processes, p->pid, (u64)(uintptr_t)p), 0);
 		notes = 0;
 		assert_int_equal(process_exec(&l, &w), 0);
-		assert_int_equal(notes != 0, !early);
-		assert_int_equal(p->refused != NULL, early);
+		assert_int_equal(notes != 0, !cases[i].kept);
+		assert_int_equal(p->refused != NULL, cases[i].kept);
+		assert_string_equal(p->name,
+				    cases[i].named_ns > w.mono_ns ? cases[i].name : "later");
 		assert_false(p->missed);
 		assert_int_equal(p->armed_ns, 0); /* it has nothing of what was before */
+		/* Its next exec is another one's. */
+		w.mono_ns = 3000 * MS;
+		assert_int_equal(process_exec(&l, &w), 0);
+		assert_int_equal(notes != 0, true);
 		process_free(&l, p);
 		map_free(&l.processes);
 	}

@@ -311,7 +311,11 @@ int live_record(struct live *l, const void *data, size_t size)
 	case WIRE_EXEC:
 		return process_exec(l, w);
 	case WIRE_CHANGED:
-		return process_find(l, h->pid) ? 0 : sweep_new(l, w);
+		p = process_find(l, h->pid);
+		if (!p)
+			return sweep_new(l, w);
+		process_renamed(p, w);
+		return 0;
 	case WIRE_LOADED:
 		return process_loaded(l, w);
 	case WIRE_THREAD_EXIT:

@@ -227,6 +227,15 @@ static int check_name(const char *wanted, struct err *err)
 	return r;
 }
 
+/* In every group of either version the kernel makes this file, and in no other folder. */
+static int check_path(const char *path)
+{
+	char file[4096 + 400];
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", path);
+	return access(file, F_OK) ? -ENOENT : 0;
+}
+
 int cgroup_check(const char *wanted, struct err *err)
 {
 	char path[4096 + 300];
@@ -237,14 +246,14 @@ int cgroup_check(const char *wanted, struct err *err)
 	if (is_name(wanted))
 		return check_name(wanted, err);
 	if (!strncmp(wanted, CGROUP_ROOT, sizeof(CGROUP_ROOT) - 1)) {
-		r = access(wanted, F_OK) ? -ENOENT : 0;
+		r = check_path(wanted);
 	} else {
 		snprintf(path, sizeof(path), CGROUP_ROOT "/%.4000s", wanted);
-		r = access(path, F_OK) ? -ENOENT : 0;
+		r = check_path(path);
 		d = r ? opendir(CGROUP_ROOT) : NULL;
 		while (d && r && (e = readdir(d))) {
 			snprintf(path, sizeof(path), CGROUP_ROOT "/%s/%.4000s", e->d_name, wanted);
-			r = e->d_name[0] == '.' || access(path, F_OK) ? -ENOENT : 0;
+			r = e->d_name[0] == '.' ? -ENOENT : check_path(path);
 		}
 		if (d)
 			closedir(d);

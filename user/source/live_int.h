@@ -173,8 +173,8 @@ struct process {
 	 * when marks were last turned on in one more file, 0: never since the last exec. */
 	u64 waits_ns, armed_ns;
 	u64 exec_ns; /* CLOCK_MONOTONIC: when it executed what it is, or was forked; 0: before it was known */
-	/* CLOCK_MONOTONIC of when its name was read, if that is asked for and the one in the record of it is not. */
-	u64 named_ns;
+	u64 named_ns; /* CLOCK_MONOTONIC: when its name was read; 0: what is asked for came with a record */
+	bool named_came; /* so has, since, how it came to that name */
 	bool unseen; /* it has said so, or its first thread seems to have; and no look since has found anything out */
 	struct unseen_copy *unseen_copies; /* owned; see live_late.h */
 	u32 unseen_count, unseen_cap;
@@ -377,6 +377,7 @@ int process_emit(struct live *l, struct process *p, const struct item *it);
 int process_defs(struct live *l, struct process *p);
 int process_fork(struct live *l, const struct wire_life *w);
 int process_exec(struct live *l, const struct wire_life *w);
+void process_renamed(struct process *p, const struct wire_life *w); /* or moved */
 /* A child whose marks would be traps is to get links of its own, or none any more: what it has marked until
  * then is a loss, which is told once. 0, or l->failed. */
 int process_young(struct live *l, struct process *p);

@@ -296,6 +296,9 @@ static bool is_used(const struct process *p, const struct registry *r)
 	u64 address;
 	bool abi1;
 
+	/* Through which of its parent's attachments a child marks, is not known. */
+	if (p->unlinked)
+		return true;
 	for (a = p->attachments; a; a = a->next)
 		if (a->copy_seen && !target_definer(p->pid, a->copy_seen, &address, &abi1) &&
 		    address == r->address)

@@ -340,6 +340,23 @@ int process_look_present(struct live *l, struct process *p, struct err *err)
 	return r;
 }
 
+static bool has_name(const struct process *p, const struct wire_life *w)
+{
+	return !strncmp(p->name, w->comm, sizeof(p->name));
+}
+
+/* Was it this that it had executed when its name was read? The kernel names a process before it tells of the exec: who
+ * reads the name in between, reads it before the record is made. */
+static bool is_named_by(const struct process *p, const struct wire_life *w)
+{
+	return w->mono_ns < p->named_ns || (p->named_ns && !p->named_came && has_name(p, w));
+}
+
+void process_renamed(struct process *p, const struct wire_life *w)
+{
+	p->named_came |= w->mono_ns >= p->named_ns || has_name(p, w);
+}
+
 int process_exec(struct live *l, const struct wire_life *w)
 {
 	struct process *p = process_find(l, w->h.pid);
@@ -352,14 +369,15 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->command = false;
 	/* It had been heard of by what this exec has made it: of what it was before nothing was asked, and what a
 	 * look has found is of this. */
-	if (w->mono_ns < p->named_ns) {
+	if (is_named_by(p, w)) {
 		refused = p->refused;
 		p->refused = NULL;
 		p->unseen = false;
 	}
 	/* Kernels that do not tell an exec from a name that a process gives itself: what it executes is called alike. */
-	if (!strncmp(p->name, w->comm, sizeof(p->name)))
+	if (has_name(p, w))
 		p->unseen = false;
+	process_renamed(p, w);
 	if (live_rings_process_end(l, p) || live_vm_rest(l, p) ||
 	    live_unfinished(l, p, UNFINISHED_EXEC, w->mono_ns) || registries_end(l, p) ||
 	    process_missed_by_its_end(l, p, w->mono_ns) || live_silence_end(l, p) ||
@@ -380,7 +398,9 @@ int process_exec(struct live *l, const struct wire_life *w)
 	p->exec_ns = w->mono_ns;
 	p->library_waits = p->loaded = p->unseen = p->heard_late = p->marked = p->missed = false;
 	p->passed_by = NOT_PASSED_BY;
-	set_name(p, w);
+	/* What was read since is newer. */
+	if (w->mono_ns >= p->named_ns)
+		set_name(p, w);
 	if (!first)
 		p->vm = "";
 	/* It need not have probes: then its children may. */
