@@ -319,6 +319,30 @@ static void what_is_forgotten_unread_is_missing_at_the_end(void **state)
 	}
 }
 
+/* It may have ended in what was not read. */
+static void an_event_of_a_forgotten_block_may_have_ended(void **state)
+{
+	u32 n, read;
+
+	(void)state;
+	for (n = TRACED_REGISTRIES - 1; n <= TRACED_REGISTRIES; n++)
+		for (read = 0; read < 2; read++) {
+			struct rig *g = rig_open();
+
+			g->l.tails = true;
+			mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+			spans(g, 3);
+			hand_over(g);
+			newer(g, n);
+			if (read)
+				assert_int_equal(live_rings_read_out(&g->l, &g->p), 0);
+			assert_int_equal(live_unfinished(&g->l, &g->p, UNFINISHED_PROCESS, 9000),
+					 0);
+			assert_int_equal(g->unfinished, read || n < TRACED_REGISTRIES);
+			rig_close(g);
+		}
+}
+
 /* In a namespace of dlmopen(3); and a child on its parent's links may use any. */
 static void a_block_in_use_may_have_more_at_the_end(void **state)
 {
@@ -631,6 +655,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_block_is_read_before_it_is_forgotten),
 		cmocka_unit_test(a_look_for_it_is_due_at_once),
 		cmocka_unit_test(what_is_forgotten_unread_is_missing_at_the_end),
+		cmocka_unit_test(an_event_of_a_forgotten_block_may_have_ended),
 		cmocka_unit_test(a_block_in_use_may_have_more_at_the_end),
 		cmocka_unit_test(a_thread_of_a_forgotten_block_hands_nothing_over_at_its_end),
 		cmocka_unit_test(what_is_open_is_known_by_all_marks),

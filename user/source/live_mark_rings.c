@@ -284,6 +284,11 @@ static bool is_left(const struct process *p, const struct registry *r)
 	return newer_than(p, r) >= TRACED_REGISTRIES;
 }
 
+bool mark_rings_are_missed(const struct process *p, const struct registry *r)
+{
+	return is_left(p, r) && !r->read_out;
+}
+
 /* Will it know of it no more with the next one? Then there may be no time to read it. */
 static bool is_oldest(const struct process *p, const struct registry *r)
 {

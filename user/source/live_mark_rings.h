@@ -110,6 +110,9 @@ int mark_ring_begun_before(struct live *l, struct process *p, struct ring_reader
 
 /* ---- live_mark_rings.c ---- */
 
+/* Does the kernel side know no more of the block, and was it not read before that? Then it is not known what its threads
+ * made last. */
+bool mark_rings_are_missed(const struct process *p, const struct registry *r);
 /* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
  * somebody waits for. */
 void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r);

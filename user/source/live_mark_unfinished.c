@@ -73,14 +73,15 @@ static bool next_is_later(const struct live *l, const struct process *p,
 }
 
 /* Has all that the thread has made come here? Of a process that is gone its end has told, where the
- * kernel has a place for that; else its first thread mostly has handed over. */
-static bool is_whole(const struct live *l, const struct process *p, const struct ring_reader *t,
-		     u32 thread, enum unfinished_why why)
+ * kernel has a place for that, of the blocks that the kernel side knew; else its first thread mostly has handed
+ * over. */
+static bool is_whole(const struct live *l, const struct process *p, const struct registry *r,
+		     const struct ring_reader *t, u32 thread, enum unfinished_why why)
 {
 	struct vmspan_ring g;
 
 	if (why != UNFINISHED_TRACE)
-		return l->tails || t->tid == p->pid;
+		return (l->tails || t->tid == p->pid) && !mark_rings_are_missed(p, r);
 	return !target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) &&
 	       mark_ring_is_one(&g) && g.thread == thread &&
 	       (t->seen >= g.head || next_is_later(l, p, t, &g));
@@ -100,7 +101,7 @@ int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, 
 			struct ring_reader *t = (void *)(uintptr_t)value;
 
 			if (!mark_ring_let_go(l, p, r, (u32)thread, t) &&
-			    is_whole(l, p, t, (u32)thread, why))
+			    is_whole(l, p, r, t, (u32)thread, why))
 				mark_ring_unfinished(l, p, r, t, why, until_ns);
 		}
 	}
