@@ -110,6 +110,8 @@ static int gather(void *ctx, struct gen *g)
 	it.batch.data = a->all.data + a->begin;
 	it.batch.too_deep = ++a->batches;
 	assert_int_equal(rec_item(a->w, &it), 0);
+	it = clock_item(g->now);
+	assert_int_equal(rec_item(a->w, &it), 0);
 	a->begin = a->all.len;
 	a->seq += a->records;
 	a->records = 0;

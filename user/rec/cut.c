@@ -7,23 +7,12 @@
  */
 #include "rec/cut.h"
 #include "rec/rec.h"
+#include "rec/sched_ends.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/*
- * A scheduler's stream (exact mode). From its VMSPAN_OFF_START on none of its
- * records is missing. Where that one is not in the part, the part gets its own:
- * in the place of the record before the first that is kept.
- */
-struct sched_stream {
-	struct item_batch last; /* the newest batch left out; its data is gone */
-	u64 end; /* cycles: of its last record */
-	bool kept; /* a batch of it is in the part */
-	struct sched_stream *next;
-};
 
 struct cut {
 	u64 begin_ns, end_ns;
@@ -31,7 +20,7 @@ struct cut {
 	struct item_cost cost; /* the newest that was left out */
 	bool begun, ended, has_cost;
 	struct rec_writer *to;
-	struct sched_stream *streams; /* owned */
+	struct sched_ends sched; /* owned */
 };
 
 static int find_first(void *ctx, const struct item *it)
@@ -66,64 +55,31 @@ static int copy_defs(struct cut *c, const struct item_batch *b)
 	return rc;
 }
 
-static struct sched_stream *stream_of(struct cut *c, const struct item_batch *b)
-{
-	struct sched_stream *s;
-
-	for (s = c->streams; s; s = s->next)
-		if (s->last.pid == b->pid && s->last.thread == b->thread)
-			return s;
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return NULL;
-	s->last = *b;
-	s->next = c->streams;
-	c->streams = s;
-	return s;
-}
-
-static int put_start(struct cut *c, const struct item_batch *b, u64 seq, u64 cycles)
-{
-	struct vmspan_span start = { .h = { VMSPAN_OFF, 1, VMSPAN_OFF_START, 0 },
-				     .begin = cycles,
-				     .end = cycles };
-	struct item it = { .type = ITEM_BATCH, .batch = *b };
-
-	it.batch.seq = seq;
-	it.batch.records = 1;
-	it.batch.bytes = sizeof(start);
-	it.batch.data = &start;
-	return rec_item(c->to, &it);
-}
-
 /* Of a batch of the scheduler's that is left out, only where it ends. */
 static int skip_sched(struct cut *c, const struct item_batch *b)
 {
-	struct sched_stream *s = stream_of(c, b);
-	u32 at = 0;
+	int rc;
+	struct sched_end *e = sched_end_of(&c->sched, b, UINT32_MAX, &rc);
 
-	if (!s)
-		return -ENOMEM;
-	s->last = *b;
-	while (at < b->bytes) {
-		const struct vmspan_span *r = (const void *)((const u8 *)b->data + at);
+	if (e)
+		sched_end_note(e, b);
+	return rc;
+}
 
-		at += r->h.slots * (u32)VMSPAN_SLOT;
-		if (r->h.type == VMSPAN_OFF)
-			s->end = r->end;
-	}
-	return 0;
+static int put_item(void *ctx, const struct item *it)
+{
+	return rec_item(ctx, it);
 }
 
 /* The part begins: what was left out of each stream ends with a start. */
 static int start_streams(struct cut *c)
 {
-	struct sched_stream *s;
 	int rc = 0;
+	u32 i;
 
-	for (s = c->streams; s && !rc; s = s->next) {
-		s->kept = true;
-		rc = put_start(c, &s->last, s->last.seq + s->last.records - 1, s->end);
+	for (i = 0; i < c->sched.len && !rc; i++) {
+		c->sched.ends[i].kept = true;
+		rc = sched_end_start(&c->sched.ends[i], put_item, c->to);
 	}
 	return rc;
 }
@@ -141,16 +97,19 @@ static const struct vmspan_span *first_off(const struct item_batch *b)
 static int copy_sched(struct cut *c, const struct item *it)
 {
 	const struct vmspan_span *first = first_off(&it->batch);
-	struct sched_stream *s = stream_of(c, &it->batch);
-	int rc = 0;
+	int rc;
+	struct sched_end *e = sched_end_of(&c->sched, &it->batch, UINT32_MAX, &rc);
 
-	if (!s)
-		return -ENOMEM;
+	if (!e)
+		return rc;
 	/* A ring may have lost the beginning before we came. */
-	if (!s->kept && it->batch.seq && first &&
-	    (first->h.depth & VMSPAN_DEPTH_MASK) != VMSPAN_OFF_START)
-		rc = put_start(c, &it->batch, it->batch.seq - 1, first->begin);
-	s->kept = true;
+	if (!e->kept && it->batch.seq && first &&
+	    (first->h.depth & VMSPAN_DEPTH_MASK) != VMSPAN_OFF_START) {
+		e->next = it->batch.seq;
+		e->cycles = first->begin;
+		rc = sched_end_start(e, put_item, c->to);
+	}
+	e->kept = true;
 	return rc ? rc : rec_item(c->to, it);
 }
 
@@ -274,12 +233,7 @@ int rec_cut(const char *from, const char *to, u64 begin_ns, u64 end_ns,
 	if (!rc)
 		rc = add_open(&c, open, open_count);
 	closed = rec_close(c.to, &closing);
-	while (c.streams) {
-		struct sched_stream *next = c.streams->next;
-
-		free(c.streams);
-		c.streams = next;
-	}
+	sched_ends_free(&c.sched);
 	/* The writer's words are of a recording that stays as far as it got: not this one. */
 	if (closed && (!rc || closing.code)) {
 		rc = closed;

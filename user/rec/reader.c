@@ -52,6 +52,7 @@ struct rec_reader {
 	bool gap; /* something is missing just before this chunk */
 	bool lost; /* something is missing, and no state has come since */
 	bool in_state; /* a state is being handed out, maybe in several chunks */
+	struct item_clock begin; /* of what a ring has kept whole; 0: of all, or not known */
 	bool ended;
 	/* For the note. */
 	bool index_seen, complete;
@@ -172,6 +173,49 @@ static int place_order(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+struct two_clocks {
+	struct item_clock first;
+	bool second;
+};
+
+static int is_clock(void *ctx, const struct item *it)
+{
+	struct two_clocks *c = ctx;
+
+	if (it->type != ITEM_CLOCK)
+		return 0;
+	c->second = c->first.mono_ns;
+	c->first = c->second ? c->first : it->clock;
+	return c->second ? -ECANCELED : 0;
+}
+
+/*
+ * The clock of a ring's first state was read before the first chunk that is left was begun: what was recorded in between
+ * is gone. All from the next clock on is there. Where that is the last, what is left is of less than an interval of
+ * clocks, and better than nothing.
+ */
+static int ring_begin(struct rec_reader *r)
+{
+	struct codec_result ignored;
+	struct two_clocks clocks = { 0 };
+	u32 i;
+	int rc = 0;
+
+	for (i = r->place_at; !rc && i < r->place_len; i++) {
+		struct chunk_head h;
+
+		rc = frame_at(r, r->places[i].offset, &h);
+		if (rc > 0)
+			rc = h.kind == CHUNK_DATA ? chunk_load(r, r->places[i].offset, &h) : 0;
+		if (rc > 0)
+			rc = codec_read(r->codec, r->raw, h.raw, false, is_clock, &clocks,
+					&ignored);
+	}
+	if (clocks.second)
+		r->begin = clocks.first;
+	return rc == -ECANCELED ? 0 : rc;
+}
+
 /*
  * Finds all chunks of a ring, in the order of the stream. What lies before the
  * first state is the rest of a segment that is being overwritten: its own
@@ -198,7 +242,7 @@ static int ring_scan(struct rec_reader *r)
 	while (first < r->place_len && !r->places[first].state_begins)
 		first++;
 	r->place_at = first < r->place_len ? first : 0;
-	return 0;
+	return ring_begin(r);
 }
 
 /* ------------------------------------------------------------- The way -- */
@@ -290,13 +334,15 @@ static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, ite
 		r->number = h->number;
 		r->records = r->records_known = h->first_record;
 		r->lost = r->gap = h->number > 0;
+		if (r->lost && !r->begin.mono_ns)
+			rc = hand_loss(r, 0, fn, ctx);
 	}
 	if (h->number > r->number) {
 		r->bad_chunks += h->number - r->number;
 		r->lost = r->gap = true;
 	}
 	/* A chunk without records may still have told why others are whole. */
-	if (h->number > r->number || h->first_record > r->records)
+	if (!rc && (h->number > r->number || h->first_record > r->records))
 		rc = hand_loss(r, h->first_record - min_u64(h->first_record, r->records), fn, ctx);
 	r->records = max_u64(r->records, h->first_record);
 	r->begun = true;
@@ -316,14 +362,35 @@ static bool chunk_wanted(struct rec_reader *r, const struct chunk_head *h)
 	return h->kind == CHUNK_DATA;
 }
 
+struct begins {
+	const struct item_clock *clock;
+	item_fn fn;
+	void *ctx;
+};
+
+static int hand_begin(void *ctx, const struct item *it)
+{
+	const struct begins *b = ctx;
+	struct item begin = { .type = ITEM_CLOCK, .clock = *b->clock };
+
+	return b->fn(b->ctx, it->type == ITEM_CLOCK ? &begin : it);
+}
+
 static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn fn, void *ctx)
 {
 	struct codec_result result;
 	bool state = h->kind == CHUNK_STATE;
 	/* Without a state, the chunk's own clocks are better than none. */
 	bool anchor = !state && r->gap;
+	struct begins begins = { &r->begin, fn, ctx };
 	int rc;
 
+	if (!state)
+		r->begin.mono_ns = 0;
+	if (r->begin.mono_ns) {
+		fn = hand_begin;
+		ctx = &begins;
+	}
 	r->gap = false;
 	rc = codec_read(r->codec, r->raw, h->raw, anchor, fn, ctx, &result);
 	r->unknown += result.unknown;

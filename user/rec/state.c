@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rec/state.h"
+#include "rec/sched_ends.h"
 #include "base/buf.h"
 #include "base/map.h"
 
@@ -44,6 +45,7 @@ struct state {
 	struct thread *threads;
 	u32 thread_len, thread_cap;
 	struct map by_tid; /* pid << 32 | tid -> index in threads */
+	struct sched_ends sched;
 	u64 bytes, dropped;
 };
 
@@ -255,6 +257,7 @@ static void threads_forget(struct state *s, u32 pid)
 {
 	u32 i;
 
+	sched_ends_forget(&s->sched, pid);
 	for (i = s->thread_len; i--;)
 		if (s->threads[i].pid == pid)
 			thread_del(s, i);
@@ -350,6 +353,7 @@ static int note_thread(struct state *s, const struct item_thread *it)
 	if (it->ended) {
 		if (at)
 			thread_del(s, (u32)*at);
+		sched_ends_forget_thread(&s->sched, it->pid, it->tid);
 		return 0;
 	}
 	if (at) {
@@ -368,8 +372,20 @@ static int note_thread(struct state *s, const struct item_thread *it)
 	return 0;
 }
 
+static int note_sched(struct state *s, const struct item_batch *b)
+{
+	int rc;
+	struct sched_end *e = sched_end_of(&s->sched, b, STATE_THREADS, &rc);
+
+	if (e)
+		sched_end_note(e, b);
+	return rc == -ENOSPC ? 0 : rc;
+}
+
 int state_note(struct state *s, const struct item *it)
 {
+	if (sched_is_of(it))
+		return note_sched(s, &it->batch);
 	switch (it->type) {
 	case ITEM_CLOCK:
 		s->clock = it->clock;
@@ -486,6 +502,11 @@ static int emit_defs(struct emit *e, u32 pid, const struct registry *r)
 	return rc ? rc : emit_piece(e, &it, count);
 }
 
+static int emit_start(void *ctx, const struct item *it)
+{
+	return emit_item(ctx, it);
+}
+
 static int emit_processes(struct emit *e, const struct state *s)
 {
 	u32 i, k;
@@ -502,6 +523,8 @@ static int emit_processes(struct emit *e, const struct state *s)
 						  t->name ? t->name : "" };
 		rc = emit_item(e, &it);
 	}
+	for (i = 0; !rc && i < s->sched.len; i++)
+		rc = sched_end_start(&s->sched.ends[i], emit_start, e);
 	for (i = 0; !rc && i < s->process_len; i++) {
 		const struct process *p = &s->processes[i];
 
@@ -529,6 +552,12 @@ static int forget_ended(struct state *s)
 
 		if (p && p->ended)
 			thread_del(s, i);
+	}
+	for (i = s->sched.len; i--;) {
+		const struct process *p = process_find(s, s->sched.ends[i].pid);
+
+		if (p && p->ended)
+			sched_ends_drop(&s->sched, i);
 	}
 	for (i = 0, kept = 0; i < s->process_len; i++) {
 		if (s->processes[i].ended)
@@ -578,5 +607,6 @@ void state_free(struct state *s)
 	free(s->threads);
 	map_free(&s->by_pid);
 	map_free(&s->by_tid);
+	sched_ends_free(&s->sched);
 	free(s);
 }

@@ -19,6 +19,7 @@
 #include "rec/chunk.h"
 #include "rec/codec.h"
 #include "rec/rec.h"
+#include "rec/sched_ends.h"
 #include "rec/state.h"
 
 #include <errno.h>
@@ -492,8 +493,8 @@ int rec_item(void *ctx, const struct item *it)
 		return item_lost(w, it);
 	if (rc == -EINVAL)
 		return rc;
-	/* Of a batch, the state keeps its definitions. */
-	if (!rc && (it->type != ITEM_BATCH || sum.defs))
+	/* Of a batch of a program's, the state keeps its definitions. */
+	if (!rc && (it->type != ITEM_BATCH || sum.defs || sched_is_of(it)))
 		rc = state_note(w->state, it);
 	if (!rc)
 		rc = note_sampled(w, it);
