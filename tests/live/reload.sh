@@ -111,7 +111,7 @@ build "$T/direct" tests/vm/crowd.c -pthread -DVMSPAN_PROBES
 for host in direct plain; do
 	missing=1 own=22
 	[ $host = direct ] || own=0
-	for ((try = 0; try < 40 && missing; try++)); do
+	for ((try = 0; try < 15 && missing; try++)); do
 		ends_well "$VMSPAN" record -q --method direct -o "$T/rec.vmspan" -- "$T/$host" "spans 11" \
 			"again $T/direct-one.so $T/direct-two.so 3 101" "spans 11" >"$T/out"
 		check "direct, $host: libraries lie where others lay" grep -q 'same [1-9]' "$T/out"
