@@ -7,6 +7,7 @@
 # shellcheck source=tests/steal_lib.sh
 . "$(dirname "$0")/../steal_lib.sh"
 
+taker_pid=''
 # Nothing else on the machine is called so.
 name=later$((SRANDOM % 100000))
 if ! build "$T/$name" tests/vm/steady.c -pthread; then
@@ -81,3 +82,21 @@ json_eq "all events are there" "$T/report.json" '.events.count - .events.implici
 json_eq "none lacks data, but for what was stolen" "$T/report.json" "[$steal_explains, .ledger.lost_ns]" '[true,0]'
 no_more_stolen "by name" "$(jq .repairs.stolen_ns "$T/report.json")"
 for n in first second third; do dismiss $n; done
+
+# What the scheduler does is told of a process before its marks are: it has its name all the same. And of none that is no
+# target, though each that executes something is looked at.
+cp "$T/$name" "$T/renamed"
+target taker "$T/renamed"
+start record "$VMSPAN" record --exact --comm "$name" -o "$T/rec.vmspan"
+need_line record '^recording ' err
+tell taker "name $name"
+check "one that takes the name is found" until_true is_traced "$taker_pid"
+for _ in {1..40}; do /bin/true; done
+tell taker "open" "nap 50" "close"
+for _ in {1..40}; do /bin/true; done
+tell taker "event 3"
+finish record INT
+ends_well "$VMSPAN" report "$T/rec.vmspan" --json >"$T/report.json"
+json_eq "one that takes the name is called so, and is alone" "$T/report.json" \
+	'[[.processes[] | [.pid, .name]], .events.count - .events.implicit]' "[[[$taker_pid,\"$name\"]],2]"
+dismiss taker

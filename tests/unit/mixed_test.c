@@ -211,13 +211,19 @@ static void of_a_trace_without_the_record_nothing_is_said(void **state)
 
 /* ---- The scheduler's records ---- */
 
-static u32 batches;
+static u32 batches, told;
 
 static int count_batch(void *ctx, const struct item *it)
 {
+	const struct vmspan_span *s = it->batch.data;
+
 	(void)ctx;
-	assert_int_equal(it->type, ITEM_BATCH);
+	told += it->type == ITEM_PROCESS;
+	if (it->type != ITEM_BATCH)
+		return 0;
 	assert_int_equal(it->batch.registry, ITEM_SCHED_REGISTRY);
+	assert_int_equal(it->batch.bytes, sizeof(*s));
+	assert_int_equal(s->end, 6);
 	batches++;
 	return 0;
 }
@@ -237,11 +243,11 @@ static void send_sched(struct live *l, u32 pid)
 }
 
 /* A stock VM's are of no event, and would fill the recording; but it may load what has marks, and what nobody has
- * looked at yet may have them. */
+ * looked at yet may have them. Of a process that is no target the kernel side tells until it hears of that. */
 static void those_of_stock_vms_go_nowhere(void **state)
 {
 	struct live l = { .fn = count_batch, .s.info.clock = CLOCK_MONO };
-	struct process p = { .pid = 4711, .pidfd = -1 };
+	struct process p = { .pid = 4711, .pidfd = -1, .vm = "", .told = true };
 	struct attachment probes = { .vm = true }, marks = { 0 };
 	static const char profile[1];
 
@@ -249,6 +255,8 @@ static void those_of_stock_vms_go_nowhere(void **state)
 	batches = 0;
 	assert_int_equal(map_put(&l.processes, p.pid, (u64)(uintptr_t)&p), 0);
 	send_sched(&l, 4712);
+	assert_int_equal(batches, 0);
+	send_sched(&l, p.pid);
 	send_sched(&l, p.pid);
 	assert_int_equal(batches, 2);
 	p.vm_profile = (const void *)profile;
@@ -258,6 +266,36 @@ static void those_of_stock_vms_go_nowhere(void **state)
 	assert_int_equal(batches, 2);
 	probes.next = &marks;
 	send_sched(&l, p.pid);
+	assert_int_equal(batches, 3);
+	map_free(&l.processes);
+}
+
+/* One that is not known to have marks is not told of; once it is, the first that is heard of it is who it is. */
+static void they_wait_until_their_process_is_told_of(void **state)
+{
+	struct live l = { .fn = count_batch, .s.info.clock = CLOCK_MONO };
+	struct process p = { .pid = 4711, .pidfd = -1, .vm = "" };
+	u64 held;
+
+	(void)state;
+	batches = told = 0;
+	assert_int_equal(map_put(&l.processes, p.pid, (u64)(uintptr_t)&p), 0);
+	send_sched(&l, p.pid);
+	held = l.held_bytes;
+	send_sched(&l, p.pid);
+	assert_int_equal(l.held_bytes, 2 * held);
+	assert_int_equal(batches + told, 0);
+	assert_int_equal(process_tell(&l, &p), 0);
+	assert_int_equal(told, 1);
+	assert_int_equal(batches, 2);
+	assert_int_equal(l.held_bytes, 0);
+	send_sched(&l, p.pid);
+	assert_int_equal(batches, 3);
+	/* What finds no room is missing, and its number shows that. */
+	p.told = false;
+	l.held_bytes = 64 << 20;
+	send_sched(&l, p.pid);
+	assert_int_equal(process_tell(&l, &p), 0);
 	assert_int_equal(batches, 3);
 	map_free(&l.processes);
 }
@@ -389,6 +427,7 @@ int main(void)
 		cmocka_unit_test(it_is_said_of_each_once),
 		cmocka_unit_test(of_a_trace_without_the_record_nothing_is_said),
 		cmocka_unit_test(those_of_stock_vms_go_nowhere),
+		cmocka_unit_test(they_wait_until_their_process_is_told_of),
 		cmocka_unit_test(only_marks_have_the_record),
 		cmocka_unit_test(without_the_record_for_a_while_only_marks_lack_it),
 		cmocka_unit_test(what_goes_on_of_a_stock_vm_lacks_nothing),

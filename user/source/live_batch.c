@@ -215,12 +215,12 @@ static int unended(struct live *l, const struct wire_head *h, size_t size)
 	return live_emit(l, &it);
 }
 
-/* Of a stock VM's threads nobody asks: what the kernel side tells of them, before it hears what they are, is of no event. */
-static bool is_asked_for(const struct live *l, u32 pid)
+/* Of a stock VM's threads nobody asks: what the kernel side tells of them, before it hears what they are, is of no event.
+ * Nor of a process that nobody knows: with a sweep it tells of each that executes something until it hears that it is
+ * not wanted. */
+static bool is_asked_for(const struct process *p)
 {
-	const struct process *p = process_find(l, pid);
-
-	return !p || !p->vm_profile || attachments_of_marks(p);
+	return p && (!p->vm_profile || attachments_of_marks(p));
 }
 
 /* Without TSC events the kernel side stamped ns of CLOCK_MONOTONIC. */
@@ -228,14 +228,14 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 {
 	const struct vmspan_batch *b = (const void *)(h + 1);
 	struct vmspan_span records[VMSPAN_BATCH_SLOTS];
+	struct process *p = process_find(l, h->pid);
 	struct item it = { .type = ITEM_BATCH };
 	u32 bytes, i;
 
 	if (size < sizeof(*h) + sizeof(*b) || h->bytes > size - sizeof(*h) || h->bytes < sizeof(*b))
 		return 0;
 	bytes = h->bytes - (u32)sizeof(*b);
-	if (bytes > sizeof(records) || bytes != b->records * sizeof(records[0]) ||
-	    !is_asked_for(l, h->pid))
+	if (bytes > sizeof(records) || bytes != b->records * sizeof(records[0]) || !is_asked_for(p))
 		return 0;
 	it.batch = (struct item_batch){
 		.pid = h->pid,
@@ -258,7 +258,9 @@ static int sched_batch(struct live *l, const struct wire_head *h, size_t size)
 		}
 		it.batch.data = records;
 	}
-	return live_emit(l, &it);
+	/* Without room for it, its numbers show that something is missing. */
+	process_emit(l, p, &it);
+	return l->failed;
 }
 
 static int thread_end(struct live *l, const struct wire_life *w)

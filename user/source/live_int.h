@@ -370,8 +370,8 @@ bool process_is_over(int pidfd);
 struct process *process_new(struct live *l, u32 pid, u32 ppid);
 /* Tells of a process that is there, and what was held until then; once. */
 int process_tell(struct live *l, struct process *p);
-/* Hands out what was read of a process: definitions or a loss. Until it is told of, that is held.
- * 0, l->failed, or -ENOSPC: there is no more room for definitions that are held. */
+/* Hands out what is known of a process: definitions, a batch or a loss. Until it is told of, that is held.
+ * 0, l->failed, or -ENOSPC: there is no more room for what is held, but for losses. */
 int process_emit(struct live *l, struct process *p, const struct item *it);
 /* Reads the definitions of all its registries. */
 int process_defs(struct live *l, struct process *p);

@@ -104,17 +104,34 @@ static int emit_change(struct live *l, const struct process *p, enum process_cha
 /* Of all processes. Beyond it, definitions are read when there is something to say. */
 #define HELD_MAX (64ull << 20)
 
+/* What an item points to, and lies behind it where it is held. NULL: nothing does. */
+static const void **data_of(struct item *it, u32 *bytes)
+{
+	switch (it->type) {
+	case ITEM_DEFS:
+		*bytes = it->defs.bytes;
+		return &it->defs.data;
+	case ITEM_BATCH:
+		*bytes = it->batch.bytes;
+		return &it->batch.data;
+	default:
+		*bytes = 0;
+		return NULL;
+	}
+}
+
 int process_emit(struct live *l, struct process *p, const struct item *it)
 {
-	u64 bytes = sizeof(*it) + (it->type == ITEM_DEFS ? it->defs.bytes : 0);
+	struct item held = *it;
+	u32 bytes;
+	const void **data = data_of(&held, &bytes);
 
 	if (p->told)
 		return live_emit(l, it);
-	if (it->type == ITEM_DEFS && l->held_bytes + bytes > HELD_MAX)
+	if (data && l->held_bytes + sizeof(held) + bytes > HELD_MAX)
 		return -ENOSPC;
-	l->held_bytes += bytes;
-	if (buf_put(&p->held, it, sizeof(*it)) ||
-	    (it->type == ITEM_DEFS && buf_put(&p->held, it->defs.data, it->defs.bytes)))
+	l->held_bytes += sizeof(held) + bytes;
+	if (buf_put(&p->held, &held, sizeof(held)) || (data && buf_put(&p->held, *data, bytes)))
 		l->failed = -ENOMEM;
 	return l->failed;
 }
@@ -127,16 +144,18 @@ static void forget_held(struct live *l, struct process *p)
 
 static int emit_held(struct live *l, struct process *p)
 {
+	const void **data;
 	struct item it;
 	size_t at = 0;
+	u32 bytes;
 
 	while (at < p->held.len && !l->failed) {
 		memcpy(&it, p->held.data + at, sizeof(it));
 		at += sizeof(it);
-		if (it.type == ITEM_DEFS) {
-			it.defs.data = p->held.data + at;
-			at += it.defs.bytes;
-		}
+		data = data_of(&it, &bytes);
+		if (data)
+			*data = p->held.data + at;
+		at += bytes;
 		live_emit(l, &it);
 	}
 	forget_held(l, p);
