@@ -199,12 +199,47 @@ static void who_is_seen_first_is_asked_to_hand_over_soon(void **state)
 	rig_close(g);
 }
 
+/* What the last one of a process has left comes with the process's end, and may have been kept for the clock of the
+ * thread. */
+static void the_last_thread_ends_behind_what_its_process_tells(void **state)
+{
+	struct wire_life w = { .h = { .kind = WIRE_THREAD_EXIT, .tid = TID },
+			       .mono_ns = 6000,
+			       .other = 1,
+			       .comm = "last" };
+	struct rig *g = rig_open();
+
+	(void)state;
+	w.h.pid = g->p.pid;
+	spans(g, 1);
+	hand_over(g);
+	assert_int_equal(live_record(&g->l, &w, sizeof(w)), 0);
+	assert_int_equal(g->ends, 0);
+	spans(g, 2);
+	mark(g, VMSPAN_MARK_EVENT_BEGIN, 0);
+	arrive(g, g->ring->head.handed, g->ring->head.head);
+	g->l.tails = true;
+	assert_int_equal(live_rings_process_end(&g->l, &g->p), 0);
+	assert_int_equal(g->ends, 0);
+	assert_int_equal(live_unfinished(&g->l, &g->p, UNFINISHED_PROCESS, 9000), 0);
+	assert_int_equal(g->ends, 1);
+	assert_int_equal(g->spans_at_end, 3);
+	assert_int_equal(g->end_ns, 6000);
+	assert_string_equal(g->end_name, "last");
+	/* It was in an event, until the end of the process. */
+	assert_int_equal(g->unfinished, 1);
+	assert_int_equal(g->last_unfinished.why, UNFINISHED_PROCESS);
+	assert_int_equal(g->last_unfinished.until_ns, 9000);
+	rig_close(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_end_waits_for_the_clock),
 		cmocka_unit_test(an_end_waits_for_the_next_part),
 		cmocka_unit_test(an_end_is_taken_when_no_clock_comes),
+		cmocka_unit_test(the_last_thread_ends_behind_what_its_process_tells),
 		cmocka_unit_test(an_event_whose_end_waits_is_not_open),
 		cmocka_unit_test(who_is_seen_first_is_asked_to_hand_over_soon),
 	};

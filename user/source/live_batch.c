@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ring buffer records -> items. Their contents come from the target. */
 #include "source/live_int.h"
+#include "source/live_mark_rings.h"
 #include "source/live_late.h"
 
 #include <stdio.h>
@@ -272,9 +273,11 @@ static int thread_end(struct live *l, const struct wire_life *w)
 
 	memcpy(name, w->comm, sizeof(name));
 	name[sizeof(name) - 1] = 0;
-	/* Of the last one all is its process's, which ends now and may be quicker than this. */
-	for (i = 0; p && !w->other && i < p->registry_count; i++) {
-		if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns, name))
+	for (i = 0; p && i < p->registry_count; i++) {
+		/* Of the last one all is its process's, which ends now and may be quicker than this. */
+		if (w->other)
+			live_rings_thread_over(&p->registries[i], w->h.tid, w->mono_ns, name);
+		else if (live_rings_thread_end(l, p, &p->registries[i], w->h.tid, w->mono_ns, name))
 			return l->failed;
 		lags |= live_rings_thread_lags(&p->registries[i], w->h.tid);
 	}

@@ -363,11 +363,35 @@ int live_rings_read(struct live *l, struct process *p, struct registry *r)
 	return take_kept(l, p, r);
 }
 
+static struct ring_reader *reader_of(const struct registry *r, u32 tid)
+{
+	const u64 *thread = map_get(&r->tids, tid);
+	const u64 *at = thread ? map_get(&r->rings, *thread) : NULL;
+
+	return at ? (struct ring_reader *)(uintptr_t)*at : NULL;
+}
+
+static void is_over(struct ring_reader *t, u64 mono_ns, const char *name)
+{
+	t->over_ns = mono_ns;
+	snprintf(t->over_name, sizeof(t->over_name), "%s", name);
+}
+
+void live_rings_thread_over(const struct registry *r, u32 tid, u64 mono_ns, const char *name)
+{
+	struct ring_reader *t = reader_of(r, tid);
+
+	if (!t)
+		return;
+	is_over(t, mono_ns, name);
+	t->last = true;
+}
+
 int live_rings_thread_end(struct live *l, struct process *p, struct registry *r, u32 tid,
 			  u64 mono_ns, const char *name)
 {
-	u64 *thread = map_get(&r->tids, tid), *at = thread ? map_get(&r->rings, *thread) : NULL;
-	struct ring_reader *t = at ? (struct ring_reader *)(uintptr_t)*at : NULL;
+	const u64 *thread = map_get(&r->tids, tid);
+	struct ring_reader *t = reader_of(r, tid);
 	/* It has not handed over what the scheduler did to it. */
 	struct reading d = { .l = l, .p = p, .r = r, .by.no_sched = l->s.info.exact };
 	struct vmspan_ring g;
@@ -375,8 +399,7 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 
 	if (!t)
 		return 0;
-	t->over_ns = mono_ns;
-	snprintf(t->over_name, sizeof(t->over_name), "%s", name);
+	is_over(t, mono_ns, name);
 	/* Else another thread has taken it over, or the process is gone: the rest comes by itself. */
 	if (target_read(p->pid, t->at + VMSPAN_RING_AT, &g, sizeof(g)) || !mark_ring_is_one(&g) ||
 	    g.thread != *thread)
@@ -396,10 +419,9 @@ int live_rings_thread_end(struct live *l, struct process *p, struct registry *r,
 
 bool live_rings_thread_lags(const struct registry *r, u32 tid)
 {
-	const u64 *thread = map_get(&r->tids, tid);
-	const u64 *at = thread ? map_get(&r->rings, *thread) : NULL;
+	const struct ring_reader *t = reader_of(r, tid);
 
-	return at && ((const struct ring_reader *)(uintptr_t)*at)->over_ns;
+	return t && t->over_ns;
 }
 
 int live_rings_process_end(struct live *l, struct process *p)

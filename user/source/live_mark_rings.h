@@ -37,6 +37,7 @@ struct ring_reader {
 	/* CLOCK_MONOTONIC: the thread has ended, which is told of once all of its marks have come; 0: it has
 	 * not. And its name by then. */
 	u64 over_ns;
+	bool last; /* of its process: what it is in ends with that */
 	char over_name[16];
 	/* The thread, as the tracer sees it; until that is known, as it sees itself. */
 	u32 tid;
@@ -113,6 +114,8 @@ int mark_ring_begun_before(struct live *l, struct process *p, struct ring_reader
 /* Does the kernel side know no more of the block, and was it not read before that? Then it is not known what its threads
  * made last. */
 bool mark_rings_are_missed(const struct process *p, const struct registry *r);
+/* The last thread of a process has ended, under that name: it is told of behind what the end of the process tells. */
+void live_rings_thread_over(const struct registry *r, u32 tid, u64 mono_ns, const char *name);
 /* Its threads are told how soon to hand over: as is usual, at the end of each event, or of one that
  * somebody waits for. */
 void mark_rings_ask(const struct live *l, const struct process *p, struct registry *r);

@@ -39,6 +39,7 @@ int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 {
 	const struct marks *m = &t->m;
 	u32 base = m->events ? m->event[0].base : 0;
+	bool by_thread = t->over_ns && !t->last;
 	struct item it = { .type = ITEM_UNFINISHED };
 
 	/* Where marks are missing it may have ended. That they are, is told. */
@@ -52,11 +53,11 @@ int mark_ring_unfinished(struct live *l, struct process *p, struct registry *r,
 		.pid = p->pid,
 		.tid = t->tid,
 		.registry = r->address,
-		.why = t->over_ns ? UNFINISHED_THREAD : why,
+		.why = by_thread ? UNFINISHED_THREAD : why,
 		.event = m->events,
 		.label = m->events ? m->event[0].label : 0,
 	};
-	fill_stays(&it.unfinished, m, base, t->over_ns ? t->over_ns : until_ns);
+	fill_stays(&it.unfinished, m, base, by_thread ? t->over_ns : until_ns);
 	return live_emit(l, &it);
 }
 
@@ -87,6 +88,18 @@ static bool is_whole(const struct live *l, const struct process *p, const struct
 	       (t->seen >= g.head || next_is_later(l, p, t, &g));
 }
 
+/* Those that ended before are told of behind all that is told of them. */
+static int ended(struct live *l, struct process *p, const struct registry *r,
+		 const struct ring_reader *t, u32 thread)
+{
+	const u64 *known = map_get(&r->tids, t->tid);
+
+	/* Its number may be another's by now. */
+	if (!t->over_ns || !known || *known != thread)
+		return 0;
+	return process_thread_ended(l, p, t->tid, t->over_ns, t->over_name);
+}
+
 int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, u64 until_ns)
 {
 	u64 thread, value;
@@ -103,6 +116,8 @@ int live_unfinished(struct live *l, struct process *p, enum unfinished_why why, 
 			if (!mark_ring_let_go(l, p, r, (u32)thread, t) &&
 			    is_whole(l, p, r, t, (u32)thread, why))
 				mark_ring_unfinished(l, p, r, t, why, until_ns);
+			if (!l->failed && why != UNFINISHED_TRACE)
+				ended(l, p, r, t, (u32)thread);
 		}
 	}
 	return l->failed;
