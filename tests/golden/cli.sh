@@ -182,6 +182,9 @@ if [ -x "$maker" ]; then
 	check_status "a cut recording" 0 "$VMSPAN" report "$T/cut.vmspan" --json
 	said "a cut recording" "note: $T/cut.vmspan: "
 	json_eq "a cut recording: note in JSON" "$T/out" '.source.note | type' '"string"'
+	json_eq "a cut recording: is not complete" "$T/out" '[.complete, .losses_uncounted]' '[false,{"truncated":1}]'
+	check_status "a cut recording: in text" 0 "$VMSPAN" report "$T/cut.vmspan"
+	check "a cut recording: says so in text" grep -q '^lost: records, how many is not known, lost because the' "$T/out"
 	check_status "a cut recording: export" 0 "$VMSPAN" export -q "$T/cut.vmspan" -o "$T/cut.json"
 	said "a cut recording: export" "note: $T/cut.vmspan: "
 	check_status "a cut recording: watch" 0 "$VMSPAN" watch "$T/cut.vmspan"

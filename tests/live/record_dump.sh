@@ -41,6 +41,7 @@ check "what the ring holds is written" until_true dump_has 3
 one=$dump
 check "to a file beside it, with its time" grep -qE "^$T/ring-[0-9]{8}T[0-9]{6}Z-[0-9]+\.vmspan$" <<<"$one"
 tell vm "event 5" "event 5"
+eq "which lacks nothing" "$("$VMSPAN" report "$one" --json | jq -c '[.complete, ([.losses[]] | add)]')" '[true,0]'
 check "the recording goes on, and is written again" until_true dump_has 5
 eq "the first is left as it was" "$(events "$one")" 3
 tell vm "event 7"

@@ -229,6 +229,24 @@ static void make_five(struct maker *m, struct file *f)
 	end(m, f);
 }
 
+/* Of what is still being recorded the end is missing, and nothing else. */
+static void of_what_goes_on_nothing_is_missing(void **state)
+{
+	struct file *f = *state;
+	struct maker m;
+
+	begin(&m, f);
+	add_span(&m, 11);
+	put_batch(&m, false);
+	put_clock(&m, 20);
+	assert_int_equal(rec_sync(m.w, &f->err), 0);
+	assert_string_equal(part(f, 0, 50), "clock 10\n"
+					    "process\n"
+					    "batch from 0: span 11\n"
+					    "clock 20\n");
+	end(&m, f);
+}
+
 static void a_part_has_all_between_its_clocks_and_what_names_it(void **state)
 {
 	struct file *f = *state;
@@ -416,6 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_part_has_all_between_its_clocks_and_what_names_it),
+		TEST(of_what_goes_on_nothing_is_missing),
 		TEST(a_part_that_begins_and_ends_with_clocks),
 		TEST(a_part_has_what_its_cost_began_with),
 		TEST(a_part_of_all_is_all),

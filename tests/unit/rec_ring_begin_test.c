@@ -2,6 +2,8 @@
 /* Where what is left of a ring begins: all from there on is there, and the scheduler's record too. */
 #include "rec_file.h"
 
+#include "rec/chunk.h"
+#include "rec/cut.h"
 #include "rec/sched_ends.h"
 
 enum {
@@ -86,8 +88,23 @@ static void all_since_its_begin_is_there(void **state)
 
 static int count_losses(void *ctx, const struct item *it)
 {
-	*(u32 *)ctx += it->type == ITEM_LOSS && it->loss.cause == LOSS_TRUNCATED;
+	if (it->type == ITEM_LOSS && it->loss.cause == LOSS_TRUNCATED)
+		*(u32 *)ctx += (u32)it->loss.batches;
 	return 0;
+}
+
+static u32 losses_in(struct file *f, const char *path)
+{
+	struct source_info info;
+	struct rec_reader *r = rec_open(path, &info, &f->err);
+	u32 losses = 0;
+
+	assert_non_null(r);
+	rec_goes_on(r);
+	while (rec_read(r, count_losses, &losses, &f->err) > 0)
+		;
+	rec_reader_free(r);
+	return losses;
 }
 
 /* Less than an interval of clocks: what is gone of it nobody knows, and the rest is better than nothing. */
@@ -96,11 +113,8 @@ static void without_two_clocks_something_is_missing(void **state)
 	struct file *f = *state;
 	struct rec_options o = { .ring_bytes = 256 << 10 };
 	struct stream s = { .w = create(f, &o) };
-	struct source_info info;
-	u32 losses = 0, clocks;
-	struct rec_reader *r;
 	struct item it;
-	u32 i;
+	u32 clocks, i;
 
 	stream_begin(&s, 99);
 	for (i = 0; i < 20000; i++)
@@ -109,16 +123,63 @@ static void without_two_clocks_something_is_missing(void **state)
 		it = clock_item(s.g.now + clocks);
 		stream_item(&s, &it);
 		assert_int_equal(rec_sync(s.w, &f->err), 0);
-		r = rec_open(f->path, &info, &f->err);
-		assert_non_null(r);
-		losses = 0;
-		while (rec_read(r, count_losses, &losses, &f->err) > 0)
-			;
-		rec_reader_free(r);
-		assert_int_equal(losses, clocks < 1);
+		assert_int_equal(losses_in(f, f->path), clocks < 1);
+		/* And so does what is written of it. */
+		assert_int_equal(rec_cut(f->path, f->copy, 0, UINT64_MAX, NULL, 0, &f->err), 0);
+		assert_int_equal(losses_in(f, f->copy), clocks < 1);
 	}
 	assert_int_equal(s.rc, 0);
 	assert_int_equal(rec_close(s.w, &f->err), 0);
+}
+
+/* Where the oldest state lies in a file of `len` bytes. */
+static u8 *oldest_state(u8 *p, size_t len)
+{
+	struct file_head head;
+	struct chunk_head h, oldest = { 0 };
+	u8 *found = NULL;
+	size_t at;
+
+	assert_int_equal(file_head_get(p, len, &head), FILE_HEAD_GOOD);
+	for (at = FILE_HEAD; at + CHUNK_HEAD <= len; at++) {
+		if (!chunk_head_get(p + at, head.id, &h) || h.kind != CHUNK_STATE ||
+		    !(h.flags & CHUNK_STATE_BEGINS) || (found && h.number > oldest.number))
+			continue;
+		oldest = h;
+		found = p + at;
+	}
+	assert_non_null(found);
+	return found;
+}
+
+/* The names that what follows needs are in it. */
+static void a_beginning_that_is_damaged_is_told_of(void **state)
+{
+	struct file *f = *state;
+	struct rec_options o = { .ring_bytes = 256 << 10 };
+	struct stream s = { .w = create(f, &o) };
+	size_t len;
+	u8 *p;
+
+	stream_begin(&s, 99);
+	stream_events(&s, 20011);
+	assert_int_equal(s.rc, 0);
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+	assert_int_equal(read_back(f), 0);
+	assert_int_equal(f->read.cut, 0);
+	p = slurp(f->path, &len);
+	oldest_state(p, len)[CHUNK_HEAD + 7] ^= 1;
+	spill(f->copy, p, len);
+	free(p);
+	assert_int_equal(read_copy(f), 0);
+	assert_string_equal(f->note, "1 chunk is damaged or missing");
+	assert_int_equal(f->read.cut, 1);
+	/* Which holds for what is written of it. */
+	spill(f->path, "", 0);
+	assert_int_equal(rename(f->copy, f->path), 0);
+	assert_int_equal(rec_cut(f->path, f->copy, 0, UINT64_MAX, NULL, 0, &f->err), 0);
+	assert_int_equal(read_copy(f), 0);
+	assert_int_equal(f->read.cut, 1);
 }
 
 /* ---- The scheduler's record ---- */
@@ -294,6 +355,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_since_its_begin_is_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_two_clocks_something_is_missing, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_beginning_that_is_damaged_is_told_of, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(the_schedulers_record_begins_there_too, setup,
 						teardown),

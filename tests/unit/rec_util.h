@@ -21,6 +21,7 @@ struct log {
 	struct buf bytes;
 	struct buf ends; /* u64: where each item ends in bytes */
 	u64 count, spans, records, lost;
+	u64 cut; /* how often something was missing of which nobody knows how much: in no bytes */
 };
 
 static inline void log_string(struct buf *b, const char *s)
@@ -72,6 +73,10 @@ static inline int log_item(void *ctx, const struct item *it)
 		l->records += it->batch.records;
 		break;
 	case ITEM_LOSS:
+		if (it->loss.cause == LOSS_TRUNCATED && !it->loss.records) {
+			l->cut += it->loss.batches;
+			return 0;
+		}
 		v[1] = it->loss.cause;
 		v[2] = it->loss.records;
 		v[3] = it->loss.batches;

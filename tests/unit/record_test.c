@@ -138,7 +138,8 @@ static void what_was_lost_is_told(void **state)
 	/* A batch of which nothing is known is a loss too. */
 	s.losses = (struct loss_stats){ .batches[LOSS_MALFORMED] = 1 };
 	assert_string_equal(last_words(&s, false, true),
-			    HEAD "INCOMPLETE: records lost, how many is not known\n0 records in 1 "
+			    HEAD "INCOMPLETE: records lost, how many is not known\nrecords, how "
+				 "many is not known, in 1 "
 				 "batch lost because they "
 				 "made no sense [malformed]\n");
 #define OFF                                                                                      \

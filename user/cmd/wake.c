@@ -11,21 +11,43 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Written by the signal handlers. */
-static volatile sig_atomic_t stops, hard_stop;
+/* timeout(1) sends its signal to the process and to its group, so twice, and whoever types Ctrl-C may have
+ * started that: so soon, another one is the same wish. */
+#define SAME_STOP_NS NSEC_PER_SEC
+
+/* Of the signal handlers, in whatever thread. */
+static u64 stopped_ns; /* when the first signal to stop came; 0: none has */
+static bool hard_stop;
 static volatile sig_atomic_t signal_pipe = -1;
+
+/* What a recorder has written by now stays readable. */
+static void break_off(void)
+{
+	static const char words[] =
+		"vmspan: broken off at the second signal: what was not written yet is lost\n";
+
+	if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0)
+		errno = 0;
+	_exit(EXIT_FAILED);
+}
+
+static void on_stop(void)
+{
+	u64 now = now_ns(), first = 0;
+
+	if (!__atomic_compare_exchange_n(&stopped_ns, &first, now, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED) &&
+	    hard_stop && now >= first + SAME_STOP_NS)
+		break_off();
+}
 
 static void on_signal(int number)
 {
 	int saved = errno;
 	char byte = number == SIGWINCH ? 'w' : number == SIGUSR2 ? 'd' : 's';
 
-	if (byte == 's') {
-		/* What a recorder has written by now stays readable. */
-		if (stops && hard_stop)
-			_exit(EXIT_FAILED);
-		stops = 1;
-	}
+	if (byte == 's')
+		on_stop();
 	/* A full pipe holds the news already. */
 	if (write(signal_pipe, &byte, 1) < 0)
 		errno = 0;
@@ -78,7 +100,7 @@ int wake_open(struct wake *w, bool hard, struct err *e)
 		goto fail;
 	w->signals = fds[0];
 	signal_pipe = fds[1];
-	stops = 0;
+	__atomic_store_n(&stopped_ns, 0, __ATOMIC_RELAXED);
 	hard_stop = hard;
 	if (add(w, w->signals, WAKE_STOP))
 		goto fail;

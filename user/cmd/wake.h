@@ -26,8 +26,8 @@ struct wake {
 	int timers[WAKE_TIMERS];
 };
 
-/* Catches the signals. A second SIGINT or SIGTERM ends the process at once,
- * with status EXIT_FAILED, when hard is set. */
+/* Catches the signals. When hard is set, another SIGINT, SIGTERM or SIGHUP, a second or more after the
+ * first, ends the process at once, with a word on standard error and status EXIT_FAILED. */
 int wake_open(struct wake *w, bool hard, struct err *e);
 /* SIGUSR2 wakes too, from now on; until then it ends the process, as it does by itself. */
 void wake_on_dump(void);

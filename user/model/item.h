@@ -112,7 +112,7 @@ enum loss_cause {
 struct item_loss {
 	enum loss_cause cause;
 	u64 records;
-	u64 batches; /* 0 where it makes no sense */
+	u64 batches; /* 0 where it makes no sense; of LOSS_TRUNCATED: 1 where records is not known */
 	bool all; /* whatever came at this place of the stream, of whomever */
 };
 

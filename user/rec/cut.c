@@ -181,6 +181,7 @@ static int pass(const char *from, item_fn fn, struct cut *c, struct source_info 
 
 	if (!r)
 		return err->code ? err->code : -EIO;
+	rec_goes_on(r);
 	do
 		rc = rec_read(r, fn, c, err);
 	while (rc > 0 && !c->ended);
@@ -194,6 +195,8 @@ static int copy(const char *from, struct cut *c, struct err *err)
 	struct source_info info;
 	int rc = 0;
 
+	/* What the recording begins with, losses too, is of a part that begins before any clock in it. */
+	c->begun = c->first.mono_ns > c->begin_ns;
 	if (c->first.mono_ns)
 		rc = rec_item(c->to, &clock);
 	return rc ? rc : pass(from, copy_item, c, &info, err);

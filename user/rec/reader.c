@@ -52,6 +52,7 @@ struct rec_reader {
 	bool gap; /* something is missing just before this chunk */
 	bool lost; /* something is missing, and no state has come since */
 	bool in_state; /* a state is being handed out, maybe in several chunks */
+	bool goes_on; /* it is being recorded: its end is still to come */
 	struct item_clock begin; /* of what a ring has kept whole; 0: of all, or not known */
 	bool ended;
 	/* For the note. */
@@ -310,7 +311,8 @@ static int hand_loss(struct rec_reader *r, u64 records, item_fn fn, void *ctx)
 {
 	struct item it = { .type = ITEM_LOSS };
 
-	it.loss = (struct item_loss){ LOSS_TRUNCATED, records, 0, true };
+	/* What is missing without a count counts all the same. */
+	it.loss = (struct item_loss){ LOSS_TRUNCATED, records, !records, true };
 	r->lost_records += records;
 	return fn(ctx, &it);
 }
@@ -334,7 +336,7 @@ static int place_in_stream(struct rec_reader *r, const struct chunk_head *h, ite
 		r->number = h->number;
 		r->records = r->records_known = h->first_record;
 		r->lost = r->gap = h->number > 0;
-		if (r->lost && !r->begin.mono_ns)
+		if (r->bad_chunks || (r->lost && !r->begin.mono_ns))
 			rc = hand_loss(r, 0, fn, ctx);
 	}
 	if (h->number > r->number) {
@@ -425,6 +427,8 @@ static int read_chunk(struct rec_reader *r, u64 offset, const struct chunk_head 
 		r->bad_tail++;
 		return 0;
 	}
+	if (!r->begun && r->head.segments)
+		r->bad_chunks += r->bad_tail;
 	r->bad_tail = 0;
 	rc = place_in_stream(r, h, fn, ctx, &skip);
 	if (rc || skip)
@@ -555,6 +559,11 @@ no_memory:
 	return NULL;
 }
 
+void rec_goes_on(struct rec_reader *r)
+{
+	r->goes_on = true;
+}
+
 int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err)
 {
 	struct chunk_head h;
@@ -572,6 +581,9 @@ int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err)
 	}
 	if (r->records_known > r->records)
 		rc = hand_loss(r, r->records_known - r->records, fn, ctx);
+	else if (!r->complete && !r->goes_on)
+		/* What was recorded after the last chunk, nobody knows. */
+		rc = hand_loss(r, 0, fn, ctx);
 	note_write(r);
 	return rc;
 }

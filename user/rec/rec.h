@@ -41,6 +41,9 @@ void rec_totals(const struct rec_writer *w, struct rec_totals *t);
 int rec_close(struct rec_writer *w, struct err *err);
 
 struct rec_reader *rec_open(const char *path, struct source_info *info, struct err *err);
+/* The file is still being written, by this process, and rec_sync() has written all up to now: that
+ * its end is missing is no loss. */
+void rec_goes_on(struct rec_reader *r);
 /* Hands the items of the next chunk to fn. 1: there may be more; 0: end;
  * negative: a broken file (err) or what fn returned. */
 int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err);

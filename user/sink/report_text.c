@@ -65,7 +65,7 @@ static void put_head(struct page *p, const struct snapshot *s, const struct repo
 	out_printf(l, "; %s span%s;", count_text(count, s->spans), plural(s->spans));
 	out_puts(l, " ");
 	summary_complete(l, s);
-	/* A missing end is no loss that could be counted. */
+	/* What made no sense between whole chunks, or is of a later version, is no loss that is known of. */
 	if (src->note && snapshot_complete(s))
 		out_puts(l, ", as far as the recording could be read");
 	summary_unfinished(l, s);

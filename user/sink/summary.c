@@ -254,10 +254,13 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		out_puts(o, separator);
 		if (causes[i].what)
 			out_puts(o, causes[i].what);
-		else
+		else if (l->records[i])
 			out_printf(o, "%s record%s", count_text(text, l->records[i]),
 				   plural(l->records[i]));
-		if (l->batches[i])
+		else
+			out_puts(o, "records, how many is not known,");
+		/* Of what is missing in a recording nobody knows how many there were. */
+		if (l->batches[i] && i != LOSS_TRUNCATED)
 			out_printf(o, " in %s batch%s", count_text(text, l->batches[i]),
 				   l->batches[i] == 1 ? "" : "es");
 		out_printf(o, " lost because %s [%s]", causes[i].why, loss_name(i));
