@@ -23,16 +23,28 @@ is_dumped() { # N
 	[ "$(dumped)" -ge "$1" ]
 }
 
+up_ms() { # to 10 ms, never ahead
+	local up
+	read -r up _ </proc/uptime
+	echo $((10#${up%.*} * 1000 + 10#${up#*.} * 10))
+}
+
+# When it ends, in ms of the same clock.
+end_ms() { # FILE
+	"$VMSPAN" report "$1" --json | jq '(.source.begin_ns + .source.duration_ns) / 1e6 | ceil'
+}
+
 # Asks for another one until it has so many events: what is on its way comes with the next.
 dump_has() { # EVENTS
 	local n
 	n=$(($(dumped) + 1))
+	asked=$(up_ms)
 	kill -s USR2 "$record_pid" && until_true is_dumped "$n" || return
 	dump=$(sed -n 's/^wrote \(.*\.vmspan\), .*/\1/p' "$T/record.err" | tail -n 1)
 	[ "$(events "$dump")" = "$1" ]
 }
 
-dump=''
+dump='' asked=0
 target vm "$T/vm"
 start record "$VMSPAN" record -p "$vm_pid" --ring 1M -o "$T/ring.vmspan"
 need_line record '^recording ' err
@@ -43,6 +55,12 @@ check "to a file beside it, with its time" grep -qE "^$T/ring-[0-9]{8}T[0-9]{6}Z
 tell vm "event 5" "event 5"
 eq "which lacks nothing" "$("$VMSPAN" report "$one" --json | jq -c '[.complete, ([.losses[]] | add)]')" '[true,0]'
 check "the recording goes on, and is written again" until_true dump_has 5
+# The clock is read four times a second otherwise.
+reaches_so_far() {
+	tell vm "nap 50"
+	dump_has 5 && [ "$(end_ms "$dump")" -ge "$asked" ]
+}
+for n in 1 2 3; do check "it is of all until it was asked for ($n)" reaches_so_far; done
 eq "the first is left as it was" "$(events "$one")" 3
 tell vm "event 7"
 # Whoever hangs is why it is written: what goes on is in it, and in the recording only as what it comes to.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which copy of the SDK lay in a file when it was attached to: user/source/live_attach.c. */
+/* Which copy of the SDK lay in a file when it was attached to, and whose links are detached when the trace
+ * ends: user/source/live_attach.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,11 +27,30 @@ static void made_tell(struct live *l, const struct process *p)
 	(void)l, (void)p;
 }
 
+/* Links that are let go of. */
+static struct site_link *released[16];
+static u32 release_count;
+
+static void made_release(struct site_link *link)
+{
+	if (link)
+		released[release_count++] = link;
+}
+
+static void made_marks_off(struct tracer *t, bool off)
+{
+	(void)t, (void)off;
+}
+
 #define tracer_armed made_armed
 #define live_rings_tell made_tell
+#define site_release made_release
+#define tracer_marks_off made_marks_off
 #include "source/live_attach.c"
 #undef tracer_armed
 #undef live_rings_tell
+#undef site_release
+#undef tracer_marks_off
 
 /* With its marks on it may run, and be gone at once, and another one be there. One that had not begun says so when it
  * has. */
@@ -67,10 +87,67 @@ static void it_is_the_one_from_before_its_marks_were_on(void **state)
 	}
 }
 
+/* A link is known by its place here. */
+static char link_of[3];
+enum {
+	LIVING, /* a process that goes on */
+	ENDED,
+	UNMAPPED, /* a file that the living one has no more: it may come again */
+};
+
+static bool is_released(int who)
+{
+	u32 i;
+
+	for (i = 0; i < release_count; i++)
+		if (released[i] == (struct site_link *)&link_of[who])
+			return true;
+	return false;
+}
+
+/* Turns marks off of three, and a child if there is one. */
+static void turn_off(bool at_the_end, bool with_child)
+{
+	struct attachment of[3] = {
+		[LIVING] = { .pid = 10 }, [ENDED] = { .pid = 20 }, [UNMAPPED] = { .pid = 10 }
+	};
+	struct process living = { .pid = 10, .pidfd = -1, .attachments = &of[LIVING] };
+	struct process child = { .pid = 30, .pidfd = -1, .unlinked = true };
+	struct live l = { .s.info.clock = CLOCK_TSC, .detached = at_the_end, .marks_off = true };
+	int i;
+
+	for (i = LIVING; i <= UNMAPPED; i++)
+		of[i].armed = (struct site_link *)&link_of[i];
+	of[ENDED].next = &of[UNMAPPED];
+	l.buried = &of[ENDED];
+	assert_int_equal(map_put(&l.processes, 10, (uintptr_t)&living), 0);
+	if (with_child)
+		assert_int_equal(map_put(&l.processes, 30, (uintptr_t)&child), 0);
+	release_count = 0;
+	process_disarm_all(&l);
+	map_free(&l.processes);
+	assert_true(l.marks_off_at.mono_ns > 0);
+}
+
+static void at_the_end_links_of_the_dead_are_left(void **state)
+{
+	(void)state;
+	turn_off(true, false);
+	assert_true(is_released(LIVING) && is_released(UNMAPPED));
+	assert_false(is_released(ENDED));
+	/* One of them may be what a child lives on. */
+	turn_off(true, true);
+	assert_true(is_released(LIVING) && is_released(UNMAPPED) && is_released(ENDED));
+	/* At a pause there is time. */
+	turn_off(false, false);
+	assert_true(is_released(LIVING) && is_released(UNMAPPED) && is_released(ENDED));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_the_one_from_before_its_marks_were_on),
+		cmocka_unit_test(at_the_end_links_of_the_dead_are_left),
 	};
 
 	return cmocka_run_group_tests_name("attach_copy", tests, NULL, NULL);

@@ -62,6 +62,17 @@ static u64 first_clock(const struct log *l)
 	return s.v[2];
 }
 
+static u32 count_clocks(const struct log *l, u64 mono_ns)
+{
+	u64 item = 0, at = 0;
+	struct seen s;
+	u32 n = 0;
+
+	while (next_item(l, &item, &at, &s))
+		n += s.v[TYPE] == ITEM_CLOCK && s.v[2] == mono_ns;
+	return n;
+}
+
 static void all_since_its_begin_is_there(void **state)
 {
 	struct file *f = *state;
@@ -130,6 +141,82 @@ static void without_two_clocks_something_is_missing(void **state)
 	}
 	assert_int_equal(s.rc, 0);
 	assert_int_equal(rec_close(s.w, &f->err), 0);
+}
+
+/* What its writer is told the time is, and how far the program was when it asked. */
+static struct {
+	const struct gen *g;
+	u64 ahead; /* of the time, cycles */
+	struct {
+		u64 mono_ns, seq;
+	} at[64];
+	u32 count;
+} asked;
+
+static void ask(enum source_clock clock, struct item_clock *now)
+{
+	assert_int_equal(clock, test_info()->clock);
+	assert_true(asked.count < ARRAY_SIZE(asked.at));
+	*now = clock_item(asked.g->now + asked.ahead).clock;
+	asked.at[asked.count].mono_ns = now->mono_ns;
+	asked.at[asked.count++].seq = asked.g->seq;
+}
+
+/* Not up to an interval of clocks later. */
+static void it_begins_where_its_oldest_state_was_written(void **state)
+{
+	struct file *f = *state;
+	struct rec_options o = { .ring_bytes = 256 << 10, .clock = ask };
+	struct stream s = { .w = create(f, &o) };
+	u32 i, k, wrapped = 0;
+
+	stream_begin(&s, 99);
+	memset(&asked, 0, sizeof(asked));
+	asked.g = &s.g;
+	asked.ahead = GEN_CYCLES_PER_US; /* or it might be that of the stream's clock behind it */
+	for (i = 0; i < 20; i++) {
+		u64 begin;
+
+		stream_events(&s, 1009);
+		assert_int_equal(s.rc, 0);
+		assert_int_equal(rec_sync(s.w, &f->err), 0);
+		assert_int_equal(read_back(f), 0);
+		begin = first_clock(&f->read);
+		if (!first_behind(&f->read, begin, 1))
+			continue;
+		wrapped++;
+		for (k = 0; k < asked.count && asked.at[k].mono_ns != begin; k++)
+			;
+		assert_true(k < asked.count);
+		assert_int_equal(first_behind(&f->read, begin, 1), asked.at[k].seq);
+		assert_int_equal(count_clocks(&f->read, begin), 1);
+		assert_int_equal(f->read.lost + f->read.cut, 1);
+	}
+	assert_true(wrapped > 5);
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+}
+
+/* As at the end of a trace: what was on its way is drained after the last clock was read. */
+static void where_no_clock_comes_later_its_own_is_kept(void **state)
+{
+	struct file *f = *state;
+	struct rec_options o = { .ring_bytes = 256 << 10, .clock = ask };
+	struct stream s = { .w = create(f, &o) };
+	u64 begin;
+
+	stream_begin(&s, 99);
+	memset(&asked, 0, sizeof(asked));
+	asked.g = &s.g;
+	asked.ahead = 1ull << 50;
+	stream_events(&s, 20011);
+	assert_int_equal(s.rc, 0);
+	assert_int_equal(rec_close(s.w, &f->err), 0);
+	assert_int_equal(read_back(f), 0);
+	assert_true(asked.count > 4);
+	begin = first_clock(&f->read);
+	assert_true(begin && begin < asked.at[0].mono_ns);
+	assert_int_equal(count_clocks(&f->read, begin), 1);
+	assert_int_equal(f->read.cut, 1);
 }
 
 /* Where the oldest state lies in a file of `len` bytes. */
@@ -355,6 +442,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_since_its_begin_is_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_two_clocks_something_is_missing, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(it_begins_where_its_oldest_state_was_written, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(where_no_clock_comes_later_its_own_is_kept, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_beginning_that_is_damaged_is_told_of, setup,
 						teardown),

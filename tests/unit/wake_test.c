@@ -34,22 +34,30 @@ enum {
 };
 
 /* The process under test: its signals in turn, a step of time between them. */
-static void stopped_by(const int *signals, bool hard, u64 step)
+enum kind {
+	VIEW,
+	RECORDER,
+	WRITTEN, /* a recorder that has written all */
+};
+
+static void stopped_by(const int *signals, enum kind kind, u64 step)
 {
 	struct err e = { 0 };
 	struct wake w;
 
 	played_ns = 1;
 	step_ns = step;
-	if (wake_open(&w, hard, &e))
+	if (wake_open(&w, kind != VIEW, &e))
 		_exit(EXIT_USAGE);
+	if (kind == WRITTEN)
+		wake_all_written();
 	while (*signals)
 		raise(*signals++);
 	_exit(wake_take(&w) & WAKE_STOP ? WOKEN : ASLEEP);
 }
 
 /* The status it ends with, and what it says. */
-static int status_of(const int *signals, bool hard, u64 step, char words[256])
+static int status_of(const int *signals, enum kind kind, u64 step, char words[256])
 {
 	int fds[2], status;
 	ssize_t n, len = 0;
@@ -60,7 +68,7 @@ static int status_of(const int *signals, bool hard, u64 step, char words[256])
 	assert_true(pid >= 0);
 	if (!pid) {
 		dup2(fds[1], STDERR_FILENO);
-		stopped_by(signals, hard, step);
+		stopped_by(signals, kind, step);
 	}
 	close(fds[1]);
 	while ((n = read(fds[0], words + len, (size_t)(255 - len))) > 0)
@@ -82,7 +90,7 @@ static void who_is_asked_once_writes_all(void **state)
 	for (i = 0; i < ARRAY_SIZE(stops); i++) {
 		int signals[] = { SIGWINCH, stops[i], 0 };
 
-		assert_int_equal(status_of(signals, true, NSEC_PER_SEC, words), WOKEN);
+		assert_int_equal(status_of(signals, RECORDER, NSEC_PER_SEC, words), WOKEN);
 		assert_string_equal(words, "");
 	}
 }
@@ -93,9 +101,9 @@ static void twice_within_a_moment_is_once(void **state)
 	char words[256];
 
 	(void)state;
-	assert_int_equal(status_of(twice, true, 0, words), WOKEN);
-	assert_int_equal(status_of(twice, true, NSEC_PER_SEC - 1, words), WOKEN);
-	assert_int_equal(status_of(both, true, NSEC_PER_MSEC, words), WOKEN);
+	assert_int_equal(status_of(twice, RECORDER, 0, words), WOKEN);
+	assert_int_equal(status_of(twice, RECORDER, NSEC_PER_SEC - 1, words), WOKEN);
+	assert_int_equal(status_of(both, RECORDER, NSEC_PER_MSEC, words), WOKEN);
 	assert_string_equal(words, "");
 }
 
@@ -107,20 +115,21 @@ static void who_does_not_want_to_wait_is_told_what_is_lost(void **state)
 	char words[256];
 
 	(void)state;
-	assert_int_equal(status_of(twice, true, NSEC_PER_SEC, words), EXIT_FAILED);
+	assert_int_equal(status_of(twice, RECORDER, NSEC_PER_SEC, words), EXIT_FAILED);
 	assert_non_null(strstr(words, "what was not written yet is lost\n"));
-	assert_int_equal(status_of(thrice, true, NSEC_PER_SEC / 2, words), EXIT_FAILED);
+	assert_int_equal(status_of(thrice, RECORDER, NSEC_PER_SEC / 2, words), EXIT_FAILED);
 	assert_non_null(strstr(words, "what was not written yet is lost\n"));
 }
 
-/* It has nothing that would be lost by waiting for its end. */
-static void a_view_is_not_broken_off(void **state)
+static void who_has_nothing_to_lose_is_not_broken_off(void **state)
 {
 	static const int thrice[] = { SIGINT, SIGINT, SIGTERM, 0 };
 	char words[256];
 
 	(void)state;
-	assert_int_equal(status_of(thrice, false, NSEC_PER_SEC, words), WOKEN);
+	assert_int_equal(status_of(thrice, VIEW, NSEC_PER_SEC, words), WOKEN);
+	assert_string_equal(words, "");
+	assert_int_equal(status_of(thrice, WRITTEN, NSEC_PER_SEC, words), WOKEN);
 	assert_string_equal(words, "");
 }
 
@@ -130,7 +139,7 @@ int main(void)
 		cmocka_unit_test(who_is_asked_once_writes_all),
 		cmocka_unit_test(twice_within_a_moment_is_once),
 		cmocka_unit_test(who_does_not_want_to_wait_is_told_what_is_lost),
-		cmocka_unit_test(a_view_is_not_broken_off),
+		cmocka_unit_test(who_has_nothing_to_lose_is_not_broken_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

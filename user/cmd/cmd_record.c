@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "attach/clock.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "cmd/output.h"
@@ -186,7 +187,9 @@ static int write_dump(struct record *r, struct err *err)
 	int rc;
 
 	r->open_count = 0;
-	rc = live_tell_all_open(r->session.source, take_open, r);
+	rc = live_take_all(r->session.source, record_item, r, err);
+	if (!rc)
+		rc = live_tell_all_open(r->session.source, take_open, r);
 	if (rc)
 		return r->write_error = rc;
 	if (sync_recording(r, err))
@@ -319,7 +322,8 @@ static int complete(struct record *r, struct err *e)
 
 static int run(struct record *r, struct err *e)
 {
-	struct rec_options options = { .ring_bytes = r->options->output.ring_bytes };
+	struct rec_options options = { .ring_bytes = r->options->output.ring_bytes,
+				       .clock = clock_read };
 	int rc;
 
 	choose_path(r);

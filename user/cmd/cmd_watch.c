@@ -4,6 +4,7 @@
  * flight recorder and the model, the model feeds the alerts, and time is the
  * stream's. Live, a timer tells the alerts how far it is when nothing comes.
  */
+#include "attach/clock.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "cmd/machine.h"
@@ -298,6 +299,7 @@ static int open_dump(struct watch *w, struct err *e)
 		.after_ns = o->watch.after_ns,
 		.every_ns = o->watch.dump_every_ns,
 		.max = o->watch.dump_max,
+		.clock = w->live ? clock_read : NULL,
 	};
 
 	if (!c.dir)

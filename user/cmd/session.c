@@ -89,6 +89,7 @@ int session_live(struct session *s, const struct options *o, bool hard_stop, str
 
 	if (rc)
 		return rc;
+	s->live = true;
 	say_what_is_missing(s->source);
 	if (o->target.count && !live_attached(s->source))
 		fprintf(stderr, "vmspan: note: there is nothing to trace yet; waiting until it is "
@@ -182,8 +183,24 @@ struct snapshot *session_snapshot(struct session *s, struct err *e)
 	return snap;
 }
 
+/* A trace that does not end is not what anybody expects who has seen its figures. */
+static void say_left(const struct session *s)
+{
+	u32 left = s->live ? live_left(s->source) : 0;
+	u64 seconds = left * LIVE_LEFT_NS / NSEC_PER_SEC;
+
+	if (seconds >= 2)
+		fprintf(stderr,
+			"vmspan: note: all is written; to detach %u probes of processes that have "
+			"ended "
+			"takes some %" PRIu64 " s more\n",
+			left, seconds);
+}
+
 void session_close(struct session *s)
 {
+	say_left(s);
+	wake_all_written();
 	libvmspan_free(s->trace);
 	if (s->waking)
 		wake_close(&s->wake);

@@ -17,6 +17,7 @@ struct session {
 	struct report_source head;
 	struct wake wake;
 	bool waking; /* wake is open */
+	bool live; /* source is no recording */
 	bool said_not_exact;
 };
 

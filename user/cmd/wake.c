@@ -74,6 +74,11 @@ static void catch_signals(void)
 	}
 }
 
+void wake_all_written(void)
+{
+	hard_stop = false;
+}
+
 void wake_on_dump(void)
 {
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };

@@ -29,6 +29,8 @@ struct wake {
 /* Catches the signals. When hard is set, another SIGINT, SIGTERM or SIGHUP, a second or more after the
  * first, ends the process at once, with a word on standard error and status EXIT_FAILED. */
 int wake_open(struct wake *w, bool hard, struct err *e);
+/* Nothing would be lost any more: another signal to stop breaks nothing off. */
+void wake_all_written(void);
 /* SIGUSR2 wakes too, from now on; until then it ends the process, as it does by itself. */
 void wake_on_dump(void);
 /* Keys wake too, from now on. */

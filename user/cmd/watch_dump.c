@@ -39,7 +39,7 @@ struct dump {
 
 static int open_ring(struct dump *d, const struct source_info *info, struct err *err)
 {
-	struct rec_options o = { .ring_bytes = d->config.ring_bytes };
+	struct rec_options o = { .ring_bytes = d->config.ring_bytes, .clock = d->config.clock };
 
 	d->memory = memfd_create("vmspan-ring", MFD_CLOEXEC);
 	if (d->memory < 0)

@@ -20,6 +20,8 @@ struct dump_config {
 	const char *dir; /* borrowed; made if it is not there */
 	u64 ring_bytes, before_ns, after_ns, every_ns; /* 0: default; every_ns 1: no limit */
 	u32 max; /* 0: default. The oldest of its kind makes room */
+	void (*clock)(enum source_clock clock,
+		      struct item_clock *now); /* as in struct rec_options */
 };
 
 struct dump_counts {

@@ -52,6 +52,7 @@ struct rec_reader {
 	bool gap; /* something is missing just before this chunk */
 	bool lost; /* something is missing, and no state has come since */
 	bool in_state; /* a state is being handed out, maybe in several chunks */
+	bool state_clock; /* its clock has been */
 	bool goes_on; /* it is being recorded: its end is still to come */
 	struct item_clock begin; /* of what a ring has kept whole; 0: of all, or not known */
 	bool ended;
@@ -175,8 +176,9 @@ static int place_order(const void *a, const void *b)
 }
 
 struct two_clocks {
+	bool state; /* its own is still to come */
 	struct item_clock first;
-	bool second;
+	bool second; /* none before the first */
 };
 
 static int is_clock(void *ctx, const struct item *it)
@@ -185,20 +187,26 @@ static int is_clock(void *ctx, const struct item *it)
 
 	if (it->type != ITEM_CLOCK)
 		return 0;
-	c->second = c->first.mono_ns;
-	c->first = c->second ? c->first : it->clock;
+	if (c->state) {
+		c->state = false;
+		return 0;
+	}
+	c->second = c->first.mono_ns && it->clock.mono_ns >= c->first.mono_ns;
+	if (!c->first.mono_ns)
+		c->first = it->clock;
 	return c->second ? -ECANCELED : 0;
 }
 
 /*
  * The clock of a ring's first state was read before the first chunk that is left was begun: what was recorded in between
- * is gone. All from the next clock on is there. Where that is the last, what is left is of less than an interval of
- * clocks, and better than nothing.
+ * is gone. All from the next clock on is there, which is the one that the state ends with, or the first of the data. Where
+ * none comes behind that, what is left is of less than an interval of clocks, and better than nothing.
  */
 static int ring_begin(struct rec_reader *r)
 {
 	struct codec_result ignored;
-	struct two_clocks clocks = { 0 };
+	struct two_clocks clocks = { .state = true };
+	bool state = true;
 	u32 i;
 	int rc = 0;
 
@@ -206,8 +214,11 @@ static int ring_begin(struct rec_reader *r)
 		struct chunk_head h;
 
 		rc = frame_at(r, r->places[i].offset, &h);
-		if (rc > 0)
-			rc = h.kind == CHUNK_DATA ? chunk_load(r, r->places[i].offset, &h) : 0;
+		if (rc <= 0)
+			continue;
+		state &= h.kind == CHUNK_STATE;
+		clocks.state &= state;
+		rc = state || h.kind == CHUNK_DATA ? chunk_load(r, r->places[i].offset, &h) : 0;
 		if (rc > 0)
 			rc = codec_read(r->codec, r->raw, h.raw, false, is_clock, &clocks,
 					&ignored);
@@ -365,17 +376,23 @@ static bool chunk_wanted(struct rec_reader *r, const struct chunk_head *h)
 }
 
 struct begins {
-	const struct item_clock *clock;
+	struct rec_reader *r;
 	item_fn fn;
 	void *ctx;
 };
 
-static int hand_begin(void *ctx, const struct item *it)
+/* A state begins with one clock: its own, or that from which on all is there. */
+static int hand_state(void *ctx, const struct item *it)
 {
 	const struct begins *b = ctx;
-	struct item begin = { .type = ITEM_CLOCK, .clock = *b->clock };
+	struct item begin = { .type = ITEM_CLOCK, .clock = b->r->begin };
 
-	return b->fn(b->ctx, it->type == ITEM_CLOCK ? &begin : it);
+	if (it->type != ITEM_CLOCK)
+		return b->fn(b->ctx, it);
+	if (b->r->state_clock)
+		return 0;
+	b->r->state_clock = true;
+	return b->fn(b->ctx, begin.clock.mono_ns ? &begin : it);
 }
 
 static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn fn, void *ctx)
@@ -384,14 +401,15 @@ static int chunk_hand(struct rec_reader *r, const struct chunk_head *h, item_fn 
 	bool state = h->kind == CHUNK_STATE;
 	/* Without a state, the chunk's own clocks are better than none. */
 	bool anchor = !state && r->gap;
-	struct begins begins = { &r->begin, fn, ctx };
+	struct begins begins = { r, fn, ctx };
 	int rc;
 
-	if (!state)
-		r->begin.mono_ns = 0;
-	if (r->begin.mono_ns) {
-		fn = hand_begin;
+	if (state) {
+		r->state_clock &= !(h->flags & CHUNK_STATE_BEGINS);
+		fn = hand_state;
 		ctx = &begins;
+	} else {
+		r->begin.mono_ns = 0;
 	}
 	r->gap = false;
 	rc = codec_read(r->codec, r->raw, h->raw, anchor, fn, ctx, &result);

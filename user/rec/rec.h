@@ -17,6 +17,9 @@ struct rec_reader;
 
 struct rec_options {
 	u64 ring_bytes; /* 0: keep all; else only the newest chunks that fit; REC_RING_MIN at least */
+	/* Reads the clocks, where the items come as they are made: what a ring keeps begins to the moment then.
+	 * NULL: up to an interval of clock items later. */
+	void (*clock)(enum source_clock clock, struct item_clock *now);
 	bool no_deflate;
 	struct file_made made; /* for it, a moment ago */
 };

@@ -61,6 +61,7 @@ struct rec_writer {
 	const char *error_at;
 	struct file_head head;
 	bool no_deflate;
+	void (*clock)(enum source_clock clock, struct item_clock *now); /* or NULL */
 	struct codec *codec;
 	struct state *state;
 	/* The chunk under way. */
@@ -284,6 +285,19 @@ static int state_put(void *ctx, const struct item *it)
 	return rc ? writer_fail(w, rc, "coding a state") : 0;
 }
 
+/* All that was recorded from now on comes behind this state. */
+static int state_put_now(struct rec_writer *w)
+{
+	struct item it = { .type = ITEM_CLOCK };
+	int rc;
+
+	if (!is_ring(w) || !w->clock)
+		return 0;
+	w->clock(w->head.info.clock, &it.clock);
+	rc = state_put(w, &it);
+	return rc > 0 ? 0 : rc;
+}
+
 /* Writes the state as it is between two chunks. */
 static int state_write(struct rec_writer *w)
 {
@@ -292,6 +306,8 @@ static int state_write(struct rec_writer *w)
 	w->state_parts = 0;
 	w->state_room = is_ring(w) ? w->head.segment_bytes / 2 : UINT64_MAX;
 	rc = state_emit(w->state, state_put, w);
+	if (!rc)
+		rc = state_put_now(w);
 	if (rc)
 		return writer_fail(w, rc, "writing a state");
 	/* A segment begins with one even when there is nothing to say. */
@@ -559,6 +575,7 @@ struct rec_writer *rec_create(const char *path, const struct source_info *info,
 		.info = *info,
 	};
 	w->no_deflate = options && options->no_deflate;
+	w->clock = options ? options->clock : NULL;
 	ring_layout(w, options ? options->ring_bytes : 0);
 	w->head.id = file_head_id(&w->head);
 	w->at = w->high = FILE_HEAD;

@@ -192,6 +192,36 @@ int live_drain(struct live *l, struct err *err)
 	return n < 0 ? n : 0;
 }
 
+u32 live_left(const struct source *s)
+{
+	const struct attachment *a;
+	u32 n = 0, i;
+
+	for (a = ((const struct live *)s)->buried; a; a = a->next) {
+		n += a->armed != NULL;
+		for (i = 0; i < PROBE_LINKS_MAX; i++)
+			n += a->links.of[i] != NULL;
+	}
+	return n;
+}
+
+int live_take_all(struct source *s, item_fn fn, void *ctx, struct err *err)
+{
+	struct live *l = of(s);
+	struct item_clock now;
+	int r;
+
+	l->fn = fn;
+	l->ctx = ctx;
+	l->failed = 0;
+	if (!l->started || l->detached || l->finished)
+		return 0;
+	/* Before the ring is drained: what ends meanwhile may not be in it yet. */
+	clock_read(l->s.info.clock, &now);
+	r = live_drain(l, err);
+	return r || now.mono_ns <= l->clock_ns ? r : emit_clock(l, &now);
+}
+
 int live_tails(struct live *l)
 {
 	u64 key, value;

@@ -101,6 +101,11 @@ u32 live_vm_hits(const struct source *s, u32 pid, struct live_hits to[LIVE_HITS_
  * a tick. */
 u64 live_vm_used_ns(const struct source *s);
 
+/* Probes of processes that have ended, which source_free() detaches: some LIVE_LEFT_NS each. */
+#define LIVE_LEFT_NS (40 * NSEC_PER_MSEC)
+u32 live_left(const struct source *s);
+/* Hands over all that has ended by now, and at last the clock of now. For who writes down what there is. */
+int live_take_all(struct source *s, item_fn fn, void *ctx, struct err *err);
 /*
  * Tells fn of what threads of programs with the SDK have been in for 0.1 s or more (ITEM_OPEN), as of now:
  * before figures are shown. Other items may come with it. 0, or what fn returned.

@@ -609,8 +609,14 @@ static void set_marks_off(struct live *l, bool off)
 	tracer_marks_off(l->t, off);
 }
 
+/*
+ * At the end of the trace links of who has ended are left until all of it has been handed over: to detach them
+ * takes seconds, in which others would still run, and they cost nobody anything. A child without links of its own is
+ * turned off by some of them.
+ */
 static void detach_all(struct live *l, void (*detach)(struct attachment *a))
 {
+	bool dead_too = !l->detached || has_unlinked(l);
 	struct attachment *a;
 	u64 key, value;
 	size_t at = 0;
@@ -619,7 +625,8 @@ static void detach_all(struct live *l, void (*detach)(struct attachment *a))
 		for (a = ((struct process *)(uintptr_t)value)->attachments; a; a = a->next)
 			detach(a);
 	for (a = l->buried; a; a = a->next)
-		detach(a);
+		if (dead_too || process_find(l, a->pid))
+			detach(a);
 }
 
 void process_disarm_all(struct live *l)
