@@ -11,13 +11,13 @@ struct rig {
 	struct snapshot *snap; /* by rig_look() */
 };
 
-static void rig_open(struct rig *r)
+static inline void rig_open(struct rig *r)
 {
 	*r = (struct rig){ .m = model_make(&(struct model_config){ 0 }), .s = sim_new(1) };
 }
 
 /* The same in exact mode, with a scheduler's record of the thread from its start on. */
-static void rig_open_exact(struct rig *r, struct sim *sched)
+static inline void rig_open_exact(struct rig *r, struct sim *sched)
 {
 	*r = (struct rig){ .m = model_make(&(struct model_config){ .exact = true }),
 			   .s = sim_new(1) };
@@ -25,7 +25,7 @@ static void rig_open_exact(struct rig *r, struct sim *sched)
 }
 
 /* The figures after all that was made so far, of which [from, to) is new. */
-static const struct snapshot *rig_look(struct rig *r, u32 from, u32 to)
+static inline const struct snapshot *rig_look(struct rig *r, u32 from, u32 to)
 {
 	if (from < to)
 		assert_int_equal(sim_batch(r->s, r->m, SIM_PID, from, to), 0);
@@ -36,14 +36,14 @@ static const struct snapshot *rig_look(struct rig *r, u32 from, u32 to)
 	return r->snap;
 }
 
-static void rig_close(struct rig *r)
+static inline void rig_close(struct rig *r)
 {
 	snapshot_free(r->snap);
 	model_free(r->m);
 	free(r->s);
 }
 
-static const struct group_stats *stats(const struct snapshot *s, const char *group)
+static inline const struct group_stats *stats(const struct snapshot *s, const char *group)
 {
 	const struct snapshot_group *g = snapshot_group(s, group);
 
@@ -52,7 +52,7 @@ static const struct group_stats *stats(const struct snapshot *s, const char *gro
 }
 
 /* An event of `ns` from t on, with a span of the compartment in all of it. */
-static void plain_event(struct sim *s, u64 t, u64 ns, u32 id)
+static inline void plain_event(struct sim *s, u64 t, u64 ns, u32 id)
 {
 	sim_event(s, t);
 	sim_enter(s, t, id, VMSPAN_SPAN);

@@ -253,27 +253,6 @@ static void an_event_from_before_the_first_batch_lacks_data(void **state)
 	rig_close(&r);
 }
 
-/* An event that was open when the trace began is dropped and counted. */
-static void an_event_from_before_the_trace_is_no_event(void **state)
-{
-	struct item clock = { .type = ITEM_CLOCK, .clock = { 5000, 5000, 1 } };
-	const struct snapshot *snap;
-	struct rig r;
-
-	(void)state;
-	rig_open(&r);
-	model_free(r.m);
-	r.m = model_new(&(struct model_config){ 0 });
-	assert_int_equal(model_item(r.m, &clock), 0);
-	plain_event(r.s, 4000, 2000, 1);
-	plain_event(r.s, 7000, 100, 1);
-	snap = rig_look(&r, 0, 4);
-	assert_int_equal(snap->repairs.before_attach, 2); /* the span and the event */
-	assert_int_equal(snap->events.count, 1);
-	assert_int_equal(snap->ledger.event_wall_ns, 100);
-	rig_close(&r);
-}
-
 /* What the SDK had to drop is a loss by its cause; too deep or inside of a
  * mark, it makes the event incomplete, and the events around it. */
 static void what_the_sdk_dropped_is_a_loss(void **state)
@@ -649,7 +628,6 @@ int main(void)
 		cmocka_unit_test(a_quantile_is_not_rounded_down),
 		cmocka_unit_test(a_gap_puts_waiting_in_doubt),
 		cmocka_unit_test(an_event_from_before_the_first_batch_lacks_data),
-		cmocka_unit_test(an_event_from_before_the_trace_is_no_event),
 		cmocka_unit_test(what_the_sdk_dropped_is_a_loss),
 		cmocka_unit_test(outside_of_events_any_may_lack_what_was_dropped),
 		cmocka_unit_test(counts_that_come_alone_are_of_what_follows),

@@ -248,6 +248,20 @@ static int take_nothing(struct model *m, struct stream *st, const struct vmspan_
 	return m->observer && m->observer->span ? show_span(m, st, s, NULL, &stay) : 0;
 }
 
+/* What began before the trace is of no event. Nor is what has run since, in an event, or in a root outside of any. */
+static int take_old(struct model *m, struct stream *st, u32 iteration, bool whole)
+{
+	u32 i;
+
+	m->repairs.before_attach++;
+	for (i = 0; whole && i < st->turn_len; i++)
+		if (st->turns[i]->iteration == iteration) {
+			model_turn_done(m, st, st->turns[i]);
+			break;
+		}
+	return 0;
+}
+
 /* A span, a collection or a blocking call. */
 static int take_stay(struct model *m, struct stream *st, const struct vmspan_span *s)
 {
@@ -258,10 +272,8 @@ static int take_stay(struct model *m, struct stream *st, const struct vmspan_spa
 	struct turn *t;
 	int rc;
 
-	if (s->begin < m->attach_cycles) {
-		m->repairs.before_attach++;
-		return 0;
-	}
+	if (s->begin < m->attach_cycles)
+		return take_old(m, st, 0, !s->iteration && !(s->h.depth & VMSPAN_DEPTH_MASK));
 	close_gap(st, s->end);
 	if (s->h.depth & VMSPAN_F_REPAIRED)
 		m->repairs.repaired++;
@@ -369,10 +381,8 @@ static int take_event(struct model *m, struct stream *st, const struct vmspan_ev
 	struct turn *t;
 	int rc;
 
-	if (e->begin < m->attach_cycles) {
-		m->repairs.before_attach++;
-		return 0;
-	}
+	if (e->begin < m->attach_cycles)
+		return take_old(m, st, e->h.id, true);
 	close_gap(st, e->end);
 	/* Forged or broken clocks: nothing of it can be believed. */
 	if (e->end < e->begin || e->mono_end < e->mono_begin || !e->h.id) {

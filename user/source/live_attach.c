@@ -609,11 +609,8 @@ static void set_marks_off(struct live *l, bool off)
 	tracer_marks_off(l->t, off);
 }
 
-/*
- * At the end of the trace links of who has ended are left until all of it has been handed over: to detach them
- * takes seconds, in which others would still run, and they cost nobody anything. A child without links of its own is
- * turned off by some of them.
- */
+/* At the end of the trace links of the dead are left until all has been handed over: it would take seconds, in which
+ * others still run. A child without links of its own is turned off by some of them. */
 static void detach_all(struct live *l, void (*detach)(struct attachment *a))
 {
 	bool dead_too = !l->detached || has_unlinked(l);
