@@ -10,6 +10,7 @@
 
 #include "probe/jvm.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +77,11 @@ struct queue {
 	u32 limit;
 };
 
+struct flag {
+	u64 address, name;
+	u32 origin;
+};
+
 static struct world {
 	struct symbol names[4]; /* class and method: outer, inner */
 	struct klass klasses[2];
@@ -91,7 +97,11 @@ static struct world {
 	u64 threads[2];
 	struct list list;
 	struct queue queue;
+	struct flag flags[3];
+	char flag_names[3][24];
+	u8 flag_values[3];
 	/* Static ones. */
+	u64 flags_at, flag_count;
 	u64 list_at, heaps_at, queue_at, call_return;
 	u32 version;
 } world;
@@ -163,8 +173,14 @@ static const struct struct_entry all_structs[] = {
 	FIELD("VirtualSpace", "_low", space, low),
 	FIELD("StubQueue", "_stub_buffer", queue, buffer),
 	FIELD("StubQueue", "_buffer_limit", queue, limit),
+	FIELD("JVMFlag", "_name", flag, name),
+	FIELD("JVMFlag", "_addr", flag, address),
+	PLACE("JVMFlag", "flags", flags_at),
+	PLACE("JVMFlag", "numFlags", flag_count),
 };
 #define STRUCTS ARRAY_SIZE(all_structs)
+/* The last ones: without them nothing is refused. */
+#define FLAG_STRUCTS 4
 
 /* Both end with an entry of zeros. */
 static struct struct_entry structs[STRUCTS + 1];
@@ -172,6 +188,7 @@ static struct type_entry types[] = {
 	{ "ConstantPool", NULL, { 0 }, offsetof(struct pool, slots) },
 	{ "HeapBlock", NULL, { 0 }, sizeof(struct block) },
 	{ "PcDesc", NULL, { 0 }, sizeof(struct place) },
+	{ "JVMFlag", NULL, { 0 }, sizeof(struct flag) },
 	{ 0 },
 };
 static const void *structs_at, *types_at;
@@ -263,6 +280,15 @@ static int setup(void **state)
 	world.threads[1] = at(&world.thread);
 	world.list = (struct list){ 0, 2, at(world.threads) };
 	world.list_at = at(&world.list);
+	for (i = 0; i < 3; i++) {
+		world.flags[i].name = at(world.flag_names[i]);
+		world.flags[i].address = at(&world.flag_values[i]);
+	}
+	strcpy(world.flag_names[0], "UseSerialGC");
+	strcpy(world.flag_names[1], "DebugNonSafepoints");
+	strcpy(world.flag_names[2], "DebugNonSafepointsNot");
+	world.flags_at = at(world.flags);
+	world.flag_count = 3;
 	return 0;
 }
 
@@ -302,7 +328,7 @@ static void test_refused(void **state)
 	struct vm_proc p;
 	size_t i;
 
-	for (i = 1; i < STRUCTS; i++) {
+	for (i = 1; i < STRUCTS - FLAG_STRUCTS; i++) {
 		setup(state);
 		structs[i].field = "_renamed";
 		assert_non_null(published(&p));
@@ -340,6 +366,50 @@ static void test_refused(void **state)
 	assert_int_equal(jvm_version((u32)getpid(), 0), 0);
 }
 
+static int flag(const char *name)
+{
+	return jvm_flag((u32)getpid(), at(&structs_at), at(&types_at), name);
+}
+
+/* Rule: a flag is found by its whole name; where it is not all told of, nobody knows. */
+static void test_flags(void **state)
+{
+	size_t i;
+
+	assert_int_equal(flag("DebugNonSafepoints"), 0);
+	world.flag_values[1] = 1;
+	assert_int_equal(flag("DebugNonSafepoints"), 1);
+	assert_int_equal(flag("UseSerialGC"), 0);
+	assert_int_equal(flag("Debug"), -ENOENT);
+	world.flag_count = 1;
+	assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	assert_int_equal(flag("UseSerialGC"), 0);
+	setup(state);
+	world.flags[1].address = 8;
+	assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	/* Before the flag comes what cannot be read. */
+	setup(state);
+	world.flags[0].name = 8;
+	assert_int_equal(flag("DebugNonSafepoints"), 0);
+	world.flags_at = 8;
+	assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	for (i = STRUCTS - FLAG_STRUCTS; i < STRUCTS; i++) {
+		setup(state);
+		structs[i].field = "_renamed";
+		assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	}
+	setup(state);
+	types[3].size = 8;
+	assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	types[3].size = sizeof(struct flag);
+	structs_at = (const void *)(uintptr_t)8;
+	assert_int_equal(flag("DebugNonSafepoints"), -ENOENT);
+	setup(state);
+	/* A count that makes no sense ends somewhere. */
+	world.flag_count = UINT64_MAX;
+	assert_int_equal(flag("none"), -ENOENT);
+}
+
 /* Rule: one of its threads must be a thread of the process. */
 static void test_check(void **state)
 {
@@ -357,6 +427,8 @@ static void test_check(void **state)
 	assert_non_null(jvm_check((u32)getpid(), &p));
 }
 
+static bool unsure;
+
 static u32 inlined(u64 offset, bool leaf, struct jvm_method to[JVM_INLINED])
 {
 	struct wire_frame w = {
@@ -365,7 +437,7 @@ static u32 inlined(u64 offset, bool leaf, struct jvm_method to[JVM_INLINED])
 	struct vm_proc p;
 
 	published(&p);
-	return jvm_inlined((u32)getpid(), &p, &w, to);
+	return jvm_inlined((u32)getpid(), &p, &w, to, &unsure);
 }
 
 /* Rule: a return address is looked up as it is; what runs belongs to the next place. */
@@ -389,6 +461,32 @@ static void test_inlined(void **state)
 	/* Behind the last place there are stubs. */
 	assert_int_equal(inlined(64, true, m), 0);
 	assert_int_equal(inlined(1 << 20, true, m), 0);
+}
+
+/* Rule: what runs between places of two methods may be either's. A call is at its own. */
+static void test_unsure(void **state)
+{
+	static const struct {
+		u64 offset;
+		bool leaf, unsure;
+	} cases[] = {
+		{ 0, true, false },   { 15, true, false }, { 16, true, true },
+		{ 31, true, true },   { 32, true, true },  { 47, true, true },
+		{ 48, true, false },  { 63, true, false }, { 16, false, false },
+		{ 32, false, false }, { 64, true, false },
+	};
+	struct jvm_method m[JVM_INLINED];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		inlined(cases[i].offset, cases[i].leaf, m);
+		assert_int_equal(unsure, cases[i].unsure);
+	}
+	/* Two places of one method are of that. */
+	world.compiled.places[2].scope = 1;
+	inlined(31, true, m);
+	assert_false(unsure);
 }
 
 /* Rule: code that is another's by now, or that makes no sense, says nothing. */
@@ -452,8 +550,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_published, setup),
 		cmocka_unit_test_setup(test_refused, setup),
+		cmocka_unit_test_setup(test_flags, setup),
 		cmocka_unit_test_setup(test_check, setup),
 		cmocka_unit_test_setup(test_inlined, setup),
+		cmocka_unit_test_setup(test_unsure, setup),
 		cmocka_unit_test_setup(test_wrong, setup),
 		cmocka_unit_test_setup(test_long, setup),
 	};

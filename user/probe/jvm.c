@@ -161,9 +161,9 @@ static bool fits(u64 v)
 	return v < UINT16_MAX;
 }
 
-static void take_field(struct table *t, const char *type, const char *field,
-		       const struct struct_entry *e)
+static void take_field(void *ctx, const char *type, const char *field, const struct struct_entry *e)
 {
+	struct table *t = ctx;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fields); i++)
@@ -186,7 +186,11 @@ static void take_field(struct table *t, const char *type, const char *field,
 		}
 }
 
-static bool read_structs(u32 pid, u64 at, struct table *t)
+typedef void (*field_fn)(void *ctx, const char *type, const char *field,
+			 const struct struct_entry *e);
+
+/* False: it cannot be read to its end. */
+static bool read_structs(u32 pid, u64 at, field_fn take, void *ctx)
 {
 	char type[TEXT_MAX], field[TEXT_MAX];
 	struct struct_entry e;
@@ -199,16 +203,29 @@ static bool read_structs(u32 pid, u64 at, struct table *t)
 			return true;
 		read_text(pid, e.type, type);
 		read_text(pid, e.field, field);
-		take_field(t, type, field, &e);
+		take(ctx, type, field, &e);
 	}
 	return false;
 }
 
-static bool read_types(u32 pid, u64 at, struct table *t)
+static void take_size(void *ctx, const char *type, u64 size)
+{
+	struct table *t = ctx;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (!strcmp(type, sizes[i].type) && fits(size)) {
+			t->off[sizes[i].to] = (u16)size;
+			t->has[sizes[i].to] = true;
+		}
+}
+
+static bool read_types(u32 pid, u64 at, void (*take)(void *ctx, const char *type, u64 size),
+		       void *ctx)
 {
 	struct type_entry e;
 	char name[TEXT_MAX];
-	u32 i, k;
+	u32 i;
 
 	for (i = 0; i < ENTRIES_MAX; i++) {
 		if (target_read(pid, at + i * sizeof(e), &e, sizeof(e)))
@@ -216,11 +233,7 @@ static bool read_types(u32 pid, u64 at, struct table *t)
 		if (!e.name)
 			return true;
 		read_text(pid, e.name, name);
-		for (k = 0; k < ARRAY_SIZE(sizes); k++)
-			if (!strcmp(name, sizes[k].type) && fits(e.size)) {
-				t->off[sizes[k].to] = (u16)e.size;
-				t->has[sizes[k].to] = true;
-			}
+		take(ctx, name, e.size);
 	}
 	return false;
 }
@@ -288,7 +301,7 @@ u32 jvm_version(u32 pid, u64 structs)
 	struct table t = { .off = off };
 
 	/* Whatever else is wrong with the table. */
-	read_structs(pid, read_u64(pid, structs), &t);
+	read_structs(pid, read_u64(pid, structs), take_field, &t);
 	return t.has_place[PLACE_VERSION] ? read_u32(pid, t.places[PLACE_VERSION]) : 0;
 }
 
@@ -303,7 +316,8 @@ const char *jvm_published(u32 pid, u64 structs, u64 types, struct vm_proc *to)
 	/* It points into its library, once that is relocated. */
 	if (at - structs + LIBRARY_MAX > 2 * LIBRARY_MAX)
 		return vm_not_begun;
-	if (!read_structs(pid, at, &t) || !read_types(pid, read_u64(pid, types), &t))
+	if (!read_structs(pid, at, take_field, &t) ||
+	    !read_types(pid, read_u64(pid, types), take_size, &t))
 		return "what it publishes of its structures cannot be read";
 	version = t.has_place[PLACE_VERSION] ? read_u32(pid, t.places[PLACE_VERSION]) : 0;
 	if (t.has_place[PLACE_VERSION] && !version)
@@ -313,6 +327,65 @@ const char *jvm_published(u32 pid, u64 structs, u64 types, struct vm_proc *to)
 	if (missing(&t))
 		return "it does not publish all that is needed";
 	return find_code(pid, &t, &to->jvm);
+}
+
+/* ---- Flags ---- */
+
+/* Flags of it; JDK 17 has 1,400. */
+#define FLAGS_MAX 8192
+
+struct flags {
+	u64 list, count; /* addresses of where they are; 0: not told */
+	u64 name, value, size; /* of one: offsets of two addresses, and its bytes */
+	bool has_name, has_value;
+};
+
+static void take_flag_field(void *ctx, const char *type, const char *field,
+			    const struct struct_entry *e)
+{
+	struct flags *f = ctx;
+
+	if (strcmp(type, "JVMFlag"))
+		return;
+	if (e->is_static && !strcmp(field, "flags"))
+		f->list = e->address;
+	else if (e->is_static && !strcmp(field, "numFlags"))
+		f->count = e->address;
+	else if (!e->is_static && !strcmp(field, "_name"))
+		f->name = e->offset, f->has_name = true;
+	else if (!e->is_static && !strcmp(field, "_addr"))
+		f->value = e->offset, f->has_value = true;
+}
+
+static void take_flag_size(void *ctx, const char *type, u64 size)
+{
+	if (!strcmp(type, "JVMFlag"))
+		((struct flags *)ctx)->size = size;
+}
+
+int jvm_flag(u32 pid, u64 structs, u64 types, const char *name)
+{
+	struct flags f = { 0 };
+	char text[TEXT_MAX];
+	u64 list, count, i;
+	u8 on;
+
+	if (!read_structs(pid, read_u64(pid, structs), take_flag_field, &f) ||
+	    !read_types(pid, read_u64(pid, types), take_flag_size, &f) || !f.has_name ||
+	    !f.has_value || !fits(f.size) || f.name + 8 > f.size || f.value + 8 > f.size)
+		return -ENOENT;
+	list = read_u64(pid, f.list);
+	count = min_u64(read_u64(pid, f.count), FLAGS_MAX);
+	for (i = 0; list && i < count; i++) {
+		u64 at = list + i * f.size;
+
+		read_text(pid, read_u64(pid, at + f.name), text);
+		if (!strcmp(text, name))
+			return target_read(pid, read_u64(pid, at + f.value), &on, sizeof(on))
+				       ? -ENOENT
+				       : on != 0;
+	}
+	return -ENOENT;
 }
 
 /* Some of its threads must be one of the process. */

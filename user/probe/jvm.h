@@ -25,6 +25,9 @@ const char *jvm_published(u32 pid, u64 structs, u64 sizes, struct vm_proc *to);
 /* The same: whether what was published is true here. */
 const char *jvm_check(u32 pid, const struct vm_proc *p);
 
+/* Is a flag of its command line on that can be on or off? 1 or 0; -ENOENT: it does not say. */
+int jvm_flag(u32 pid, u64 structs, u64 sizes, const char *name);
+
 enum {
 	JVM_INLINED = 32, /* methods inside each other at one place */
 	JVM_CLASS = 240, /* bytes of a class's name; of a longer one the begin */
@@ -40,8 +43,9 @@ struct jvm_method {
  * The methods that are under way at w->pc in compiled code, innermost first: the
  * last one is what was compiled, the others are inlined. Their number, at most
  * JVM_INLINED; 0: the code is not there any more, or says nothing of this place.
+ * *unsure: the place before is of another method, of which it may be as well.
  */
 u32 jvm_inlined(u32 pid, const struct vm_proc *p, const struct wire_frame *w,
-		struct jvm_method to[JVM_INLINED]);
+		struct jvm_method to[JVM_INLINED], bool *unsure);
 
 #endif

@@ -80,11 +80,16 @@ static int32_t place_offset(const struct code *c, u32 i)
 	return get_s32(c, c->first + (u64)i * c->p->off[OFF_pc_size] + c->p->off[OFF_pc_offset]);
 }
 
+static int32_t place_scope(const struct code *c, u32 i)
+{
+	return get_s32(c, c->first + (u64)i * c->p->off[OFF_pc_size] + c->p->off[OFF_pc_scope]);
+}
+
 /*
  * Of the places at `offset` in the code or behind it the first. A return address is
- * a place of its own; an instruction that runs is before one.
+ * a place of its own; an instruction that runs is before one. *before: the scope of the place before it, or 0.
  */
-static bool find_place(const struct code *c, u64 offset, bool leaf, int32_t *scope)
+static bool find_place(const struct code *c, u64 offset, bool leaf, int32_t *scope, int32_t *before)
 {
 	u32 low = 0, high = c->places;
 
@@ -102,7 +107,8 @@ static bool find_place(const struct code *c, u64 offset, bool leaf, int32_t *sco
 	/* The last one is behind all code. */
 	if (low + 1 >= c->places)
 		return false;
-	*scope = get_s32(c, c->first + (u64)low * c->p->off[OFF_pc_size] + c->p->off[OFF_pc_scope]);
+	*scope = place_scope(c, low);
+	*before = low ? place_scope(c, low - 1) : 0;
 	return *scope > 0;
 }
 
@@ -150,24 +156,36 @@ static bool read_method(const struct code *c, u64 method, struct jvm_method *to)
 			 JVM_METHOD);
 }
 
+/* What a scope is in, and which method it is of: its number, from 1. */
+static bool read_scope(const struct code *c, int32_t scope, u32 *next, u32 *which)
+{
+	u8 bytes[SCOPE_BYTES];
+	u32 at = 0;
+
+	if (scope <= 0 || !get(c, c->scopes + (u32)scope, bytes, sizeof(bytes)))
+		return false;
+	*next = number(bytes, &at);
+	*which = number(bytes, &at);
+	return true;
+}
+
 u32 jvm_inlined(u32 pid, const struct vm_proc *p, const struct wire_frame *w,
-		struct jvm_method to[JVM_INLINED])
+		struct jvm_method to[JVM_INLINED], bool *unsure)
 {
 	struct code c = { .pid = pid, .p = p, .at = w->code };
 	u64 begin = get_u64(&c, w->code + p->off[OFF_blob_code]), method;
-	u8 bytes[SCOPE_BYTES];
-	int32_t scope;
-	u32 n = 0, at, next, which;
+	int32_t scope, before;
+	u32 n = 0, next, which, other;
 
+	*unsure = false;
 	if (!begin || w->pc < begin || !same(&c, w->compiled) || !open_code(&c) ||
-	    !find_place(&c, w->pc - begin, w->leaf, &scope))
+	    !find_place(&c, w->pc - begin, w->leaf, &scope, &before))
 		return 0;
+	*unsure = w->leaf && read_scope(&c, before, &next, &other) &&
+		  read_scope(&c, scope, &next, &which) && which != other;
 	do {
-		if (n == JVM_INLINED || !get(&c, c.scopes + (u32)scope, bytes, sizeof(bytes)))
+		if (n == JVM_INLINED || !read_scope(&c, scope, &next, &which))
 			return 0;
-		at = 0;
-		next = number(bytes, &at);
-		which = number(bytes, &at);
 		/* 0: none. Senders come first in the stream: no circle. */
 		if (!which || which > METADATA_MAX || next >= (u32)scope ||
 		    c.metadata + which * 8ull > c.metadata_end)

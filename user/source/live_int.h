@@ -491,8 +491,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 
 /* ---- live_notes.c ---- */
 
-/* Says what is not as it should be with a process, and what to do; the same key
- * again replaces it, an empty text takes it back. 0 or l->failed. */
+/* What is wrong with a process, and what to do. The same key replaces it, an empty text ends it. 0 or l->failed. */
 #define NOTE_REFUSED VM_ROLES
 #define NOTE_SILENT (VM_ROLES + 1)
 #define NOTE_LEFT_OUT (VM_ROLES + 2)
@@ -501,6 +500,7 @@ void live_vm_fall_back(struct live *l, struct process *p);
 #define NOTE_NOT_EXACT (VM_ROLES + 5)
 #define NOTE_LATE (VM_ROLES + 6)
 #define NOTE_PASSED_BY (VM_ROLES + 7)
+#define NOTE_INLINED (VM_ROLES + 8)
 int live_note(struct live *l, struct process *p, u32 key, const char *text, const char *advice);
 /* From now on hits are expected of `armed`, bits by role. */
 void live_watch_start(struct process *p, const struct vm_target *v, u32 armed);

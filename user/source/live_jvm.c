@@ -32,6 +32,7 @@ struct jvm {
 	struct vm_proc proc;
 	struct intern *methods; /* owned; a frame's id is its number here plus 1 */
 	struct map recent, older; /* the kernel's number -> struct place *, owned */
+	bool vague; /* and it has not been said */
 };
 
 static void forget(struct map *m)
@@ -54,13 +55,14 @@ void jvm_free(struct jvm *j)
 	free(j);
 }
 
-struct jvm *jvm_new(const struct vm_proc *proc)
+struct jvm *jvm_new(const struct vm_proc *proc, bool vague)
 {
 	struct jvm *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
 	j->proc = *proc;
+	j->vague = vague;
 	j->methods = intern_new();
 	if (j->methods)
 		return j;
@@ -118,17 +120,34 @@ static u32 frame_of(struct live *l, struct process *p, struct jvm *j, const char
 	return (u32)id + 1;
 }
 
+/* A place between two that the VM tells of is taken for the second one's: a loop may be told as what is inlined behind it. */
+static int say_vague(struct live *l, struct process *p, struct jvm *j)
+{
+	j->vague = false;
+	return live_note(
+		l, p, NOTE_INLINED,
+		"what its compiler has inlined it tells at calls and safepoints alone: a loop "
+		"may be told as a small method that is inlined beside it",
+		"Where two methods' shares matter, start it with "
+		"-XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints.");
+}
+
 int jvm_take_frame(struct live *l, struct process *p, struct jvm *j, const struct wire_frame *w)
 {
 	struct jvm_method *m = calloc(JVM_INLINED, sizeof(*m));
 	u32 n = 0, i;
 	struct place *to;
+	bool unsure = false;
 	char *slash;
 
 	if (!m)
 		return 0;
 	if (w->how == FRAME_COMPILED)
-		n = jvm_inlined(p->pid, &j->proc, w, m);
+		n = jvm_inlined(p->pid, &j->proc, w, m, &unsure);
+	if (j->vague && unsure && say_vague(l, p, j)) {
+		free(m);
+		return l->failed;
+	}
 	/* What was compiled is known, whatever is inlined in it. */
 	if (!n) {
 		vm_text(w->file, w->file_len, 0, m[0].klass, sizeof(m[0].klass));

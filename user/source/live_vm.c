@@ -3,6 +3,7 @@
 #include "source/live_vm_int.h"
 
 #include "attach/vm.h"
+#include "probe/jvm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -146,8 +147,8 @@ static u32 watched(const struct live *l, bool service)
 }
 
 /* What every process of the VM needs, where it is wanted. */
-static int vm_begin(struct live *l, struct process *p, const struct vm_proc *proc, bool walks,
-		    struct err *err)
+static int vm_begin(struct live *l, struct process *p, const struct vm_target *t,
+		    const struct vm_proc *proc, bool walks, struct err *err)
 {
 	struct vm_state *v;
 
@@ -157,7 +158,8 @@ static int vm_begin(struct live *l, struct process *p, const struct vm_proc *pro
 	if (walks && proc->kind == VM_JVM) {
 		v = vm_state_of(p);
 		if (v && !v->jvm)
-			v->jvm = jvm_new(proc);
+			v->jvm = jvm_new(
+				proc, !jvm_flag(p->pid, t->root, t->sizes, "DebugNonSafepoints"));
 		if (!v || !v->jvm)
 			return err_set(err, -ENOMEM, "no memory");
 	}
@@ -232,7 +234,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (service)
 		proc.flags &= ~(u32)VM_BURSTS;
 	if (!r && !finishes)
-		r = vm_begin(l, p, &proc, walks, err);
+		r = vm_begin(l, p, &v, &proc, walks, err);
 	if (!r && !finishes && !l->calls)
 		r = vm_trace(l->t, p->pid, &proc, err);
 	/* A service's processes are many: one link a probe is enough for all. */
@@ -271,7 +273,7 @@ void live_vm_fall_back(struct live *l, struct process *p)
 	if (!vm_layout(p->pid, &v, &proc, &ignored) || (l->calls && proc.kind != VM_NONE)) {
 		if (l->calls)
 			proc.flags = call_flags(proc.flags);
-		if (!vm_begin(l, p, &proc, walks, &ignored) &&
+		if (!vm_begin(l, p, &v, &proc, walks, &ignored) &&
 		    !vm_trace(l->t, p->pid, &proc, &ignored))
 			l->s.info.sampled |= walks;
 	}

@@ -128,8 +128,8 @@ void stays_free(struct live *l, struct vm_stream *s);
 
 /* ---- live_jvm.c ---- */
 
-/* How a JVM is walked. NULL without memory. */
-struct jvm *jvm_new(const struct vm_proc *proc);
+/* How a JVM is walked. vague: what it has inlined it tells at calls and safepoints alone. NULL without memory. */
+struct jvm *jvm_new(const struct vm_proc *proc, bool vague);
 void jvm_free(struct jvm *j);
 /* 0 or l->failed. */
 int jvm_take_frame(struct live *l, struct process *p, struct jvm *j, const struct wire_frame *w);
