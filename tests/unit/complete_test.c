@@ -76,6 +76,11 @@ static void batches_of_unknown_size_are_told_by_their_cause(void **state)
 	assert_true(has(f, "},\"losses_uncounted\":{\"read_fault\":4},\"complete\":false"));
 	f->s.losses.records[LOSS_READ_FAULT] = 9;
 	assert_false(has(f, "losses_uncounted"));
+	/* Of a recording it is the places, whatever is counted at others. */
+	f->s.losses.records[LOSS_TRUNCATED] = 5;
+	assert_false(has(f, "losses_uncounted"));
+	f->s.losses.batches[LOSS_TRUNCATED] = 2;
+	assert_true(has(f, "},\"losses_uncounted\":{\"truncated\":2},\"complete\":false"));
 	fixture_free(f);
 }
 

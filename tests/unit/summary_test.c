@@ -289,6 +289,10 @@ static void each_cause_has_its_own_words(void **state)
 	(void)state;
 	out_open_memory(&o);
 	summary_losses(&o, &l);
+	/* Some chunks are damaged, and the end is missing. */
+	out_puts(&o, "\n");
+	summary_losses(&o, &(struct loss_stats){ .records[LOSS_TRUNCATED] = 1,
+						 .batches[LOSS_TRUNCATED] = 2 });
 	text = fixture_text(&o);
 	assert_string_equal(
 		text,
@@ -309,7 +313,9 @@ static void each_cause_has_its_own_words(void **state)
 		"[limit]; records, how many is not known, lost because a program ran for a "
 		"while with its marks off [marks_off]; names of groups lost because they could "
 		"not be read from their program's memory [names]; 14 records lost because of "
-		"what this version does not know [other]");
+		"what this version does not know [other]\n"
+		"1 record and others, how many is not known, lost because the recording is cut or "
+		"damaged, or of an earlier version [truncated]");
 	free(text);
 }
 

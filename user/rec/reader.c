@@ -599,8 +599,8 @@ int rec_read(struct rec_reader *r, item_fn fn, void *ctx, struct err *err)
 	}
 	if (r->records_known > r->records)
 		rc = hand_loss(r, r->records_known - r->records, fn, ctx);
-	else if (!r->complete && !r->goes_on)
-		/* What was recorded after the last chunk, nobody knows. */
+	/* What was recorded after the last chunk, nobody knows. */
+	if (!rc && !r->complete && !r->goes_on)
 		rc = hand_loss(r, 0, fn, ctx);
 	note_write(r);
 	return rc;

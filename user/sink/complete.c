@@ -16,12 +16,17 @@ u64 lost_counted(const struct loss_stats *l)
 	return lost_records(l) - l->records[LOSS_MARKS_OFF] - l->records[LOSS_NAMES];
 }
 
+bool lost_unknown(const struct loss_stats *l, enum loss_cause cause)
+{
+	return l->batches[cause] && (!l->records[cause] || cause == LOSS_TRUNCATED);
+}
+
 bool lost_uncounted(const struct loss_stats *l)
 {
 	unsigned int i;
 
 	for (i = 0; i < LOSS_CAUSES; i++)
-		if (l->batches[i] && !l->records[i])
+		if (lost_unknown(l, i))
 			return true;
 	return l->records[LOSS_MARKS_OFF] != 0;
 }

@@ -18,6 +18,9 @@ u64 lost_counted(const struct loss_stats *l);
 /* Was something lost of which nobody knows how many records it was? */
 bool lost_uncounted(const struct loss_stats *l);
 /* Batches count too: a loss may be known by them alone. */
+/* Has something been lost for the cause of which nobody knows how many records it had? Of batches it is known where any
+ * record of that cause is counted; of a recording never. */
+bool lost_unknown(const struct loss_stats *l, enum loss_cause cause);
 bool lost_any(const struct loss_stats *l);
 /* Of sampled events: is there time that no look at a stack stands for? A hundredth of all is none. */
 bool unseen_time(const struct snapshot *s);

@@ -269,7 +269,7 @@ static void put_uncounted(struct json *j, const struct loss_stats *l)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < LOSS_CAUSES; i++) {
-		if (!l->batches[i] || l->records[i])
+		if (!lost_unknown(l, i))
 			continue;
 		if (!n++)
 			json_key_object(j, "losses_uncounted");

@@ -255,8 +255,9 @@ void summary_losses(struct out *o, const struct loss_stats *l)
 		if (causes[i].what)
 			out_puts(o, causes[i].what);
 		else if (l->records[i])
-			out_printf(o, "%s record%s", count_text(text, l->records[i]),
-				   plural(l->records[i]));
+			out_printf(o, "%s record%s%s", count_text(text, l->records[i]),
+				   plural(l->records[i]),
+				   lost_unknown(l, i) ? " and others, how many is not known," : "");
 		else
 			out_puts(o, "records, how many is not known,");
 		/* Of what is missing in a recording nobody knows how many there were. */
