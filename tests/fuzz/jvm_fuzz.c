@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jvm_method m[JVM_INLINED];
 	struct wire_frame w = { 0 };
 	u32 self = (u32)getpid(), n, i;
+	bool unsure;
 
 	lay_out(data, size);
 	if (!jvm_published(self, (u64)(uintptr_t)in.memory, (u64)(uintptr_t)&in.memory[1], &p)) {
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	       (u8 *)in.memory + (in.code * 8u + p.off[OFF_blob_code]) % (sizeof(in.memory) - 8),
 	       sizeof(w.pc));
 	w.pc += in.pc;
-	n = jvm_inlined(self, &p, &w, m);
+	n = jvm_inlined(self, &p, &w, m, &unsure);
 	if (n > JVM_INLINED)
 		abort();
 	if (n > 1)
