@@ -59,8 +59,16 @@ PGOPTIONS="-c statement_timeout=${LIMIT}s" psql -q postgres -c "do \$\$ begin
 send holder 'commit;'
 check "who waited for a lock gets it" finish waiter
 check "who held it ends" finish holder
+# Where names in its title end its memory says.
+psql -q postgres -c 'create role "some one" superuser login' -c 'create database "my: old shop"'
+start_ready named psql -q -U 'some one' 'my: old shop' -c '\echo ready to name' -f -
+send named 'values (1);'
+send named 'values (2);'
+send named '\echo named'
+wait_line named named >"$T/line"
 
 finish rec INT
+check "whose names have blanks ends" finish named
 report "$T/a"
 check "the clients were served" grep -q "number of transactions actually processed: 200/200" "$T/bench"
 json_eq "the VM is known, and nothing is sampled" "$T/a.json" \
@@ -76,6 +84,7 @@ eq "statements: END" "$(count 'tenant:bench END')" 200
 eq "by the simple, the extended and the prepared protocol" "$(count 'tenant:bench VALUES')" \
 	$((3 * 2 * 101 + 2))
 eq "those that fail count" "$(count 'tenant:bench DELETE')" 7
+eq "names with blanks and colons" "$(count 'tenant:my: old shop VALUES')" 2
 json_eq "what takes the time is on top" "$T/a.json" \
 	'[.groups[] | select(.kind == "tenant")] | sort_by(-.self_ns)[0].name' '"tenant:load SELECT"'
 eq "databases are told apart" "$(count 'tenant:postgres SELECT')" 1

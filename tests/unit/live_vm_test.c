@@ -161,8 +161,40 @@ static void statements_are_called_by_their_database_and_verb(void **state)
 	size_t i;
 
 	(void)state;
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		/* Each is another backend's. */
+		live_vm_free(&rig.l, &rig.p);
 		assert_string_equal(called(&rig.p, cases[i].title, cases[i].text), cases[i].name);
+	}
+}
+
+/* Where names in a title end is in the backend's memory: here in this process's own. */
+static void names_with_blanks_are_read_from_the_backend(void **state)
+{
+	const char *const port[2] = { "an: old shop", "some one" }, *const *my_port = port;
+	static const char title[] = "postgres: 15/main: some one an: old shop [local] SELECT";
+
+	(void)state;
+	rig.p.vm_root = (u64)(uintptr_t)&my_port;
+	assert_string_equal(called(&rig.p, title, "select 1"), "an: old shop SELECT");
+	/* A backend has one database: its memory may be gone when the next statement is told of. */
+	rig.p.vm_root = 0;
+	assert_string_equal(called(&rig.p, title, "table t"), "an: old shop TABLE");
+	/* Of another that has gone nobody knows it, nor is it asked again. */
+	live_vm_free(&rig.l, &rig.p);
+	assert_string_equal(called(&rig.p, title, "select 1"), "(unknown) SELECT");
+	rig.p.vm_root = (u64)(uintptr_t)&my_port;
+	assert_string_equal(called(&rig.p, title, "select 1"), "(unknown) SELECT");
+	/* What is behind a colon is the cluster's if nobody says otherwise. */
+	live_vm_free(&rig.l, &rig.p);
+	rig.p.vm_root = 0;
+	assert_string_equal(called(&rig.p, "postgres: 15/main: one shop [local] SELECT", "table t"),
+			    "shop TABLE");
+	/* A name that the memory does not have is none of its client's. */
+	live_vm_free(&rig.l, &rig.p);
+	rig.p.vm_root = (u64)(uintptr_t)&my_port;
+	assert_string_equal(called(&rig.p, "postgres: some one shop [local] SELECT", "table t"),
+			    "(unknown) TABLE");
 }
 
 /* A parallel worker works for a backend's database, which is known by its own statements. */
@@ -176,6 +208,7 @@ static void a_parallel_worker_works_for_its_leader(void **state)
 	snprintf(title, sizeof(title), "postgres: parallel worker for PID %u", rig.p.pid);
 	assert_string_equal(called(&worker, title, "select 1"), "shop SELECT");
 	/* Numbers of a container's are others: that one is of another server. */
+	live_vm_free(&rig.l, &worker);
 	worker.ppid = 5;
 	assert_string_equal(called(&worker, title, "select 1"), "(background) SELECT");
 	live_vm_free(&rig.l, &worker);
@@ -204,6 +237,7 @@ int main(void)
 		TEST(calls_that_were_lost_are_of_their_event),
 		TEST(what_goes_on_as_the_trace_ends_is_no_event),
 		TEST(statements_are_called_by_their_database_and_verb),
+		TEST(names_with_blanks_are_read_from_the_backend),
 		TEST(a_parallel_worker_works_for_its_leader),
 		TEST(a_wait_that_nobody_began_is_none),
 	};

@@ -204,6 +204,7 @@ struct process {
 	u32 registry_count;
 	struct map threads; /* tid -> 1: its name was handed out */
 	const struct vm_profile *vm_profile; /* NULL: no stock VM */
+	u64 vm_root; /* the address of what its profile calls `symbol` */
 	struct vm_state *vm_state; /* owned, or NULL */
 	struct vm_watch watch;
 	struct silence silence;
@@ -225,8 +226,7 @@ struct process {
 	u64 not_exact_end; /* where the ring buffer ended when that became known */
 	bool not_exact_said;
 	u32 left_out; /* descendants that it has and nobody traces; 0 once it was said */
-	u32 denied,
-		denied_said; /* of its program's files: at the last look; as far as it was said */
+	u32 denied, denied_said; /* of its program's files: at the last look; as far as was said */
 	u32 rescans; /* left to do */
 	u64 pace_ns; /* between those of a VM that takes long to begin; 0: none was so far */
 	u64 rescan_ns; /* when the next one is due */

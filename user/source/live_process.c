@@ -271,6 +271,7 @@ int process_fork(struct live *l, const struct wire_life *w)
 		p->own_copy = parent->own_copy;
 		p->rings_begun = parent->rings_begun;
 		p->vm_profile = parent->vm_profile;
+		p->vm_root = parent->vm_root;
 		p->walks = parent->walks;
 		while (map_next(&parent->copies, &at, &copy, &address))
 			map_put(&p->copies, copy, address);
@@ -307,6 +308,7 @@ static void forget_memory(struct live *l, struct process *p)
 	map_free(&p->threads);
 	live_vm_free(l, p);
 	p->vm_profile = NULL;
+	p->vm_root = 0;
 	p->watch = (struct vm_watch){ 0 };
 	free(p->refused);
 	free(p->said);

@@ -3,6 +3,7 @@
  * Statements of PostgreSQL, transactions whose client sends nothing, and how
  * transactions ended -> spans and events that are measured whole.
  */
+#include "probe/postgres.h"
 #include "source/live_vm_int.h"
 
 #include <ctype.h>
@@ -60,16 +61,33 @@ static void leaders_database(const struct live *l, const struct process *p, cons
 			     char *to, size_t cap);
 
 /*
- * "postgres: CLUSTER: USER DATABASE [local] SELECT" -> DATABASE. Names may have blanks in them, and the title does
- * not say where they end: of more than two words before the client nobody knows which are the database's.
+ * Of "postgres: CLUSTER: USER DATABASE [local] SELECT" the DATABASE. Names may have blanks and colons in them, and the
+ * title does not say where they end: the backend's memory does. If that is gone, the first colon is taken for the
+ * cluster's, and of more than two words behind it nobody knows which are the database's.
  */
+static void clients_database(const struct process *p, const char *title, const char *client,
+			     char *to, size_t cap)
+{
+	const char *colon = strstr(title, ": "),
+		   *names = colon && colon < client ? colon + 2 : title;
+	const char *blank = strchr(names, ' ');
+	bool two = blank && blank < client && strchr(blank + 1, ' ') == client - 1;
+
+	if (client == title || (two && names == title) || (p->vm_state && p->vm_state->unread) ||
+	    postgres_database(p->pid, p->vm_root, title, (size_t)(client - title) - 1, to, cap)) {
+		if (two)
+			snprintf(to, cap, "%.*s", (int)(client - blank - 2), blank + 1);
+	}
+}
+
+/* Whose a process with this title works for; in parentheses: nobody's, or it is not known. */
 static void database_of(const struct live *l, const struct process *p, const char *title, char *to,
 			size_t cap)
 {
 	static const char prefix[] = "postgres: ", vacuum[] = "autovacuum worker ",
 			  parallel[] = "parallel worker for PID ", sender[] = "walsender ",
 			  replication[] = "logical replication ";
-	const char *client, *names, *blank;
+	const char *client, *names;
 
 	snprintf(to, cap, "(unknown)");
 	if (strncmp(title, prefix, sizeof(prefix) - 1))
@@ -77,7 +95,6 @@ static void database_of(const struct live *l, const struct process *p, const cha
 	title += sizeof(prefix) - 1;
 	client = client_in(title);
 	names = behind_cluster(title, client ? client : title + strlen(title));
-	blank = strchr(names, ' ');
 	if (!strncmp(names, sender, sizeof(sender) - 1) ||
 	    (!client && !strncmp(names, replication, sizeof(replication) - 1)))
 		snprintf(to, cap, "(replication)");
@@ -87,8 +104,8 @@ static void database_of(const struct live *l, const struct process *p, const cha
 		leaders_database(l, p, names + sizeof(parallel) - 1, to, cap);
 	else if (!client && strlen(title) + sizeof(prefix) - 1 < VM_TITLE - 1)
 		snprintf(to, cap, "(background)");
-	else if (client && blank && blank < client && strchr(blank + 1, ' ') == client - 1)
-		snprintf(to, cap, "%.*s", (int)(client - blank - 2), blank + 1);
+	else if (client)
+		clients_database(p, title, client, to, cap);
 }
 
 /* Of a parallel worker: that of the backend that it works for, of whose statement no more may be known than its title
@@ -198,9 +215,14 @@ static void name_of(const struct live *l, struct process *p, const struct wire_t
 
 	vm_text(w->text, w->text_len, 0, text, sizeof(text));
 	vm_text(w->title, w->title_len, 0, title, sizeof(title));
-	database_of(l, p, title, database, DATABASE_MAX);
+	if (p->vm_state && p->vm_state->database[0])
+		snprintf(database, DATABASE_MAX, "%s", p->vm_state->database);
+	else
+		database_of(l, p, title, database, DATABASE_MAX);
 	if (p->vm_state && database[0] != '(')
 		snprintf(p->vm_state->database, sizeof(p->vm_state->database), "%s", database);
+	else if (p->vm_state)
+		p->vm_state->unread = !strcmp(database, "(unknown)");
 	if (w->kind == TURN_IDLE)
 		snprintf(verb, sizeof(verb), "(idle in transaction)");
 	else

@@ -248,6 +248,7 @@ int live_vm_attach(struct live *l, struct process *p, struct err *err)
 	if (!r) {
 		p->vm = v.profile->name;
 		p->vm_profile = v.profile;
+		p->vm_root = v.root;
 		p->walks = walks;
 		l->s.info.sampled |= walks || p->begins;
 		live_watch_start(p, &v, watched(l, service));

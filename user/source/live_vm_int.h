@@ -35,7 +35,8 @@ struct vm_state {
 	struct map calls; /* a function's id in the kernel -> its compartment */
 	struct map frames; /* a frame's id -> VM_FRAME_*, of those that are any of it */
 	struct jvm *jvm; /* owned; NULL: none, or not walked */
-	char database[64]; /* of a server process: that of its last client; "": none yet */
+	char database[64]; /* of a server process: its client's, for good; "": not known yet */
+	bool unread; /* its memory was asked for that, and does not tell */
 	u64 settle_ns; /* when what is kept is looked through next */
 };
 
