@@ -463,6 +463,7 @@ static void times_too_long_for_ns_are_the_longest(void **state)
 {
 	(void)state;
 	assert_int_equal(steal_ns(0, 100), 0);
+	assert_int_equal(steal_ns(3, 1000), 3 * NSEC_PER_MSEC);
 	assert_int_equal(steal_ns(3, 100), 30000000);
 	assert_true(steal_ns(UINT64_MAX / 10000000, 100) < UINT64_MAX);
 	assert_true(steal_ns(UINT64_MAX / 10000000 + 1, 100) == UINT64_MAX);
