@@ -132,6 +132,28 @@ static void an_announced_wait_has_one_arrow(void **state)
 	flows_release(&f);
 }
 
+/* A nested event lies in one that has the arrow; what no mark began is not shown at all. */
+static void only_outermost_events_that_were_marked_have_arrows(void **state)
+{
+	struct model_event nested = {
+		.thread = &addon, .iteration = 2, .parent = 1, .begin_ns = 220, .end_ns = 230
+	};
+	struct seen seen = { .count = 0 };
+	struct flows f;
+
+	(void)state;
+	flows_init(&f, take, &seen);
+	call(&f, 200, 300, ADDON);
+	assert_int_equal(flows_event(&f, &nested), 0);
+	nested.parent = 0;
+	nested.implicit = true;
+	assert_int_equal(flows_event(&f, &nested), 0);
+	assert_int_equal(seen.count, 0);
+	event(&f, &addon, 210, 250, NULL, 0);
+	assert_int_equal(seen.count, 1);
+	flows_release(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +161,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_nobody_announced_does_too),
 		cmocka_unit_test(several_waits_reach_to_the_end_of_their_event),
 		cmocka_unit_test(an_announced_wait_has_one_arrow),
+		cmocka_unit_test(only_outermost_events_that_were_marked_have_arrows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

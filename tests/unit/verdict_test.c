@@ -217,6 +217,12 @@ static void a_crowd_means_busy_only_where_pressure_is_not_known(void **state)
 	c.pressure_known = true;
 	assert_int_equal(verdicts_batch(v, &b, &c, &out), 0);
 	assert_int_equal(out[5].reason, VERDICT_SELDOM);
+	/* Groups are counted: one that is slow in two processes is one. */
+	a[5].group = "addon:b";
+	c.pressure_known = false;
+	assert_int_equal(verdicts_batch(v, &b, &c, &out), 0);
+	assert_int_equal(out[5].janky, 5);
+	assert_int_not_equal(out[5].reason, VERDICT_BUSY);
 	verdicts_free(v);
 }
 
@@ -294,6 +300,14 @@ static void the_past_is_bounded(void **state)
 		snprintf(name, sizeof(name), "addon:%u", i);
 		a = jank(name, (100 + i) * SEC, 300 * MS);
 		assert_int_equal(one(v, &a, calm()).reason, VERDICT_SELDOM);
+	}
+	/* What came last is kept. */
+	for (i = 4990; i < 5000; i++) {
+		struct alert a;
+
+		snprintf(name, sizeof(name), "addon:%u", i);
+		a = jank(name, 5101 * SEC, 300 * MS);
+		assert_int_equal(one(v, &a, calm()).occurrences, 2);
 	}
 	verdicts_free(v);
 }
