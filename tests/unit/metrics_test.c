@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* OpenMetrics: labels are bounded and harmless, counters never fall. */
-#include "base/varint.h"
 #include "sink/metric_labels.h"
 #include "sink/openmetrics.h"
 #include "sink_fixture.h"
@@ -574,104 +573,6 @@ static void alerts_are_counted_by_group_and_reason(void **state)
 	metrics_free(m);
 }
 
-/* What Prometheus takes an index for: edges of 2^(i/8) seconds, inclusive above. */
-static void a_native_bucket_holds_its_time(void **state)
-{
-	u64 ns;
-
-	(void)state;
-	for (ns = 1; ns < 1ull << 50; ns += 1 + ns / 7) {
-		int i = metrics_native_bucket(ns);
-
-		assert_true((double)ns / 1e9 <= exp2(i / 8.0) * (1 + 1e-12));
-		assert_true((double)ns / 1e9 > exp2((i - 1) / 8.0) * (1 - 1e-12));
-	}
-	assert_int_equal(metrics_native_bucket(1000000000), 0);
-	assert_int_equal(metrics_native_bucket(1000000001), 1);
-	assert_int_equal(metrics_native_bucket(500000000), -8);
-}
-
-/* The varint at *at. */
-static u64 number(const u8 **at)
-{
-	u64 v = 0;
-
-	assert_int_equal(varint_get(at, *at + VARINT_MAX, &v), 0);
-	return v;
-}
-
-/* Buckets, the zero one too, add up to the count, and gaps between them are spans. */
-static void native_buckets_add_up(void **state)
-{
-	struct group_stats s = { .events = 8, .wall_ns = 5 };
-	struct metrics_out m = { .form = &metrics_proto };
-	u64 field, count = 0, spans = 0, zero = 0, sum = 0, length = 0;
-	s64 bucket = 0;
-	struct out o;
-	const u8 *at, *end;
-
-	(void)state;
-	/* Seven are known: two at 1 ms, one each at 1.03 ms (another bucket of ours, the same
-	 * native one), 1.1 ms, 1 s, 2 s; one took no time. */
-	assert_int_equal(hist_add_many(&s.hist, 1030000, 1), 0);
-	assert_int_equal(hist_add_many(&s.hist, 1000000, 2), 0);
-	assert_int_equal(hist_add_many(&s.hist, 1100000, 1), 0);
-	assert_int_equal(hist_add_many(&s.hist, 1000000000, 1), 0);
-	assert_int_equal(hist_add_many(&s.hist, 2000000000, 1), 0);
-	assert_int_equal(hist_add_many(&s.hist, 0, 1), 0);
-	out_open_memory(&o);
-	m.o = &o;
-	metrics_proto.begin(&m, &(struct metric_family){ "h", METRIC_HISTOGRAM, true, "" });
-	metrics_proto.histogram(&m, NULL, 0, &s);
-	metrics_proto.end(&m);
-	at = o.buf.data;
-	assert_int_equal(number(&at), o.buf.len - 1u - (o.buf.len > 128));
-	/* name, help, type; metric, histogram */
-	at += 2 + 8 + 2 + 2;
-	assert_int_equal(*at++, 4 << 3 | 2);
-	number(&at);
-	assert_int_equal(*at++, 7 << 3 | 2);
-	end = at;
-	end += number(&end);
-	number(&at);
-	while (at < end) {
-		field = number(&at);
-		if (field >> 3 == 13) {
-			bucket += unzigzag(number(&at));
-			sum += (u64)bucket;
-			count++;
-		} else if (field >> 3 == 7) {
-			zero = number(&at);
-		} else if (field >> 3 == 12) {
-			const u8 *span = at + 1;
-
-			spans++;
-			assert_int_equal(*span++, 1 << 3);
-			number(&span);
-			assert_int_equal(*span++, 2 << 3);
-			length += number(&span);
-			at += 1 + *at;
-		} else if ((field & 7) == 1) {
-			at += 8;
-		} else if ((field & 7) == 2) {
-			u64 n = number(&at);
-
-			at += n;
-		} else {
-			number(&at);
-		}
-	}
-	assert_ptr_equal(at, end);
-	assert_int_equal(sum, 6);
-	assert_int_equal(zero, 2);
-	assert_int_equal(length, count);
-	assert_int_equal(count, 4);
-	assert_int_equal(spans, 3);
-	buf_free(&m.family);
-	out_close(&o);
-	hist_free(&s.hist);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -687,8 +588,6 @@ int main(void)
 		cmocka_unit_test(lost_records_do_not_become_fewer),
 		cmocka_unit_test(names_of_the_target_stay_within_their_quotes),
 		cmocka_unit_test(alerts_are_counted_by_group_and_reason),
-		cmocka_unit_test(a_native_bucket_holds_its_time),
-		cmocka_unit_test(native_buckets_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
