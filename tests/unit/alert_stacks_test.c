@@ -114,6 +114,43 @@ static void stacks_are_bounded(void **state)
 	stacks_free(&s);
 }
 
+/* Of a stack that is cut it is not known what is further out, so it is another than one that ends there. */
+static void a_stack_that_is_cut_is_one_of_its_own(void **state)
+{
+	const char *frames[STACK_FRAMES + 2], *groups[STACK_FRAMES + 2];
+	struct model_sample x = { .frames = frames, .groups = groups, .count = 2, .weight_ns = 10 };
+	struct stacks s = { 0 };
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < STACK_FRAMES + 2; i++)
+		frames[i] = groups[i] = "work";
+	assert_int_equal(stacks_add(&s, &x), 0);
+	x.cut = true;
+	assert_int_equal(stacks_add(&s, &x), 0);
+	assert_int_equal(stacks_add(&s, &x), 0);
+	assert_int_equal(s.len, 2);
+	assert_false(s.list[0].cut);
+	assert_true(s.list[1].cut);
+	assert_int_equal(s.list[1].count, 2);
+	/* One that has no room is cut here. */
+	x.cut = false;
+	x.count = STACK_FRAMES;
+	assert_int_equal(stacks_add(&s, &x), 0);
+	x.count = STACK_FRAMES + 2;
+	assert_int_equal(stacks_add(&s, &x), 0);
+	assert_int_equal(s.len, 4);
+	assert_false(s.list[2].cut);
+	assert_true(s.list[3].cut);
+	assert_int_equal(s.list[3].depth, STACK_FRAMES);
+	/* The same frames of another group are another stack. */
+	groups[0] = "other";
+	x.count = 2;
+	assert_int_equal(stacks_add(&s, &x), 0);
+	assert_int_equal(s.len, 5);
+	stacks_free(&s);
+}
+
 /* What a stack with this one frame reads like. */
 static void assert_reads(const char *frame, u32 depth, const char *text)
 {
@@ -153,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_of_the_event_are_evidence),
 		cmocka_unit_test(stacks_are_bounded),
+		cmocka_unit_test(a_stack_that_is_cut_is_one_of_its_own),
 		cmocka_unit_test(of_a_long_path_the_end_is_shown),
 	};
 

@@ -318,6 +318,55 @@ static void look_at_packages(struct sim *s, struct model *m)
 	}
 }
 
+/* Stacks by their numbers from 0 on, what is around by the number of its own; a look weighs the time it stands for. */
+static void firefox_has_the_stacks_that_were_looked_at(void **state)
+{
+	static const struct model_thread thread = {
+		.pid = 7, .tid = 7, .id = 1, .name = "t", .process = "p"
+	};
+	static const char *const frames[] = { "inner", "outer" }, *const groups[] = { "package:a",
+										      "package:b" };
+	const struct report_source source = { .kind = "recording", .method = "sampled" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct model_sample look = { .thread = &thread,
+				     .frames = frames,
+				     .groups = groups,
+				     .count = 2,
+				     .time_ns = 1000001,
+				     .weight_ns = 2000000 };
+	struct export e;
+	void *ctx;
+	char *text;
+
+	(void)state;
+	export_begin(&e, "firefox", &(struct export_config){ .start_ns = 1 }, m);
+	assert_int_equal(model_observer(m, &ctx)->sample(ctx, &look), 0);
+	look.time_ns = 3000001;
+	look.gc = true;
+	assert_int_equal(model_observer(m, &ctx)->sample(ctx, &look), 0);
+	look.time_ns = 5000001;
+	look.gc = false;
+	look.off = true;
+	assert_int_equal(model_observer(m, &ctx)->sample(ctx, &look), 0);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	assert_int_equal(count_of(text,
+				  "\"samples\":{\"stack\":[1,2,3],\"time\":[1.000000,3.000000,"
+				  "5.000000],\"weight\":[2.000000,2.000000,2.000000],"
+				  "\"weightType\":\"tracing-ms\",\"length\":3}"),
+			 1);
+	/* Outer, inner in it; in that the collection, and the wait. */
+	assert_int_equal(count_of(text,
+				  "\"stackTable\":{\"frame\":[0,1,2,3],\"prefix\":[null,0,1,1],"
+				  "\"length\":4}"),
+			 1);
+	assert_int_equal(count_of(text, "\"resource\":[0,1,-1,-1]"), 1);
+	/* Collections and waits have categories of the table's begin, groups those behind it. */
+	assert_int_equal(count_of(text, "\"category\":[12,13,6,7],\"subcategory\""), 1);
+	free(text);
+	model_free(m);
+}
+
 static void firefox_has_categories_for_so_many_groups(void **state)
 {
 	const struct report_source source = { .kind = "recording", .method = "sampled" };
@@ -522,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_value_is_not_the_heap_that_it_is_named_after),
 		cmocka_unit_test(perfetto_keeps_twins_apart),
 		cmocka_unit_test(speedscope_keeps_groups_apart),
+		cmocka_unit_test(firefox_has_the_stacks_that_were_looked_at),
 		cmocka_unit_test(firefox_has_categories_for_so_many_groups),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(collapsed_tells_no_time_of_a_stock_vm_twice),
