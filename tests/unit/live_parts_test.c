@@ -111,6 +111,7 @@ static void a_part_that_cannot_come_back_says_why(void **state)
 	assert_null(live_part_failed(&l.s, TRACE_GC));
 	assert_int_equal(gc->users, 1);
 	assert_int_equal(live_part_put(&l.s, TRACE_GC), 0);
+	clock_free(&l.clocks);
 	map_free(&l.processes);
 }
 

@@ -244,7 +244,8 @@ static int keep(struct explain *x, const struct model_event *e, struct node *tre
 	};
 	if (!k->thread || !k->process || !k->shares || !k->waits)
 		return -ENOMEM;
-	memcpy(k->shares, e->shares, e->share_count * sizeof(*k->shares));
+	if (e->share_count)
+		memcpy(k->shares, e->shares, e->share_count * sizeof(*k->shares));
 	if (e->wait_count)
 		memcpy(k->waits, e->waits, e->wait_count * sizeof(*k->waits));
 	return 0;
