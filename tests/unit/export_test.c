@@ -367,6 +367,57 @@ static void firefox_has_the_stacks_that_were_looked_at(void **state)
 	model_free(m);
 }
 
+/* Of each thread from its begin on: where nobody looked an empty stack keeps the place, and spans are beside it. */
+static void speedscope_has_looks_and_spans_of_each_thread(void **state)
+{
+	static const struct model_thread threads[] = {
+		{ .pid = 7, .tid = 7, .id = 1, .name = "a", .process = "p" },
+		{ .pid = 7, .tid = 8, .id = 2, .name = "b", .process = "p" },
+	};
+	static const char *const frames[] = { "f" }, *const groups[] = { "package:a" };
+	const struct report_source source = { .kind = "recording", .method = "sampled" };
+	struct model *m = model_make(&(struct model_config){ 0 });
+	struct model_sample look = {
+		.frames = frames, .groups = groups, .count = 1, .weight_ns = 100
+	};
+	const struct model_span s = { .thread = &threads[0],
+				      .type = VMSPAN_SPAN,
+				      .name = "f",
+				      .group = "addon:b",
+				      .begin_ns = 301,
+				      .end_ns = 401 };
+	struct export e;
+	void *ctx;
+	char *text;
+	u32 i;
+
+	(void)state;
+	export_begin(&e, "speedscope", &(struct export_config){ .start_ns = 1 }, m);
+	for (i = 0; i < 2; i++) {
+		look.thread = &threads[i];
+		look.time_ns = 101;
+		assert_int_equal(model_observer(m, &ctx)->sample(ctx, &look), 0);
+		look.time_ns = 251;
+		assert_int_equal(model_observer(m, &ctx)->sample(ctx, &look), 0);
+	}
+	assert_int_equal(model_observer(m, &ctx)->span(ctx, &s), 0);
+	export_end(&e, m, &source);
+	text = fixture_text(&e.o);
+	assert_int_equal(count_of(text, "\"samples\":[[0],[],[0]],\"weights\":[100,50,100],"
+					"\"startValue\":0,\"endValue\":250}"),
+			 2);
+	assert_int_equal(count_of(text, "\"name\":\"p (7) / a (7): events\""), 1);
+	assert_int_equal(count_of(text, "{\"type\":\"O\",\"frame\":1,\"at\":300},"
+					"{\"type\":\"C\",\"frame\":1,\"at\":400}"),
+			 1);
+	/* One name in two groups is two frames. */
+	assert_int_equal(count_of(text, "\"frames\":[{\"name\":\"f\",\"file\":\"package:a\"},"
+					"{\"name\":\"f\",\"file\":\"addon:b\"}]"),
+			 1);
+	free(text);
+	model_free(m);
+}
+
 static void firefox_has_categories_for_so_many_groups(void **state)
 {
 	const struct report_source source = { .kind = "recording", .method = "sampled" };
@@ -572,6 +623,7 @@ int main(void)
 		cmocka_unit_test(perfetto_keeps_twins_apart),
 		cmocka_unit_test(speedscope_keeps_groups_apart),
 		cmocka_unit_test(firefox_has_the_stacks_that_were_looked_at),
+		cmocka_unit_test(speedscope_has_looks_and_spans_of_each_thread),
 		cmocka_unit_test(firefox_has_categories_for_so_many_groups),
 		cmocka_unit_test(collapsed_shows_what_an_event_waited),
 		cmocka_unit_test(collapsed_tells_no_time_of_a_stock_vm_twice),

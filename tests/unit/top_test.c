@@ -9,6 +9,7 @@
 
 #include "sink_fixture.h"
 #include "sink/history.h"
+#include "sink/recent.h"
 #include "sink/top.h"
 
 static struct top_page page;
@@ -323,6 +324,66 @@ static void rates_are_those_of_the_interval(void **state)
 	fixture_free(total);
 }
 
+/* A group that did nothing in an interval has no row there, unless it is in something right now. */
+static void who_did_nothing_in_an_interval_has_no_row(void **state)
+{
+	struct fixture *f = fixture_demo(), *total = fixture_demo();
+	const struct top_running hang = { .group = "page:shop", .for_ns = MS };
+	struct top_figures figures = { .total = &total->s,
+				       .delta = &f->s,
+				       .elapsed_ns = 2000 * MS };
+	struct top_state st = { 0 };
+
+	(void)state;
+	f->s.groups[0].stats.ticks = f->s.groups[0].stats.wall_ns = 0;
+	top_page_init(&page);
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon:tracker");
+	figures.running = &hang;
+	figures.running_count = 1;
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon:tracker|page:shop");
+	figures.running_count = 0;
+	st.window_ns = TOP_SINCE_START;
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "addon:tracker|page:shop");
+	top_page_release(&page);
+	fixture_free(f);
+	fixture_free(total);
+}
+
+/* The longest turn of an interval is that of the interval. */
+static void threads_have_the_figures_of_the_interval(void **state)
+{
+	const struct model_thread thread = { 42, 44, 1, "main", "host", false };
+	struct model_event e = { .thread = &thread,
+				 .label = "",
+				 .ledger = { .event_wall_ns = 80 * MS, .self_ns = 80 * MS } };
+	struct fixture *f = fixture_demo();
+	struct recent *r = recent_new();
+	struct top_figures figures = {
+		.total = &f->s, .delta = &f->s, .elapsed_ns = 2000 * MS, .recent = r
+	};
+	struct top_state st = { .tree = TOP_THREADS };
+
+	(void)state;
+	assert_int_equal(recent_events_observer.event(r, &e), 0);
+	recent_tick(r);
+	e.ledger = (struct ledger){ .event_wall_ns = 3 * MS, .self_ns = 3 * MS };
+	assert_int_equal(recent_events_observer.event(r, &e), 0);
+	top_page_init(&page);
+	compose(&st, &figures, 100);
+	assert_string_equal(names(), "44");
+	assert_non_null(strstr(line_text(page.title_line + 1), "3.00 ms"));
+	assert_null(strstr(line_text(page.title_line + 1), "80.0 ms"));
+	st.window_ns = TOP_SINCE_START;
+	compose(&st, &figures, 100);
+	assert_non_null(strstr(line_text(page.title_line + 1), "80.0 ms"));
+	top_page_release(&page);
+	recent_free(r);
+	fixture_free(f);
+}
+
 static void a_group_that_lacks_data_says_so(void **state)
 {
 	struct fixture *f = fixture_demo();
@@ -531,6 +592,8 @@ int main(void)
 		cmocka_unit_test(a_stay_that_has_not_ended_is_shown),
 		cmocka_unit_test(what_is_missing_is_above_the_table),
 		cmocka_unit_test(rates_are_those_of_the_interval),
+		cmocka_unit_test(who_did_nothing_in_an_interval_has_no_row),
+		cmocka_unit_test(threads_have_the_figures_of_the_interval),
 		cmocka_unit_test(a_group_that_lacks_data_says_so),
 		cmocka_unit_test(each_column_has_its_own_figure),
 		cmocka_unit_test(each_key_is_its_own_figure),
