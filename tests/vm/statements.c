@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-unsigned int MyDatabaseId = 1;
+/* It serves no client, so there is none. */
+void *MyProcPort;
 
 /* Where the notes' addresses are counted from. */
 __asm__(".pushsection .stapsdt.base, \"a\"\n"
